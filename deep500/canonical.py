@@ -1,4 +1,4 @@
-"""What a user gives for a setting (a list, an array, a tensor), as the one value that its annotation stands for."""
+"""Convert what a user passes for a setting (a list, an array, a tensor) to the one value that its annotation means."""
 
 import math
 import os
@@ -14,9 +14,10 @@ PLURALS = {int: "whole numbers", float: "numbers", bool: "truth values", str: "t
 def canonical(value: Any, annotation: Any) -> Any:
     """The value in the form that its annotation names: int, float, bool, str, np.generic, a tuple of these, or a union.
 
-    Lists, arrays and tensors become tuples, and numbers of NumPy or of a framework those of Python (np.generic: those
-    of NumPy). None stays, and so does a value whose annotation names something else; a union of these with classes
-    takes their instances as well. Raises ValueError, with a text to put behind "is", if it has none of the forms.
+    Lists, arrays and tensors become tuples; numbers of NumPy or of a framework become Python's (for np.generic:
+    NumPy's). None and values whose annotation names anything else are returned unchanged; a union of these with
+    classes also accepts instances of the classes. Raises ValueError, with a text that completes "… is", if the value
+    fits none of them.
     """
     if value is None or type(value) is annotation:
         return value
@@ -25,27 +26,33 @@ def canonical(value: Any, annotation: Any) -> Any:
         return value
     if _names_numpy(kinds):
         return _numpy_scalar(value, as_python=float in kinds)
-    known = [kind for kind in kinds if kind in CONVERSIONS or _is_tuple(kind)]
-    plain = in_python(value) if known else value
-    for kind in known:
+    convertible = [kind for kind in kinds if kind in CONVERSIONS or _is_tuple(kind)]
+    plain = in_python(value) if convertible else value
+    for kind in convertible:
         try:
             return _converted(plain, kind)
         except (ValueError, OverflowError):
             continue
-    others = [kind for kind in kinds if kind not in known]
-    if others and (not known or not all(isinstance(kind, type) for kind in others)):
+    others = [kind for kind in kinds if kind not in convertible]
+    if others and not convertible:
+        return value
+    if not all(isinstance(kind, type) for kind in others):
         return value
     if isinstance(value, tuple(others)):
         return value
-    words = [*map(_word, known), *(f"a {kind.__name__}" for kind in others)]
-    raise ValueError(f"{shown(value)}, and {' or '.join(words)} is wanted")
+    allowed = [_description(kind) for kind in convertible]
+    allowed += [f"a {kind.__name__}" for kind in others]
+    choices = " or ".join(allowed)
+    raise ValueError(f"{shown(value)}, and {choices} is wanted")
 
 
 def in_python(value: Any) -> Any:
-    """The numbers of an array or a tensor of any framework as Python has them; other values as they are."""
+    """The numbers of an array or a tensor of any framework as Python's; other values unchanged."""
     if isinstance(value, bool | int | str | list | tuple) or type(value) is float:
         return value
-    return host_array(value).tolist() if has_dtype(value) else value
+    if not has_dtype(value):
+        return value
+    return host_array(value).tolist()
 
 
 def has_dtype(value: Any) -> bool:
@@ -54,27 +61,28 @@ def has_dtype(value: Any) -> bool:
 
 
 def host_array(value: Any) -> Any:
-    """A NumPy array of what any framework computes with; PyTorch refuses where it would differentiate."""
+    """A NumPy array of any framework's array; one of PyTorch is first detached from its gradient."""
     import numpy as np
 
-    return np.asarray(value.detach() if hasattr(value, "detach") else value)
+    if hasattr(value, "detach"):
+        value = value.detach()
+    return np.asarray(value)
 
 
 def shown(value: Any) -> str:
-    """A value in an error message: one line, and not a long one."""
+    """A value as an error message shows it: on one line, at most 60 characters."""
     text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    if len(text) > 60:
+        return f"{text[:57]}..."
+    return text
 
 
 def _members(annotation: Any) -> tuple:
-    """The kinds that a union allows, or the only one; without None."""
-    if (
-        isinstance(annotation, types.UnionType)
-        or typing.get_origin(annotation) is typing.Union
-    ):
-        return tuple(
-            kind for kind in typing.get_args(annotation) if kind is not type(None)
-        )
+    """The types that a union allows, without None; of any other annotation, only itself."""
+    is_union = isinstance(annotation, types.UnionType)
+    if is_union or typing.get_origin(annotation) is typing.Union:
+        members = typing.get_args(annotation)
+        return tuple(kind for kind in members if kind is not type(None))
     return (annotation,)
 
 
@@ -85,25 +93,31 @@ def _is_tuple(kind: Any) -> bool:
 def _converted(value: Any, kind: Any) -> Any:
     if _is_tuple(kind):
         return _tuple(value, typing.get_args(kind))
-    return CONVERSIONS[kind](_only(value))
+    convert = CONVERSIONS[kind]
+    return convert(_unwrapped(value))
 
 
 def _tuple(value: Any, kinds: Sequence[Any]) -> tuple:
-    """A list of values; a single one counts as a list of one."""
-    values = list(value) if isinstance(value, list | tuple | range) else [value]
+    """A tuple of the values, each of its kind; a single value counts as a list of one."""
+    if isinstance(value, list | tuple | range):
+        values = list(value)
+    else:
+        values = [value]
     if not kinds:
         return tuple(values)
-    repeated = kinds[-1] is ...
-    each = [kinds[0]] * len(values) if repeated else kinds
-    if len(each) != len(values) or any(v is None for v in values):
+    if kinds[-1] is ...:
+        kinds = [kinds[0]] * len(values)
+    if len(kinds) != len(values) or any(item is None for item in values):
         raise ValueError
-    return tuple(canonical(v, kind) for v, kind in zip(values, each, strict=True))
+    pairs = zip(values, kinds, strict=True)
+    return tuple(canonical(item, kind) for item, kind in pairs)
 
 
-def _only(value: Any) -> Any:
-    """The number in a list of one, as ONNX writes a single number too."""
-    one = isinstance(value, list | tuple) and len(value) == 1
-    return value[0] if one else value
+def _unwrapped(value: Any) -> Any:
+    """The element of a list of one, which is how ONNX writes a single number; other values unchanged."""
+    if isinstance(value, list | tuple) and len(value) == 1:
+        return value[0]
+    return value
 
 
 def _whole(value: Any) -> int:
@@ -113,11 +127,13 @@ def _whole(value: Any) -> int:
 
 
 def _real(value: Any) -> float:
-    """A float, but an integer that no float can hold stays what it is."""
+    """A float; an integer that no float holds exactly stays an integer."""
     if not isinstance(value, int | float):
         raise ValueError
     number = float(value)
-    return number if number == value or math.isnan(number) else value
+    if number == value or math.isnan(number):
+        return number
+    return value
 
 
 def _truth(value: Any) -> bool:
@@ -141,36 +157,39 @@ CONVERSIONS: dict[Any, Callable[[Any], Any]] = {
 
 
 def _names_numpy(kinds: tuple) -> bool:
-    """Whether np.generic is among them, asked without NumPy, which importing Deep500 does not import."""
-    return any(
-        getattr(kind, "__module__", "") == "numpy" and kind.__name__ == "generic"
-        for kind in kinds
-    )
+    """Whether np.generic is among them; NumPy is not imported, since importing Deep500 must not import it."""
+    from_numpy = [kind for kind in kinds if getattr(kind, "__module__", "") == "numpy"]
+    return any(kind.__name__ == "generic" for kind in from_numpy)
 
 
 def _numpy_scalar(value: Any, as_python: bool) -> Any:
-    """A NumPy scalar. Python's numbers are int64, float32 and bool; with `as_python` these stay Python's."""
+    """A NumPy scalar; Python's numbers become int64, float32 and bool, or stay Python's with `as_python`."""
     import numpy as np
 
-    number = _only(value)
+    number = _unwrapped(value)
     if isinstance(number, bool | int) or type(number) is float:
-        default = np.float32 if type(number) is float else np.asarray(number).dtype.type
-        return number if as_python else default(number)
+        if as_python:
+            return number
+        if type(number) is float:
+            return np.float32(number)
+        return np.asarray(number).dtype.type(number)
     array = host_array(number) if has_dtype(number) else np.asarray(None)
     if array.size != 1 or array.dtype.kind in "OSU":
         raise ValueError(f"{shown(value)}, and a number is wanted")
     scalar = array.reshape(-1)[0]
-    return (
-        scalar.item()
-        if as_python and scalar.dtype.name in ("int64", "float32")
-        else scalar
-    )
+    if as_python and scalar.dtype.name in ("int64", "float32"):
+        return scalar.item()
+    return scalar
 
 
-def _word(kind: Any) -> str:
+def _description(kind: Any) -> str:
+    """What a message calls values of this kind."""
     if not _is_tuple(kind):
         return WORDS[kind]
     items = typing.get_args(kind)
-    if items and items[-1] is not ...:
+    if not items:
+        return "a list of values"
+    if items[-1] is not ...:
         return f"a list of {len(items)}"
-    return f"a list of {PLURALS.get(items[0], 'lists') if items else 'values'}"
+    plural = PLURALS.get(items[0], "lists")
+    return f"a list of {plural}"

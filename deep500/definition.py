@@ -11,10 +11,11 @@ from .errors import Deep500Error
 
 @dataclass_transform(frozen_default=True)
 class Definition:
-    """Base of operators, optimizers, metrics …: subclasses are frozen dataclasses without saying so.
+    """Base of operators, optimizers, metrics …: every subclass becomes a frozen dataclass without a decorator.
 
-    A field annotated with numbers, texts or tuples of them takes lists, NumPy arrays and scalars too, and holds what
-    its annotation says: equal settings make equal definitions. A `__post_init__` of a subclass calls this one first.
+    A field annotated with numbers, texts or tuples of them also accepts lists, NumPy arrays and scalars, which are
+    converted to the annotated type, so that equal settings make equal definitions. A `__post_init__` of a subclass
+    must call this one first.
     """
 
     def __init_subclass__(cls) -> None:
@@ -25,9 +26,8 @@ class Definition:
             try:
                 value = canonical(getattr(self, name), annotation)
             except ValueError as error:
-                raise Deep500Error(
-                    f"{name} of {type(self).__name__} is {error}"
-                ) from None
+                owner = type(self).__name__
+                raise Deep500Error(f"{name} of {owner} is {error}") from None
             object.__setattr__(self, name, value)
 
     @property
@@ -38,7 +38,7 @@ class Definition:
 
 @cache
 def _annotations(cls: Any) -> dict[str, Any]:
-    """The annotation of every field; a text that names what cannot be found stays a text."""
+    """The annotation of every field; annotations written as strings stay strings if one cannot be resolved."""
     annotations = {f.name: f.type for f in fields(cls)}
     if not any(isinstance(annotation, str) for annotation in annotations.values()):
         return annotations

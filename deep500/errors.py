@@ -1,4 +1,4 @@
-"""What Deep500 says when something cannot be done.
+"""The errors that Deep500 raises for users, and how their messages are written.
 
 Deep500Error          every error meant for users: one line, exit code 2
 ├── Unsupported       a framework (or this machine) cannot do what was asked
@@ -37,23 +37,23 @@ class TooFewSamples(Refused):
 class NoAttribute(AttributeError):
     """A module lacks a name. Its text is made when it is read: Python raises and drops such errors at every import."""
 
-    def __init__(self, module: str, name: str, known: Collection[str]):
-        super().__init__(module, name, known)
+    def __init__(self, module: str, name: str, names: Collection[str]):
+        super().__init__(module, name, names)
 
     def __str__(self) -> str:
-        module, name, known = self.args
-        return (
-            f"module {module!r} has no attribute {name!r}.{did_you_mean(name, known)}"
-        )
+        module, name, names = self.args
+        suggestion = did_you_mean(name, names)
+        return f"module {module!r} has no attribute {name!r}.{suggestion}"
 
 
 def unknown(
-    what: str, name: str, known: Collection[str], listed: str = ""
+    category: str, name: str, names: Collection[str], listed: str = ""
 ) -> Deep500Error:
-    """The error for a name that is not known: the nearest one that is, and all of them (or `listed`, if many)."""
-    names = listed or ", ".join(known) or "none"
+    """The error for an unknown name: it suggests the nearest of `names` and lists all (or says `listed` instead)."""
+    choices = listed or ", ".join(names) or "none"
+    suggestion = did_you_mean(name, names)
     return Deep500Error(
-        f"no {what} is named {name!r}.{did_you_mean(name, known)} Known: {names}"
+        f"no {category} is named {name!r}.{suggestion} Known: {choices}"
     )
 
 
@@ -65,18 +65,21 @@ def lacking(definition: object, method: str) -> Deep500Error:
     )
 
 
-def did_you_mean(name: str, known: Collection[str]) -> str:
-    """A question with the nearest known name, to put behind a sentence; empty if none is near."""
+def did_you_mean(name: str, names: Collection[str]) -> str:
+    """The sentence " Did you mean 'x'?" with the nearest of `names`, to append to another; empty if none is near."""
     import difflib  # needed by mistakes only
 
-    by_lower_case = {word.lower(): word for word in known}
-    near = difflib.get_close_matches(name.lower(), by_lower_case, 1)
-    return f" Did you mean {by_lower_case[near[0]]!r}?" if near else ""
+    by_lower_case = {candidate.lower(): candidate for candidate in names}
+    nearest = difflib.get_close_matches(name.lower(), by_lower_case, 1)
+    if not nearest:
+        return ""
+    suggestion = by_lower_case[nearest[0]]
+    return f" Did you mean {suggestion!r}?"
 
 
 def one_line(error: BaseException, limit: int = 200, kind: bool = False) -> str:
-    """What an exception says, on one line and with escapes made visible; with `kind` its type comes first."""
-    text = visible(_said(error)[:limit])
+    """The message of an exception on one line, with control characters escaped; with `kind` its type comes first."""
+    text = visible(_message(error)[:limit])
     name = visible(type(error).__name__)
     if not text:
         return name
@@ -84,8 +87,8 @@ def one_line(error: BaseException, limit: int = 200, kind: bool = False) -> str:
 
 
 @contextmanager
-def errors_of_user_code(what: str) -> Iterator[None]:
-    """An error that comes from a user's own function becomes a Deep500Error that says where; ours stay as they are."""
+def errors_of_user_code(activity: str) -> Iterator[None]:
+    """Turn an error that a user's own function raises into a Deep500Error that names the function; keep all others."""
     try:
         yield
     except Deep500Error:
@@ -94,9 +97,8 @@ def errors_of_user_code(what: str) -> Iterator[None]:
         place = _user_function(error)
         if place is None:
             raise
-        raise Deep500Error(
-            f"{what}: {place} raised {one_line(error, kind=True)}"
-        ) from error
+        message = one_line(error, kind=True)
+        raise Deep500Error(f"{activity}: {place} raised {message}") from error
 
 
 def _user_function(error: Exception) -> str | None:
@@ -105,15 +107,17 @@ def _user_function(error: Exception) -> str | None:
     import traceback
 
     installed = [str(Path(__file__).parent), *sysconfig.get_paths().values()]
-    foreign = ("<", *(folder + "/" for folder in installed))
-    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+    not_user_code = ("<", *(folder + "/" for folder in installed))
+    frames = list(traceback.walk_tb(error.__traceback__))
+    for frame, line in reversed(frames):
         code = frame.f_code
-        if not code.co_filename.startswith(foreign):
-            return f"{code.co_qualname} ({Path(code.co_filename).name}, line {line})"
+        if not code.co_filename.startswith(not_user_code):
+            file = Path(code.co_filename).name
+            return f"{code.co_qualname} ({file}, line {line})"
     return None
 
 
-def _said(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     try:
         return " ".join(str(error).split())
     except Exception:  # a user's own exception may fail even at this
@@ -121,29 +125,33 @@ def _said(error: BaseException) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with every character that drives a terminal, or hides in it, as its escape: ESC becomes \\x1b."""
+    """The text with every character that controls a terminal, or is invisible in it, escaped: ESC becomes \\x1b."""
     return text.translate(_ESCAPES)
 
 
 class HiddenCharacters(dict[int, str]):
-    """For str.translate: what to write for characters that are hidden or harmful; it fills itself as it is used."""
+    """A table for str.translate that replaces hidden or harmful characters; entries are added as they are needed."""
 
-    def __init__(self, written: Callable[[str], str]) -> None:
-        self.written = written
+    def __init__(self, escape: Callable[[str], str]) -> None:
+        self.escape = escape
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
-        self[code] = self.written(character) if _is_hidden(character) else character
+        if _is_hidden(character):
+            self[code] = self.escape(character)
+        else:
+            self[code] = character
         return self[code]
 
 
 def _is_hidden(character: str) -> bool:
-    """Whether it is a control, format or direction character, half a surrogate, or one that is drawn as nothing."""
+    """Whether it is a control, format, direction or surrogate character, or one that is drawn as nothing."""
     import unicodedata
 
     if unicodedata.category(character) in _HIDDEN:
         return True
-    return any(first <= ord(character) <= last for first, last in _DRAWN_AS_NOTHING)
+    code = ord(character)
+    return any(first <= code <= last for first, last in _DRAWN_AS_NOTHING)
 
 
 _ESCAPES = HiddenCharacters(

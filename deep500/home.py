@@ -1,4 +1,4 @@
-"""Where Deep500 keeps what outlives one result (ledger, measured peaks, builds), and where data sets lie."""
+"""The folders in which Deep500 keeps files beyond one result (ledger, measured peaks, builds) and finds data sets."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ from .errors import Deep500Error
 def home() -> Path:
     """$DEEP500_HOME, else $XDG_DATA_HOME/deep500, else ~/.local/share/deep500 (it need not exist yet)."""
     if chosen := os.environ.get("DEEP500_HOME"):
-        return _chosen("DEEP500_HOME", chosen)
+        return _folder_of_variable("DEEP500_HOME", chosen)
     shared = Path(os.environ.get("XDG_DATA_HOME", ""))
     if shared.is_absolute():  # the XDG rules say that a relative one is to be ignored
         return shared / "deep500"
@@ -22,9 +22,9 @@ def home() -> Path:
 
 
 def cache() -> Path:
-    """$DEEP500_CACHE, else $XDG_CACHE_HOME/deep500, else ~/.cache/deep500: what has been built, safe to delete."""
+    """$DEEP500_CACHE, else $XDG_CACHE_HOME/deep500, else ~/.cache/deep500: build results, safe to delete."""
     if chosen := os.environ.get("DEEP500_CACHE"):
-        return _chosen("DEEP500_CACHE", chosen)
+        return _folder_of_variable("DEEP500_CACHE", chosen)
     shared = Path(os.environ.get("XDG_CACHE_HOME", ""))
     if shared.is_absolute():
         return shared / "deep500"
@@ -37,7 +37,10 @@ def cache() -> Path:
 
 
 def data_folder(folder: str | os.PathLike[str] | None = None) -> Path:
-    """The folder with the files of data sets: the one that is named, else $DEEP500_DATA, which `--data` sets too."""
+    """The folder with the files of data sets: `folder` if given, else $DEEP500_DATA, which `--data` sets too.
+
+    Raises a Deep500Error if neither is given, or if it is not a folder.
+    """
     chosen = folder or os.environ.get("DEEP500_DATA")
     if not chosen:
         raise Deep500Error(
@@ -53,7 +56,7 @@ def data_folder(folder: str | os.PathLike[str] | None = None) -> Path:
 
 
 def make_folder(folder: Path, variable: str) -> None:
-    """Make a folder below `home` or `cache`; a Deep500Error if nothing can be written to it."""
+    """Create a folder below `home` or `cache`; raises a Deep500Error if it cannot be written to."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -68,10 +71,11 @@ def _unwritable(folder: Path, reason: str | None, variable: str) -> Deep500Error
     )
 
 
-def _chosen(variable: str, text: str) -> Path:
-    """The folder that a variable names; it may not exist yet."""
+def _folder_of_variable(variable: str, text: str) -> Path:
+    """The folder that an environment variable names; it need not exist yet."""
     path = Path(text).absolute()
-    existing = next(place for place in (path, *path.parents) if os.path.lexists(place))
+    candidates = (path, *path.parents)
+    existing = next(folder for folder in candidates if os.path.lexists(folder))
     if not os.path.isdir(existing):
         raise Deep500Error(
             f"{variable} is {text}, and {existing} is no folder: set it to one"

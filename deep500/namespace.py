@@ -1,6 +1,6 @@
-"""The functions that a formula may use: the core that every adapter binds, and what follows from it.
+"""The array functions that a formula may use: the core that every adapter binds, and functions built on that core.
 
-Besides these a formula uses operators (+ - * / ** @, comparisons, // % & | ~ of integers, & | of booleans), basic
+A formula may also use operators (+ - * / ** @, comparisons, // % & | ~ of integers, & | of booleans), basic
 slicing with positive steps, `shape`, `dtype` and `ndim`. A dtype is a string ("float32") or an array's `dtype`.
 """
 
@@ -16,9 +16,15 @@ Axis = int | Sequence[int] | None
 Function = Callable[..., Any]
 Pads = Sequence[tuple[int, int]]  # (before, after) for every axis
 
+THREEFRY_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+
 
 class Namespace:
-    """An adapter binds the core and overrides what its framework does faster; the rest is right on every adapter."""
+    """Base class of the adapters' namespaces.
+
+    An adapter must bind every function of the core. The other functions work on any adapter as they are; an adapter
+    overrides those that its framework does faster.
+    """
 
     # -- the core, elementwise
     abs: Function  # (x)
@@ -49,7 +55,7 @@ class Namespace:
     asarray: Function  # (value, dtype) from Python numbers, nested or not
     full: Function  # (shape, value, dtype)
     arange: Function  # (n, dtype) 0 … n - 1
-    reshape: Function  # (x, shape) one -1 is worked out
+    reshape: Function  # (x, shape) a single -1 is inferred
     permute_dims: Function  # (x, axes)
     broadcast_to: Function  # (x, shape)
     concat: Function  # (xs, axis=0)
@@ -77,11 +83,12 @@ class Namespace:
     sort_descending: Function  # (x, axis) -> (sorted, int64 indices), stable
 
     def __init_subclass__(cls) -> None:
-        if missing := [
-            name for name in Namespace.__annotations__ if name not in dir(cls)
-        ]:
+        members = dir(cls)
+        missing = [name for name in Namespace.__annotations__ if name not in members]
+        if missing:
+            names = ", ".join(missing)
             raise TypeError(
-                f"{cls.__name__} does not bind {', '.join(missing)}; every adapter binds the whole core"
+                f"{cls.__name__} does not bind {names}; every adapter binds the whole core"
             )
 
     # -- elementwise and reductions
@@ -92,24 +99,20 @@ class Namespace:
         return 1 / x
 
     def expm1(self, x: Array) -> Array:
-        """exp(x) - 1, exact near 0 too: what rounding took from exp(x) is in its logarithm again."""
+        """exp(x) - 1, accurate near 0 too: the rounding error of exp(x) appears in its logarithm and cancels."""
         e = self.exp(x)
         plain = (e == 1) | (self.abs(x) > 1)  # where nothing cancels, or everything has
-        return self.where(
-            plain,
-            self.where(e == 1, x, e - 1),
-            (e - 1) * (x / self.log(self.where(plain, 2, e))),
-        )
+        uncorrected = self.where(e == 1, x, e - 1)
+        corrected = (e - 1) * (x / self.log(self.where(plain, 2, e)))
+        return self.where(plain, uncorrected, corrected)
 
     def log1p(self, x: Array) -> Array:
-        """log(1 + x), exact near 0 too: log(u) / (u - 1) hardly changes over what rounding took from u."""
+        """log(1 + x), accurate near 0 too: log(u) / (u - 1) hardly changes within the rounding error of u."""
         u = 1 + x
         plain = (u == 1) | (u > 2)
-        return self.where(
-            plain,
-            self.where(u == 1, x, self.log(u)),
-            self.log(u) * (x / self.where(plain, 1, u - 1)),
-        )
+        uncorrected = self.where(u == 1, x, self.log(u))
+        corrected = self.log(u) * (x / self.where(plain, 1, u - 1))
+        return self.where(plain, uncorrected, corrected)
 
     def sinh(self, x: Array) -> Array:
         e = self.expm1(self.abs(x))
@@ -128,25 +131,25 @@ class Namespace:
     def clip(
         self, x: Array, low: Array | None = None, high: Array | None = None
     ) -> Array:
-        x = x if low is None else self.maximum(x, low)
-        return x if high is None else self.minimum(x, high)
+        if low is not None:
+            x = self.maximum(x, low)
+        if high is not None:
+            x = self.minimum(x, high)
+        return x
 
     def mean(self, x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
         return self.sum(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
 
     def logsumexp(self, x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
         largest = self.max(x, axis=axis, keepdims=True)
-        largest = self.where(
-            self.abs(largest) < math.inf, largest, 0
-        )  # or infinities cancel to NaN
-        total = largest + self.log(
-            self.sum(self.exp(x - largest), axis=axis, keepdims=True)
-        )
-        return (
-            total
-            if keepdims
-            else self.squeeze(total, range(x.ndim) if axis is None else axis)
-        )
+        # without this, infinities would cancel to NaN
+        largest = self.where(self.abs(largest) < math.inf, largest, 0)
+        shifted = self.exp(x - largest)
+        total = largest + self.log(self.sum(shifted, axis=axis, keepdims=True))
+        if keepdims:
+            return total
+        reduced_axes = range(x.ndim) if axis is None else axis
+        return self.squeeze(total, reduced_axes)
 
     # -- creation and shape
     def zeros(self, shape: Sequence[int], dtype: Any) -> Array:
@@ -159,66 +162,76 @@ class Namespace:
         return self.full(x.shape, 1, x.dtype)
 
     def expand_dims(self, x: Array, axis: int | Iterable[int]) -> Array:
-        """New axes of length 1; `axis` counts in the result."""
-        rank = x.ndim + len(ints(axis))
-        new = {a % rank for a in ints(axis)}
-        dims = iter(x.shape)
-        return self.reshape(
-            x, tuple(1 if i in new else next(dims) for i in range(rank))
-        )
+        """Insert axes of length 1; `axis` gives their positions in the result."""
+        axes = ints(axis)
+        rank = x.ndim + len(axes)
+        new_axes = {a % rank for a in axes}
+        if len(new_axes) < len(axes):
+            raise Deep500Error(f"the axes {axes} name one axis twice: give each once")
+        shape = list(x.shape)
+        for new_axis in sorted(new_axes):
+            shape.insert(new_axis, 1)
+        return self.reshape(x, tuple(shape))
 
     def squeeze(self, x: Array, axis: int | Iterable[int] | None = None) -> Array:
-        """Without these axes of length 1; without all such axes when none is named."""
-        gone = (
-            {i for i, n in enumerate(x.shape) if n == 1}
-            if axis is None
-            else {a % x.ndim for a in ints(axis)}
-        )
-        return self.reshape(x, tuple(n for i, n in enumerate(x.shape) if i not in gone))
+        """Remove these axes of length 1; without `axis`, all axes of length 1."""
+        if axis is None:
+            return self.reshape(x, tuple(n for n in x.shape if n != 1))
+        removed = {a % x.ndim for a in ints(axis)}
+        shape = [n for i, n in enumerate(x.shape) if i not in removed]
+        return self.reshape(x, tuple(shape))
 
     def stack(self, xs: Sequence[Array], axis: int = 0) -> Array:
         return self.concat([self.expand_dims(x, axis) for x in xs], axis=axis)
 
     def split(self, x: Array, sizes: Sequence[int], axis: int = 0) -> list[Array]:
-        ends = itertools.accumulate(sizes)
-        return [
-            slice_axis(x, axis, end - size, end)
-            for end, size in zip(ends, sizes, strict=True)
-        ]
+        parts = []
+        start = 0
+        for size in sizes:
+            parts.append(slice_axis(x, axis, start, start + size))
+            start += size
+        return parts
 
     def one_hot(self, indices: Array, n: int, dtype: Any) -> Array:
-        """A new last axis of length n: 1 at the index, 0 elsewhere; all 0 for an index outside."""
-        return self.astype(
-            self.expand_dims(indices, -1) == self.arange(n, indices.dtype), dtype
-        )
+        """A new last axis of length n: 1 at the index, 0 elsewhere; all 0 for an index out of range."""
+        column = self.expand_dims(indices, -1)
+        positions = self.arange(n, indices.dtype)
+        return self.astype(column == positions, dtype)
 
     def pad(self, x: Array, pads: Pads, value: float = 0) -> Array:
         """Constant padding of every axis; a negative amount crops."""
-        if any(p < 0 for pair in pads for p in pair):
-            x = x[
-                tuple(
-                    slice(max(0, -lo), n - max(0, -hi))
-                    for n, (lo, hi) in zip(x.shape, pads, strict=True)
-                )
-            ]
-            pads = [(max(0, lo), max(0, hi)) for lo, hi in pads]
-        return self.enlarge(x, pads, value) if any(map(any, pads)) else x
+        if any(before < 0 or after < 0 for before, after in pads):
+            inner = []
+            for length, (before, after) in zip(x.shape, pads, strict=True):
+                inner.append(slice(max(0, -before), length - max(0, -after)))
+            x = x[tuple(inner)]
+            pads = [(max(0, before), max(0, after)) for before, after in pads]
+        if not any(map(any, pads)):
+            return x
+        return self.enlarge(x, pads, value)
 
     def nonzero(self, x: Array) -> Array:
-        """(n, rank) int64: the places of what is not 0 or False, in order. Compiled programs have fixed shapes."""
+        """The indices of all elements that are not 0 or False, in order, as int64 of shape (n, rank).
+
+        Raises Unsupported where programs are compiled for fixed shapes.
+        """
         raise Unsupported(
             "how many elements come out depends on their values, which a program compiled for fixed "
             "shapes cannot do: run it on reference, pytorch or tensorflow"
         )
 
     def unbroadcast(self, g: Array, shape: Sequence[int]) -> Array:
-        """The adjoint of broadcasting an array of this shape to g's: sum over the axes that were stretched."""
+        """The adjoint of broadcasting an array of this shape to that of g: a sum over the broadcast axes."""
         if tuple(g.shape) == tuple(shape):
             return g
         lead = g.ndim - len(shape)
-        stretched = [i for i, n in enumerate(shape, lead) if n == 1 and g.shape[i] != 1]
-        axes = (*range(lead), *stretched)
-        return self.reshape(self.sum(g, axis=axes) if axes else g, tuple(shape))
+        axes = list(range(lead))
+        for axis, length in enumerate(shape, lead):
+            if length == 1 and g.shape[axis] != 1:
+                axes.append(axis)
+        if axes:
+            g = self.sum(g, axis=tuple(axes))
+        return self.reshape(g, tuple(shape))
 
     # -- windows over the last axes, and convolutions made of them
     def windows(
@@ -229,13 +242,14 @@ class Namespace:
         dilations: Sequence[int],
     ) -> Array:
         """(..., *counts, *kernel): every window of the last len(kernel) axes."""
-        counts = window_counts(x.shape[-len(kernel) :], kernel, strides, dilations)
+        spatial_shape = x.shape[-len(kernel) :]
+        counts = window_counts(spatial_shape, kernel, strides, dilations)
         if math.prod(kernel) > 64:  # or a compiler sees thousands of slices
             return self._taken_windows(x, counts, kernel, strides, dilations)
-        parts = [
-            x[(..., *elements(at, counts, strides, dilations))]
-            for at in offsets(kernel)
-        ]
+        parts = []
+        for offset in offsets(kernel):
+            slices = elements(offset, counts, strides, dilations)
+            parts.append(x[(..., *slices)])
         stacked = self.stack(parts, axis=-1)
         return self.reshape(stacked, (*stacked.shape[:-1], *kernel))
 
@@ -247,22 +261,20 @@ class Namespace:
         strides: Sequence[int],
         dilations: Sequence[int],
     ) -> Array:
-        """The same by indices, one axis after the other."""
+        """The same as `windows`, by taking indices along one axis after the other."""
         import numpy as np  # some engines take minutes for millions of numbers in lists
 
-        first, n = x.ndim - len(kernel), len(kernel)
-        for axis, (count, k, stride, dilation) in enumerate(
-            zip(counts, kernel, strides, dilations, strict=True)
-        ):
+        n = len(kernel)
+        first = x.ndim - n
+        geometry = zip(counts, kernel, strides, dilations, strict=True)
+        for axis, (count, length, stride, dilation) in enumerate(geometry):
             starts = np.arange(count, dtype=np.int64) * stride
-            places = starts[:, None] + np.arange(k, dtype=np.int64) * dilation
-            x = self.take(x, self.asarray(places, "int64"), axis=first + 2 * axis)
-        order = (
-            *range(first),
-            *range(first, first + 2 * n, 2),
-            *range(first + 1, first + 2 * n, 2),
-        )
-        return self.permute_dims(x, order)
+            steps = np.arange(length, dtype=np.int64) * dilation
+            indices = self.asarray(starts[:, None] + steps, "int64")
+            x = self.take(x, indices, axis=first + 2 * axis)
+        count_axes = range(first, first + 2 * n, 2)
+        kernel_axes = range(first + 1, first + 2 * n, 2)
+        return self.permute_dims(x, (*range(first), *count_axes, *kernel_axes))
 
     def fold(
         self,
@@ -274,29 +286,28 @@ class Namespace:
         """The adjoint of windows: every window added back to its place in an array of spatial `shape`."""
         n = len(shape)
         total = None
-        for at in offsets(w.shape[-n:]):
-            part = self.stuff(w[(..., *at)], strides)
-            starts = [i * d for i, d in zip(at, dilations, strict=True)]
-            ends = [
-                size - lo - m
-                for size, lo, m in zip(shape, starts, part.shape[-n:], strict=True)
-            ]
-            part = self.pad(
-                part, [(0, 0)] * (part.ndim - n) + list(zip(starts, ends, strict=True))
-            )
+        for offset in offsets(w.shape[-n:]):
+            part = self.stuff(w[(..., *offset)], strides)
+            pads = [(0, 0)] * (part.ndim - n)
+            lengths = part.shape[-n:]
+            axes = zip(offset, dilations, shape, lengths, strict=True)
+            for index, dilation, size, length in axes:
+                start = index * dilation
+                pads.append((start, size - start - length))
+            part = self.pad(part, pads)
             total = part if total is None else total + part
         return total
 
     def stuff(self, x: Array, strides: Sequence[int]) -> Array:
-        """The last axes with stride - 1 zeros between neighbours."""
+        """Insert stride - 1 zeros between the neighbours along each of the last axes."""
         for axis, stride in enumerate(strides, x.ndim - len(strides)):
             if stride > 1:
-                wide = [(0, 0)] * (x.ndim + 1)
-                wide[axis + 1] = (0, stride - 1)
-                y = self.pad(self.expand_dims(x, axis + 1), wide)
-                y = self.reshape(
-                    y, (*x.shape[:axis], x.shape[axis] * stride, *x.shape[axis + 1 :])
-                )
+                pads = [(0, 0)] * (x.ndim + 1)
+                pads[axis + 1] = (0, stride - 1)
+                y = self.pad(self.expand_dims(x, axis + 1), pads)
+                shape = list(x.shape)
+                shape[axis] *= stride
+                y = self.reshape(y, tuple(shape))
                 x = slice_axis(y, axis, 0, y.shape[axis] - (stride - 1))
         return x
 
@@ -311,18 +322,19 @@ class Namespace:
     ) -> Array:
         """ONNX's Conv of x (batch, channels, *spatial) with w (features, channels / groups, *kernel)."""
         n = w.ndim - 2
-        v = self.windows(
-            self.pad(x, [(0, 0), (0, 0), *pads]), w.shape[2:], strides, dilations
-        )
+        batch = x.shape[0]
+        features = w.shape[0]
+        inner = math.prod(w.shape[1:])
+        v = self.pad(x, [(0, 0), (0, 0), *pads])
+        v = self.windows(v, w.shape[2:], strides, dilations)
         counts = v.shape[2 : 2 + n]
-        v = self.permute_dims(v, (0, 1, *range(2 + n, 2 + 2 * n), *range(2, 2 + n)))
-        v = self.reshape(
-            v, (x.shape[0], groups, math.prod(w.shape[1:]), math.prod(counts))
-        )
-        y = self.matmul(
-            self.reshape(w, (groups, w.shape[0] // groups, math.prod(w.shape[1:]))), v
-        )
-        return self.reshape(y, (x.shape[0], w.shape[0], *counts))
+        count_axes = range(2, 2 + n)
+        kernel_axes = range(2 + n, 2 + 2 * n)
+        v = self.permute_dims(v, (0, 1, *kernel_axes, *count_axes))
+        v = self.reshape(v, (batch, groups, inner, math.prod(counts)))
+        matrices = self.reshape(w, (groups, features // groups, inner))
+        y = self.matmul(matrices, v)
+        return self.reshape(y, (batch, features, *counts))
 
     def conv_transpose(
         self,
@@ -335,21 +347,24 @@ class Namespace:
         groups: int = 1,
     ) -> Array:
         """The adjoint of conv in x, whose spatial shape is `shape`."""
-        n, counts = w.ndim - 2, y.shape[2:]
-        y = self.reshape(
-            y, (y.shape[0], groups, w.shape[0] // groups, math.prod(counts))
-        )
-        w_t = self.permute_dims(
-            self.reshape(w, (groups, w.shape[0] // groups, math.prod(w.shape[1:]))),
-            (0, 2, 1),
-        )
-        v = self.reshape(
-            self.matmul(w_t, y),
-            (y.shape[0], groups * w.shape[1], *w.shape[2:], *counts),
-        )
-        v = self.permute_dims(v, (0, 1, *range(2 + n, 2 + 2 * n), *range(2, 2 + n)))
-        padded = [size + lo + hi for size, (lo, hi) in zip(shape, pads, strict=True)]
-        return crop(self.fold(v, padded, strides, dilations), shape, pads)
+        n = w.ndim - 2
+        counts = y.shape[2:]
+        batch = y.shape[0]
+        group_features = w.shape[0] // groups
+        channels = groups * w.shape[1]
+        inner = math.prod(w.shape[1:])
+        y = self.reshape(y, (batch, groups, group_features, math.prod(counts)))
+        matrices = self.reshape(w, (groups, group_features, inner))
+        v = self.matmul(self.permute_dims(matrices, (0, 2, 1)), y)
+        v = self.reshape(v, (batch, channels, *w.shape[2:], *counts))
+        kernel_axes = range(2, 2 + n)
+        count_axes = range(2 + n, 2 + 2 * n)
+        v = self.permute_dims(v, (0, 1, *count_axes, *kernel_axes))
+        padded_shape = []
+        for size, (before, after) in zip(shape, pads, strict=True):
+            padded_shape.append(size + before + after)
+        folded = self.fold(v, padded_shape, strides, dilations)
+        return crop(folded, shape, pads)
 
     def conv_weight(
         self,
@@ -362,27 +377,30 @@ class Namespace:
         groups: int = 1,
     ) -> Array:
         """The adjoint of conv in w, whose spatial shape is `kernel`: a conv with batch and channels exchanged."""
-        batch, channels = x.shape[:2]
-        x = self.reshape(x, (batch, groups, channels // groups, *x.shape[2:]))
+        batch, channels, *spatial_shape = x.shape
+        group_channels = channels // groups
+        x = self.reshape(x, (batch, groups, group_channels, *spatial_shape))
         x = self.permute_dims(x, (2, 1, 0, *range(3, x.ndim)))
-        x = self.reshape(x, (channels // groups, groups * batch, *x.shape[3:]))
+        x = self.reshape(x, (group_channels, groups * batch, *spatial_shape))
         y = self.permute_dims(y, (1, 0, *range(2, y.ndim)))
         w = self.conv(x, y, dilations, pads, strides, groups)
-        w = w[
-            (..., *(slice(0, k) for k in kernel))
-        ]  # strides that do not divide leave windows over
+        # strides that do not divide the lengths give more windows than the kernel has
+        inner = [slice(0, length) for length in kernel]
+        w = w[(..., *inner)]
         return self.permute_dims(w, (1, 0, *range(2, w.ndim)))
 
-    # -- control flow, at once unless an adapter records it
+    # -- control flow, executed immediately unless an adapter records it
     def scan(
         self, f: Function, carry: tuple, xs: tuple, length: int
     ) -> tuple[tuple, tuple]:
         """carry, ys = f(carry, x at t) for every t along axis 0 of the arrays xs; the ys are stacked."""
         rows = []
         for t in range(length):
-            carry, y = f(carry, tuple(x[t] for x in xs))
+            slices = tuple(x[t] for x in xs)
+            carry, y = f(carry, slices)
             rows.append(y)
-        return carry, tuple(self.stack(list(y)) for y in zip(*rows, strict=True))
+        columns = zip(*rows, strict=True)
+        return carry, tuple(self.stack(list(column)) for column in columns)
 
     def cond(self, condition: Array, yes: Function, no: Function, *args: Any) -> Array:
         """yes(*args) where the scalar holds, no(*args) otherwise; both give one array, or a tuple, of like shapes."""
@@ -395,7 +413,7 @@ class Namespace:
         return state
 
     def require(self, condition: Array, message: str, x: Array) -> Array:
-        """x, if the scalar holds; otherwise an error, which says the message where the framework can."""
+        """x, if the scalar holds; otherwise an error, with this message where the framework can give one."""
         if not bool(condition):
             raise Deep500Error(message)
         return x
@@ -404,36 +422,38 @@ class Namespace:
     def host(
         self, function: Function, kinds: Sequence[Any], *xs: Array
     ) -> Sequence[Array]:
-        """The results of a function of NumPy arrays, which have these shapes and dtypes; nothing is differentiated."""
+        """Call a function of NumPy arrays; `kinds` are its results' shapes and dtypes. Nothing is differentiated."""
         return function(*xs)
 
     def uniform(self, key: Array, shape: Sequence[int]) -> Array:
         """float32 in [0, 1): a pure function of the key and the shape, bit-identical on every framework.
 
-        The key is four whole numbers: two words, the number of the first example and the count of examples. An element
-        is drawn by its row in the whole batch and its place in the row.
+        The key is four integers: two words, the number of the first example and the count of examples. An element
+        depends on its row in the whole batch and its place in the row.
         """
         key = self.astype(key, "int64")
-        rows, width = (shape[0] if shape else 1), math.prod(shape[1:])
+        rows = shape[0] if shape else 1
+        width = math.prod(shape[1:])
         half = (width + 1) // 2
-        row = self.reshape(
-            self.arange(rows, "int64") + key[2] * rows // key[3], (rows, 1)
-        )
+        row_numbers = self.arange(rows, "int64") + key[2] * rows // key[3]
+        row = self.reshape(row_numbers, (rows, 1))
         place = self.reshape(self.arange(half, "int64"), (1, half))
         zeros = self.zeros((rows, half), "int64")
-        bits = self.concat(self.threefry(key, row + zeros, place + zeros), axis=1)[
-            :, :width
-        ]
+        words = self.threefry(key, row + zeros, place + zeros)
+        bits = self.concat(words, axis=1)[:, :width]
+        del words  # as large as the bits, and not needed any more
         numbers = self.astype(self.shift_right(bits, 8), "float32") * 2.0**-24
         return self.reshape(numbers, tuple(shape))
 
     def threefry(self, key: Array, a: Array, b: Array) -> tuple[Array, Array]:
         """Threefry-2x32 with 20 rounds of the counters (a, b): 32-bit words held in int64."""
         k0, k1 = key[0], key[1]
-        keys = (k0, k1, self.xor(self.xor(k0, k1), self.asarray(0x1BD11BDA, "int64")))
-        a, b = self.mask32(a + k0), self.mask32(b + k1)
+        parity = self.xor(self.xor(k0, k1), self.asarray(0x1BD11BDA, "int64"))
+        keys = (k0, k1, parity)
+        a = self.mask32(a + k0)
+        b = self.mask32(b + k1)
         for i in range(5):
-            for by in ((13, 15, 26, 6), (17, 29, 16, 24))[i % 2]:
+            for by in THREEFRY_ROTATIONS[i % 2]:
                 a = self.mask32(a + b)
                 b = self.xor(self.rotate_left(b, by), a)
             a = self.mask32(a + keys[(i + 1) % 3])
@@ -462,34 +482,36 @@ def bind(*functions: Any) -> tuple[Any, ...]:
 
 
 def kind(x: Any) -> str:
-    """What the elements of an array (or of a Tensor) are: "float", "int", "uint" or "bool"."""
-    return next(
-        name for name in ("float", "uint", "int", "bool") if name in str(x.dtype)
-    )
+    """The kind of an array's (or a Tensor's) dtype: "float", "int", "uint" or "bool"."""
+    dtype = str(x.dtype)
+    return next(name for name in ("float", "uint", "int", "bool") if name in dtype)
 
 
 def ints(axis: int | Iterable[int]) -> tuple[int, ...]:
     """One axis or several, always as a tuple."""
-    return (axis,) if isinstance(axis, int) else tuple(axis)
+    if isinstance(axis, int):
+        return (axis,)
+    return tuple(axis)
 
 
 def count(shape: Sequence[int], axis: Axis = None) -> int:
-    """How many elements a reduction over these axes takes together."""
-    return math.prod(shape) if axis is None else math.prod(shape[a] for a in ints(axis))
+    """How many elements a reduction over these axes combines into one."""
+    if axis is None:
+        return math.prod(shape)
+    return math.prod(shape[a] for a in ints(axis))
 
 
 def slice_axis(x: Array, axis: int, start: int, stop: int) -> Array:
-    return x[(slice(None),) * (axis % x.ndim) + (slice(start, stop),)]
+    axes_before = axis % x.ndim
+    return x[(slice(None),) * axes_before + (slice(start, stop),)]
 
 
 def crop(x: Array, shape: Sequence[int], pads: Pads) -> Array:
     """The last axes without their padding."""
-    return x[
-        (
-            ...,
-            *(slice(lo, lo + size) for size, (lo, _) in zip(shape, pads, strict=True)),
-        )
-    ]
+    inner = []
+    for size, (before, _) in zip(shape, pads, strict=True):
+        inner.append(slice(before, before + size))
+    return x[(..., *inner)]
 
 
 def window_counts(
@@ -499,10 +521,12 @@ def window_counts(
     dilations: Sequence[int],
 ) -> tuple[int, ...]:
     """How many windows fit along every axis."""
-    return tuple(
-        (size - d * (k - 1) - 1) // s + 1
-        for size, k, s, d in zip(shape, kernel, strides, dilations, strict=True)
-    )
+    counts = []
+    axes = zip(shape, kernel, strides, dilations, strict=True)
+    for size, length, stride, dilation in axes:
+        reach = dilation * (length - 1) + 1
+        counts.append((size - reach) // stride + 1)
+    return tuple(counts)
 
 
 def left_over(
@@ -513,27 +537,30 @@ def left_over(
     pads: Pads,
     dilations: Sequence[int],
 ) -> list[int]:
-    """What no window reaches at the end of every axis: the output padding of a transposed convolution."""
-    return [
-        size + lo + hi - ((m - 1) * s + d * (k - 1) + 1)
-        for size, m, k, s, (lo, hi), d in zip(
-            shape, counts, kernel, strides, pads, dilations, strict=True
-        )
-    ]
+    """How many elements no window reaches at the end of every axis: the output padding of a transposed convolution."""
+    unreached = []
+    axes = zip(shape, counts, kernel, strides, pads, dilations, strict=True)
+    for size, count, length, stride, (before, after), dilation in axes:
+        reached = (count - 1) * stride + dilation * (length - 1) + 1
+        unreached.append(size + before + after - reached)
+    return unreached
 
 
 def offsets(kernel: Sequence[int]) -> Iterable[tuple[int, ...]]:
+    """The index of every element of a window."""
     return itertools.product(*map(range, kernel))
 
 
 def elements(
-    at: Sequence[int],
+    offset: Sequence[int],
     counts: Sequence[int],
     strides: Sequence[int],
     dilations: Sequence[int],
 ) -> list[slice]:
-    """Where the element `at` of every window is."""
-    return [
-        slice(i * d, i * d + (m - 1) * s + 1, s)
-        for i, d, m, s in zip(at, dilations, counts, strides, strict=True)
-    ]
+    """The slices that select, from every window, the element at this offset."""
+    slices = []
+    axes = zip(offset, dilations, counts, strides, strict=True)
+    for index, dilation, count, stride in axes:
+        start = index * dilation
+        slices.append(slice(start, start + (count - 1) * stride + 1, stride))
+    return slices

@@ -1,4 +1,4 @@
-"""One line that says how far a long job is."""
+"""A progress line for long jobs."""
 
 import sys
 import time
@@ -15,7 +15,7 @@ SECONDS_BETWEEN_LINES = 10.0  # where the line cannot be rewritten
 
 
 class ProgressLine:
-    """Called with a fraction and a text; on a terminal one line is redrawn, elsewhere a new one comes now and then."""
+    """Shows a fraction and a text: on a terminal it redraws one line, elsewhere it writes a new line now and then."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stderr
@@ -27,9 +27,9 @@ class ProgressLine:
     def __call__(self, fraction: float, text: str) -> None:
         text = visible(" ".join(text.split()))
         if self.terminal:
-            shown = (round(100 * fraction), text)
-            if shown != self._drawn:  # drawing costs half a millisecond
-                self._drawn = shown
+            line = (round(100 * fraction), text)
+            if line != self._drawn:  # drawing costs half a millisecond
+                self._drawn = line
                 self._redraw(fraction, text)
         elif time.monotonic() - self.last_line > SECONDS_BETWEEN_LINES:
             self.last_line = time.monotonic()
@@ -65,7 +65,7 @@ class ProgressLine:
 
 
 def _progress(stream: TextIO) -> "Progress":
-    """Drawn when it is told to, by no thread of its own: one would disturb what is measured."""
+    """A progress bar that is drawn only when told to: a thread that refreshes it would disturb measurements."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
     from rich.table import Column

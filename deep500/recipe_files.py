@@ -15,27 +15,23 @@ from .import_path import add_import_folder
 
 
 def load_recipe(path: str | Path) -> Recipe:
-    """Read FIXED, MUTABLE and METRICS from a Python file, which is run for that; its __main__ part is not."""
-    path, known = Path(path), known_recipes()
-    if not path.is_file() and str(path) in known:
-        path = known[str(path)]
+    """The recipe of a Python file, or of ours with that name; the file is run, except for its __main__ part."""
+    path, our_recipes = Path(path), known_recipes()
+    if not path.is_file() and str(path) in our_recipes:
+        path = our_recipes[str(path)]
     if not path.is_file():
+        suggestion = did_you_mean(str(path), our_recipes)
+        names = ", ".join(our_recipes)
         raise Deep500Error(
-            f"there is no recipe {path}.{did_you_mean(str(path), known)} Give a file, or one of "
-            f"{', '.join(known)}"
+            f"there is no recipe {path}.{suggestion} Give a file, or one of {names}"
         )
     try:
         parts = _namespace(path)
-    except Deep500Error:
+    except (Deep500Error, KeyboardInterrupt):
         raise
-    except (
-        BaseException
-    ) as error:  # whatever a file from anyone does, including sys.exit
-        if isinstance(error, KeyboardInterrupt):
-            raise
-        raise Deep500Error(
-            f"the recipe {path} cannot be read: {one_line(error, kind=True)}"
-        ) from None
+    except BaseException as error:  # a user's file may raise anything, even SystemExit
+        message = one_line(error, kind=True)
+        raise Deep500Error(f"the recipe {path} cannot be read: {message}") from None
     for part in ("FIXED", "MUTABLE", "METRICS"):
         if part not in parts:
             raise Deep500Error(
@@ -55,9 +51,9 @@ def load_recipe(path: str | Path) -> Recipe:
 
 
 def _namespace(path: Path) -> dict[str, Any]:
-    """The names that a file defines, which may import modules of its folder.
+    """Run a file, which may import modules of its folder, and return the names that it defines.
 
-    It stays among the modules, so that the sources of its classes are found.
+    The file stays in sys.modules so that inspect finds the source of its classes.
     """
     add_import_folder(path.parent)
     name = "d5_recipe_" + re.sub(r"\W", "_", path.stem)
@@ -70,10 +66,11 @@ def _namespace(path: Path) -> dict[str, Any]:
 def known_recipes() -> dict[str, Path]:
     """The recipes that come with Deep500, by name."""
     spec = importlib.util.find_spec("recipes")
-    folders = spec.submodule_search_locations or [] if spec else []
-    return {
-        file.stem: file
-        for folder in folders
-        for file in sorted(Path(folder).glob("[!_]*.py"))
-        if file.stem != "recipe"
-    }
+    if spec is None:
+        return {}
+    recipes = {}
+    for folder in spec.submodule_search_locations or []:
+        for file in sorted(Path(folder).glob("[!_]*.py")):
+            if file.stem != "recipe":
+                recipes[file.stem] = file
+    return recipes

@@ -1,4 +1,4 @@
-"""Run a recipe: every seed is trained from its own weights, every epoch is on disk before the next one starts."""
+"""Run a recipe: train every seed from its own initial weights; write every epoch to disk before the next one starts."""
 
 import copy
 import hashlib
@@ -45,12 +45,12 @@ from .validation.sources import Sources, sources_for
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a recipe's run came to; true if it is acceptable."""
+    """The result of a recipe's run; true if it is acceptable."""
 
     bundle: Path
     derived: Mapping[str, Any]
     record: Record
-    trained: bool = True  # False: it was finished before, and nothing was left to do
+    trained: bool = True  # False: the bundle was finished already
 
     def __bool__(self) -> bool:
         return bool(self.derived["acceptable"])
@@ -59,19 +59,15 @@ class Outcome:
 def run_recipe(
     fixed: Mapping[str, Any], mutable: Mapping[str, Any], metrics: Any, **how: Any
 ) -> Outcome:
-    """Run a recipe given as the three parts; `how` is that of `run` (folder, tier, seeds, resume, events …).
+    """Run a recipe given as its three parts; `how` holds the options of `run` (folder, tier, seeds, resume, events …).
 
-    It may also hold `name`, `claims` and `tiers`. Names of definitions are looked up in the script that is run, too.
+    It may also hold `name`, `claims` and `tiers`. Names of definitions are looked up in the running script, too.
     """
     parts = {key: how.pop(key) for key in ("claims", "tiers") if key in how}
     name = how.pop("name", "recipe")
-    script = vars(sys.modules["__main__"])
-    return run(
-        Recipe(
-            name, fixed, mutable, metrics, definitions=own_definitions(script), **parts
-        ),
-        **how,
-    )
+    definitions = own_definitions(vars(sys.modules["__main__"]))
+    recipe = Recipe(name, fixed, mutable, metrics, definitions=definitions, **parts)
+    return run(recipe, **how)
 
 
 def run(
@@ -86,12 +82,12 @@ def run(
     expected_data: Mapping[str, str] | None = None,
     deadline: float = DEADLINE,
 ) -> Outcome:
-    """Train every seed, write the bundle and return what came out.
+    """Train every seed, write the bundle and return the outcome.
 
-    `threads` is the number for frameworks that can be told one, and `data` the folder with the data set's files.
+    `threads` is the thread count of frameworks that have such a setting, `data` the folder with the data set's files.
     `expected_data` are the checksums that the splits must have. `deadline` is how long ranks wait for each other.
-    `resume` goes on with the bundle in `folder`: from its last epoch, from the start if none was begun there, and
-    without doing anything if it is finished.
+    `resume` continues the bundle in `folder` after its last epoch, starts it if it does not exist, and does nothing
+    if it is finished.
     """
     recipe = tier_recipe(recipe, tier)
     plan = make_plan(recipe, tier, seeds, threads)
@@ -99,24 +95,21 @@ def run(
     if distribution is not None:
         plan["distribution"] = distribution.to_json(recipe.entry("batch_size"))
     crew = Crew(recipe, distribution, deadline) if distribution else None
-    if resume and folder and (done := finished_record("recipe", plan, folder)):
-        if crew:
-            crew.order(None)
-        return Outcome(Path(folder), done.derived or {}, done, trained=False)
-    recipe_run = _RecipeRun(recipe, plan, (*recipe.entry("events", ()), *events), data)
+    if resume and folder:
+        earlier = finished_record("recipe", plan, folder)
+        if earlier:
+            if crew:
+                crew.order(None)
+            return Outcome(Path(folder), earlier.derived or {}, earlier, trained=False)
+    all_events = (*recipe.entry("events", ()), *events)
+    recipe_run = _RecipeRun(recipe, plan, all_events, data)
     recipe_run.expected_data = expected_data or {}
     recipe_run.crew = crew
-    with (
-        recording(
-            "recipe",
-            plan,
-            folder,
-            name=recipe.name,
-            prepare=recipe_run.prepare,
-            resume=resume,
-        ) as record,
-        errors_of_user_code(f"recipe {recipe.name}"),
-    ):
+    prepare = recipe_run.prepare
+    recorder = recording(
+        "recipe", plan, folder, name=recipe.name, prepare=prepare, resume=resume
+    )
+    with recorder as record, errors_of_user_code(f"recipe {recipe.name}"):
         finished = recipe_run.go(record)
     return Outcome(record.folder, finished.derived or {}, finished)
 
@@ -131,7 +124,9 @@ class _RecipeRun:
         events: tuple[Event, ...],
         data: str | Path | None,
     ):
-        self.recipe, self.plan, self.events = recipe, plan, events
+        self.recipe = recipe
+        self.plan = plan
+        self.events = events
         self.data = data
         self.expected_data: Mapping[str, str] = {}
         self.crew: Crew | None = None  # the ranks, if there are several
@@ -139,7 +134,7 @@ class _RecipeRun:
         self.task = recipe_task(recipe)
 
     def prepare(self) -> dict[str, Any]:
-        """Load the data and rehearse; returns what is to be added to the plan."""
+        """Load the data and try one step; returns the entries to add to the plan."""
         with errors_of_user_code(f"recipe {self.recipe.name}"):
             self.splits = recipe_dataset(self.recipe, self.data).load()
             self._check_digests()
@@ -150,9 +145,11 @@ class _RecipeRun:
         for name, digest in self.expected_data.items():
             actual = self.splits[name].digest() if name in self.splits else "none"
             if actual != digest:
+                split = name[:40]
+                start, recorded = actual[:12], digest[:12]
                 raise Deep500Error(
                     f"the data of recipe {self.recipe.name} are not those of the original: the split "
-                    f"{name[:40]!r} has the SHA-256 {actual[:12]}…, recorded is {digest[:12]}…"
+                    f"{split!r} has the SHA-256 {start}…, recorded is {recorded}…"
                 )
 
     def go(self, record: Recording) -> Record:
@@ -162,7 +159,7 @@ class _RecipeRun:
         try:
             self.checkpoints.mkdir(exist_ok=True)
             for seed in self.plan["seeds"]:
-                if not any("test" in b and b["seed"] == seed for b in self.blocks):
+                if self._last_block(seed) is None:
                     self._train(seed)
             if self.crew:
                 self.crew.order(None)
@@ -178,14 +175,21 @@ class _RecipeRun:
     def blocks(self) -> list[dict[str, Any]]:
         return self.record.blocks
 
+    def _last_block(self, seed: int) -> dict[str, Any] | None:
+        """The block that ends the training of a seed, or None if it has not ended."""
+        for block in self.blocks:
+            if block["seed"] == seed and "test" in block:
+                return block
+        return None
+
     def _files(self) -> dict[str, bytes]:
-        seeds = self.plan["seeds"]
-        return {
-            f"weights-{seed}.safetensors": self._kept_weights(seed) for seed in seeds
-        }
+        files = {}
+        for seed in self.plan["seeds"]:
+            files[f"weights-{seed}.safetensors"] = self._saved_weights(seed)
+        return files
 
     def _rehearse(self) -> dict[str, Any]:
-        """One step of two examples: whatever is wrong with the recipe shows before anything is written."""
+        """Train one step on two examples, so that errors in the recipe show up before anything is written."""
         check_plan(self.plan)
         self.task.check_arrays(self.splits)
         for metric in self.recipe.own_metrics.values():
@@ -194,30 +198,36 @@ class _RecipeRun:
         try:
             procedure.step(self.splits["train"].batch(slice(0, 2)))
         except (TypeError, ValueError, RuntimeError, AttributeError) as error:
+            message = one_line(error, kind=True)
             raise Deep500Error(
-                f"recipe {self.recipe.name} cannot be trained: {one_line(error, kind=True)}"
+                f"recipe {self.recipe.name} cannot be trained: {message}"
             ) from None
         self.sources = self._metric_sources(procedure)
         kernels: dict[str, str] = {}
         for executor in procedure.executors.values():
             kernels |= executor.kernels()
+        framework = procedure.framework.name
+        update = self._update_kernel(framework)
+        digests = {name: split.digest() for name, split in self.splits.items()}
+        unavailable = dict(self.sources.unavailable)
+        if self.crew:
+            unavailable |= self.crew.distribution.unavailable
         return {
-            "unavailable": self.sources.unavailable,
-            "framework": procedure.framework.name,
+            "unavailable": unavailable,
+            "framework": framework,
             "kernels": kernels,
-            "update": self._update_kernel(procedure.framework.name),
-            "data": {name: split.digest() for name, split in self.splits.items()},
+            "update": update,
+            "data": digests,
         }
 
     def _metric_sources(self, procedure: Procedure) -> Sources:
-        """What measures for the metrics that need more than the history."""
+        """The measurements for the metrics that need more than the history."""
         executor = next(iter(procedure.executors.values()))
-        return sources_for(
-            self.recipe.all_metrics(), executor, self.recipe.entry("batch_size")
-        )
+        metrics = self.recipe.all_metrics()
+        return sources_for(metrics, executor, self.recipe.entry("batch_size"))
 
     def _update_kernel(self, framework: str) -> str:
-        """Whether the optimizers run as the framework's own, or as our formula."""
+        """Whether all optimizers run as the framework's own ("native") or any as our formula ("composed")."""
         names = [*self.recipe.entry("optimizers", {})] or [""]
         optimizers = [self.recipe.make_optimizer(name) for name in names]
         native = all(optimizer.native(framework) for optimizer in optimizers)
@@ -225,48 +235,59 @@ class _RecipeRun:
 
     def _train(self, seed: int) -> None:
         for event, state in zip(self.events, self.first_states, strict=True):
-            event.load_state(
-                state
-            )  # no seed starts from what another one has left behind
+            event.load_state(state)  # every seed starts from the same state
         trainer = self._trainer(seed)
-        done = [b for b in self.blocks if b["seed"] == seed]
+        epochs = [block for block in self.blocks if block["seed"] == seed]
         if self.crew:
-            self._order(seed, len(done))
-        start = load_checkpoint(self._checkpoint(seed, len(done))) if done else None
-        if (
-            start
-            and self._digest(self._checkpoint(seed, len(done)))
-            != done[-1]["checkpoint"]
-        ):
-            raise Deep500Error(
-                f"the checkpoint of seed {seed} is not the one that the bundle names: start anew"
-            )
+            self._order(seed, len(epochs))
+        start = None
+        if epochs:
+            start = self._load_checkpoint(seed, len(epochs), epochs[-1]["checkpoint"])
         history = trainer.run(start)
         weights = save(trainer.trained_arrays())
-        partial = self._weights(seed).with_suffix(".partial")
-        with open(partial, "wb") as file:
-            file.write(weights)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(self._weights(seed))
+        self._save_weights(seed, weights)
         block = {
             "seed": seed,
             "test": _finite_qualities(history.evaluations[-1]["test"]),
             "build_seconds": trainer.build_seconds,
             "weights": hashlib.sha256(weights).hexdigest(),
         }
-        if own := self.recipe.own_metrics:
-            block["recorded"] = {key: _own_value(m, history) for key, m in own.items()}
+        metrics = self.recipe.own_metrics
+        if metrics:
+            block["recorded"] = {
+                key: _metric_value(metric, history) for key, metric in metrics.items()
+            }
         self._append(block)
         for old in self.checkpoints.glob(f"{seed}-*.safetensors"):
             old.unlink()
 
+    def _load_checkpoint(self, seed: int, epochs: int, digest: str) -> Any:
+        """The checkpoint after so many epochs; a Deep500Error if its SHA-256 is not this one."""
+        path = self._checkpoint(seed, epochs)
+        start = load_checkpoint(path)
+        if start and self._digest(path) != digest:
+            raise Deep500Error(
+                f"the checkpoint of seed {seed} is not the one that the bundle names: start anew"
+            )
+        return start
+
+    def _save_weights(self, seed: int, weights: bytes) -> None:
+        """Write the trained weights of a seed to disk, all or nothing."""
+        path = self._weights(seed)
+        partial = path.with_suffix(".partial")
+        with open(partial, "wb") as file:
+            file.write(weights)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+
     def _trainer(self, seed: int) -> Trainer:
         events = [*self.events, *self._measuring_events(seed), _Record(self, seed)]
+        epochs = self.plan["epochs"]
         if self.crew:
             threads = self.plan["threads"]
             return self.crew.trainer(
-                self.task, self.splits, seed, self.plan["epochs"], threads, events
+                self.task, self.splits, seed, epochs, threads, events
             )
         subject, optimizer = self._subject(seed)
         return Trainer(
@@ -274,56 +295,62 @@ class _RecipeRun:
             optimizer,
             self.splits,
             self._sampler(seed),
-            self.plan["epochs"],
+            epochs,
             events,
             task=self.task,
             workers=self.recipe.entry("workers", 0),
         )
 
-    def _order(self, seed: int, epochs_done: int) -> None:
+    def _order(self, seed: int, finished_epochs: int) -> None:
         """Tell the other ranks to train a seed."""
         assert self.crew is not None
-        order = {key: self.plan[key] for key in ("epochs", "threads")}
-        checkpoints = str(self.checkpoints.absolute())
         self.crew.order(
-            order | {"seed": seed, "done": epochs_done, "checkpoints": checkpoints}
+            {
+                "epochs": self.plan["epochs"],
+                "threads": self.plan["threads"],
+                "seed": seed,
+                "done": finished_epochs,
+                "checkpoints": str(self.checkpoints.absolute()),
+            }
         )
 
     def _measuring_events(self, seed: int) -> list[Event]:
-        """What measures beside the steps: sources of metrics, and the noise of low precision."""
+        """Events that measure between the steps: sources of metrics, and the noise of low precision."""
         events = list(self.sources.events)
         if self.recipe.has("precision"):
-            exact, train = in_float32(self.recipe), self.splits["train"]
+            exact = in_float32(self.recipe)
+            train = self.splits["train"]
             threads = self.plan["threads"]
-            events.append(
-                MeasureNoise(
-                    lambda: recipe_executor(exact, self.task, train, seed, threads)
-                )
-            )
+
+            def exact_executor() -> Executor:
+                return recipe_executor(exact, self.task, train, seed, threads)
+
+            events.append(MeasureNoise(exact_executor))
         return events
 
     def keep(self, trainer: Trainer, seed: int, record: dict[str, Any]) -> None:
-        """After an epoch: first the checkpoint, then the block that names it; then the one before may go."""
+        """After an epoch: write the checkpoint, then the block that names it; then delete the checkpoint before."""
         history = trainer.history()
-        path = self._checkpoint(seed, len(history.evaluations))
+        epochs = len(history.evaluations)
+        path = self._checkpoint(seed, epochs)
         save_checkpoint(path, trainer.checkpoint())
         if self.crew:
-            self.crew.barrier()  # until every rank has kept its own state of this epoch
+            self.crew.barrier()  # until every rank has saved its state of this epoch
         evaluation = {key: record[key] for key in ("epoch", "step", "seconds")}
+        evaluation["validation"] = _finite_qualities(record["validation"])
         self._append(
             {
                 "seed": seed,
                 "series": self._new_numbers(seed, history),
                 "counters": history.counters,
-                "evaluation": evaluation
-                | {"validation": _finite_qualities(record["validation"])},
+                "evaluation": evaluation,
                 "checkpoint": self._digest(path),
             }
         )
-        self._checkpoint(seed, len(history.evaluations) - 1).unlink(missing_ok=True)
+        self._checkpoint(seed, epochs - 1).unlink(missing_ok=True)
 
     def _append(self, block: dict[str, Any]) -> None:
-        """Add a block; the first one after a resumption says so."""
+        """Append a block; the first one after a resumption records the resumption."""
         if self.record.resumption is not None:
             block["resumed"] = self.record.resumption
             self.record.resumption = None
@@ -332,26 +359,24 @@ class _RecipeRun:
     def _new_numbers(
         self, seed: int, history: History
     ) -> dict[str, list[float | None]]:
-        """What every series has got since the last block of this seed."""
+        """The numbers that every series has gained since the last block of this seed."""
         written: Counter[str] = Counter()
         for block in self.blocks:
             if block["seed"] == seed:
-                written.update(
-                    {name: len(part) for name, part in block["series"].items()}
-                )
-        return {
-            name: [_finite(number) for number in numbers[written[name] :]]
-            for name, numbers in history.series.items()
-        }
+                for name, part in block["series"].items():
+                    written[name] += len(part)
+        new_numbers = {}
+        for name, numbers in history.series.items():
+            unwritten = numbers[written[name] :]
+            new_numbers[name] = [_finite(number) for number in unwritten]
+        return new_numbers
 
     def _procedure(self, seed: int) -> Procedure:
-        threads = self.plan["threads"]
-        return recipe_procedure(
-            self.recipe, self.task, self.splits["train"], seed, threads
-        )
+        train, threads = self.splits["train"], self.plan["threads"]
+        return recipe_procedure(self.recipe, self.task, train, seed, threads)
 
     def _subject(self, seed: int) -> tuple[Executor | Procedure, Any]:
-        """What a trainer takes: an executor with its optimizer, or a procedure."""
+        """The first two arguments of a trainer: an executor with its optimizer, or a procedure and None."""
         if self.recipe.has("procedure") or self.recipe.has("precision"):
             return self._procedure(seed), None
         train, threads = self.splits["train"], self.plan["threads"]
@@ -370,17 +395,16 @@ class _RecipeRun:
     def _weights(self, seed: int) -> Path:
         return self.checkpoints / f"{seed}.weights"
 
-    def _kept_weights(self, seed: int) -> bytes:
+    def _saved_weights(self, seed: int) -> bytes:
         try:
             weights = self._weights(seed).read_bytes()
         except OSError as error:
             raise Deep500Error(
                 f"no weights of seed {seed} in {self.checkpoints} ({error.strerror}): start anew"
             ) from None
-        [wanted] = [
-            b["weights"] for b in self.blocks if b["seed"] == seed and "test" in b
-        ]
-        if hashlib.sha256(weights).hexdigest() != wanted:
+        block = self._last_block(seed)
+        assert block is not None
+        if hashlib.sha256(weights).hexdigest() != block["weights"]:
             raise Deep500Error(
                 f"the weights of seed {seed} in {self.checkpoints} are not those of the bundle: start anew"
             )
@@ -402,15 +426,15 @@ class _Record(Event):
         self.recipe_run.keep(trainer, self.seed, record)
 
 
-def _own_value(metric: Metric, history: History) -> float | None:
-    """What a metric of the recipe's own says; a bundle cannot hold a number that is not finite."""
+def _metric_value(metric: Metric, history: History) -> float | None:
+    """The value of a metric of the recipe; None if it is not finite, since a bundle cannot hold such a number."""
     try:
         value = metric.value(history)
         return None if value is None else _finite(float(value))
-    except Exception as error:  # whatever code from anyone does
-        raise Deep500Error(
-            f"the metric {type(metric).__name__} cannot be computed: {one_line(error, kind=True)}"
-        ) from None
+    except Exception as error:  # a user's code may raise anything
+        name = type(metric).__name__
+        message = one_line(error, kind=True)
+        raise Deep500Error(f"the metric {name} cannot be computed: {message}") from None
 
 
 def _finite_qualities(qualities: Mapping[str, float]) -> dict[str, float | None]:

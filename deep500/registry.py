@@ -1,8 +1,8 @@
-"""Definitions are found by the name of their file: operators/leaky_relu.py holds LeakyRelu. No list is kept by hand.
+"""Finds definitions by the name of their file: operators/leaky_relu.py holds LeakyRelu. No list is kept by hand.
 
 Capitals and underscores make no difference: networks/resnet.py holds ResNet.
 
-Packages from outside add their own through entry points in the group `deep500.<kind>`.
+Other installed packages add definitions through entry points in the group `deep500.<kind>`.
 """
 
 import importlib
@@ -17,15 +17,17 @@ from .errors import Deep500Error, one_line, unknown
 
 
 def find(kind: str, name: str) -> type:
-    """The definition of that name in the folder `kind` (operators, frameworks, …)."""
-    path = _files(kind).get(_letters(name))
+    """The definition of that name in the folder `kind` (operators, frameworks, …), or a Deep500Error."""
+    letters = _letters(name)
+    path = _files(kind).get(letters)
     if path:
-        found = getattr(_imported(kind, path.stem), name, None)
-        if isinstance(found, type):
-            return found
-    if name in (outside := _outside(kind)):
-        return outside[name].load()
-    if path and _letters(name) not in map(_letters, known(kind)):
+        definition = getattr(_imported(kind, path.stem), name, None)
+        if isinstance(definition, type):
+            return definition
+    entry_points = _entry_points(kind)
+    if name in entry_points:
+        return entry_points[name].load()
+    if path and letters not in map(_letters, known(kind)):
         raise Deep500Error(
             f"deep500/{kind}/{path.name} holds no class of its own name: a file is named after its class, as "
             "leaky_relu.py after LeakyRelu"
@@ -34,54 +36,54 @@ def find(kind: str, name: str) -> type:
 
 
 def named(kind: str, word: str) -> type:
-    """The definition of a word in any spelling: "digits_cnn", "digits-cnn" and "DigitsCnn" are the same."""
+    """The definition of a name in any spelling: "digits_cnn", "digits-cnn" and "DigitsCnn" are the same."""
     by_letters = {_letters(name): name for name in known(kind)}
     return find(kind, by_letters.get(_letters(word), word))
 
 
 def listed(kind: str) -> str:
-    """What there is, in words for a message: all names, or where they are listed when there are many."""
+    """All names of a kind, for an error message; if there are many, the command that lists them."""
     names = known(kind)
-    return (
-        ", ".join(names)
-        if len(names) <= 20
-        else f"{len(names)} of them, which `d5 list {kind}` shows"
-    )
+    if len(names) <= 20:
+        return ", ".join(names)
+    return f"{len(names)} of them, which `d5 list {kind}` shows"
 
 
 @cache
 def packages(kind: str) -> dict[str, str]:
-    """The module of every adapter of a kind that is a package (frameworks), by its name; ours come first."""
+    """The module names of a kind whose definitions are packages (frameworks), by name; ours take precedence."""
     folder = Path(__file__).parent / kind
-    ours = sorted(path.parent.name for path in folder.glob("[!_]*/__init__.py"))
-    outside = {name: point.value for name, point in _outside(kind).items()}
-    return outside | {name: f"{__package__}.{kind}.{name}" for name in ours}
+    names = sorted(path.parent.name for path in folder.glob("[!_]*/__init__.py"))
+    modules = {name: point.value for name, point in _entry_points(kind).items()}
+    for name in names:
+        modules[name] = f"{__package__}.{kind}.{name}"
+    return modules
 
 
 def package(kind: str, name: str) -> ModuleType:
-    """One of `packages`, imported; for the folder of that kind alone."""
+    """One of `packages`, imported; only the folder of that kind may call this."""
     module = packages(kind)[name]
     try:
         return importlib.import_module(module)
     except Deep500Error:
         raise
     except Exception as error:  # code from anyone
-        said = one_line(error, kind=True)
+        singular = _singular(kind)
+        message = one_line(error, kind=True)
         raise Deep500Error(
-            f"the {_singular(kind)} {name!r} cannot be used: {module}: {said}"
+            f"the {singular} {name!r} cannot be used: {module}: {message}"
         ) from error
 
 
 @cache
 def known(kind: str) -> tuple[str, ...]:
     """The names of all definitions of a kind, read from the files without running them."""
-    ours = []
+    names = set(_entry_points(kind))
     for letters, path in _files(kind).items():
-        classes = re.findall(
-            r"^class (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE
-        )
-        ours += [c for c in classes if _letters(c) == letters]
-    return tuple(sorted({*ours, *_outside(kind)}))
+        source = path.read_text(encoding="utf-8")
+        classes = re.findall(r"^class (\w+)", source, re.MULTILINE)
+        names.update(name for name in classes if _letters(name) == letters)
+    return tuple(sorted(names))
 
 
 def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -103,14 +105,15 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]
 
 def file_stem(name: str) -> str:
     """LeakyRelu -> leaky_relu, LSTM -> lstm; a trailing underscore keeps clear of Python's keywords (And -> and_)."""
-    snake = re.sub(
-        r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name
-    ).lower()
-    return snake + "_" if snake in {"and", "or", "not", "if", "is"} else snake
+    word_start = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
+    stem = re.sub(word_start, "_", name).lower()
+    if stem in {"and", "or", "not", "if", "is"}:
+        return stem + "_"
+    return stem
 
 
 def _letters(name: str) -> str:
-    """What a class and its file have in common: small letters and digits."""
+    """The lower-case letters and digits of a name, which a class and its file have in common."""
     return re.sub(r"[\W_]", "", name).lower()
 
 
@@ -120,9 +123,9 @@ def _imported(kind: str, stem: str) -> ModuleType:
     except Deep500Error:
         raise
     except Exception as error:  # a file that someone is just writing
-        said = one_line(error, kind=True)
+        message = one_line(error, kind=True)
         raise Deep500Error(
-            f"deep500/{kind}/{stem}.py cannot be imported: {said}"
+            f"deep500/{kind}/{stem}.py cannot be imported: {message}"
         ) from error
 
 
@@ -133,15 +136,16 @@ def _files(kind: str) -> dict[str, Path]:
 
 
 @cache
-def _outside(kind: str) -> dict[str, Any]:
+def _entry_points(kind: str) -> dict[str, Any]:
     from importlib import metadata  # 40 ms that most starts of Python need not spend
 
-    return {
-        point.name: point for point in metadata.entry_points(group=f"deep500.{kind}")
-    }
+    points = metadata.entry_points(group=f"deep500.{kind}")
+    return {point.name: point for point in points}
 
 
 def _singular(kind: str) -> str:
     if kind.endswith("ies"):
         return kind.removesuffix("ies") + "y"
-    return kind.removesuffix("es" if kind.endswith("sses") else "s")
+    if kind.endswith("sses"):
+        return kind.removesuffix("es")
+    return kind.removesuffix("s")

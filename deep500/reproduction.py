@@ -1,4 +1,4 @@
-"""Reproduce a result: run the recipe of a bundle again, and say what came out again."""
+"""Reproduce a result: run the recipe of a bundle again and compare the two results."""
 
 import hashlib
 import math
@@ -36,7 +36,7 @@ from .training.metric_summary import recorded_metric
 from .training.outcome import trained_runs
 from .validation.networks.determinism import unstable_operators
 
-MARGIN = 1.5  # points of a quality in %, per cent of the median of any other one
+MARGIN = 1.5  # percentage points of a quality in %, per cent of the median of others
 MOST_LISTED = 6
 
 
@@ -52,50 +52,57 @@ def reproduce(
 ) -> Record:
     """Train every seed of a bundle again and compare; returns the record of a bundle with three answers.
 
-    The recipe is taken from `recipe_file`, from one of ours of the same name, or, where it consists of our
-    definitions alone, from its canonical form. Code from the bundle is never run. A recipe that is not the recorded
-    one is refused, unless `allow_changes` says to go on and record what differs.
+    The recipe is taken from `recipe_file`, from one of ours of the same name, or, if it consists of our definitions
+    alone, from its canonical form. Code from the bundle is never run. A recipe that differs from the recorded one is
+    an error, unless `allow_changes` is set: then the differences are recorded.
     """
     if not 0 < margin < math.inf:
         raise Deep500Error(f"the margin is {margin!r}: give a number above 0")
-    found = read(path)
-    original = _usable_record(found, path)
-    own = _own_recipe(original.plan, recipe_file)
-    recipe = _recorded_recipe(original, own)
-    changes = recipe_changes(original.plan, recipe, own)
+    bundle = read(path)
+    original = _usable_record(bundle, path)
+    loaded_recipe = _load_original(original.plan, recipe_file)
+    recipe = _recorded_recipe(original, loaded_recipe)
+    changes = recipe_changes(original.plan, recipe, loaded_recipe)
     if changes and not allow_changes:
+        listed = _listed(changes)
         raise Deep500Error(
-            f"this is not the recipe of {path}: {_listed(changes)}; --allow-changes runs it all the same"
+            f"this is not the recipe of {path}: {listed}; --allow-changes runs it all the same"
         )
     plan = {
-        "original": _about(original, found),
+        "original": _about(original, bundle),
         "margin": float(margin),
         "level": original.plan["level"],
         "changes": changes,
     }
-    with recording(
-        "reproduction", plan, folder, name=f"reproduce-{recipe.name}"
-    ) as record:
+    name = f"reproduce-{recipe.name}"
+    with recording("reproduction", plan, folder, name=name) as record:
         again = _run_again(original, recipe, record.folder, data, events)
         _append_comparison(record, original, again, recipe, data)
         return record.finish()
 
 
 def recipe_changes(
-    plan: Mapping[str, Any], recipe: Recipe, own: Recipe | None
+    plan: Mapping[str, Any], recipe: Recipe, loaded_recipe: Recipe | None
 ) -> list[str]:
-    """What differs from the recorded recipe, in words: in the recipe that would run, and in the user's file."""
+    """What differs from the recorded recipe, in words: in the recipe that would run, and in the file it comes from."""
     recorded = plan["recipe"]
     changes = _form_changes(recorded, recipe.to_json())
-    if own is None or own.source == recorded.get("file"):
+    recorded_digest = recorded.get("file")
+    if loaded_recipe is None or loaded_recipe.source == recorded_digest:
         return changes
     as_written = {**recorded, "fixed": dict(recorded["fixed"])}
     for key, was, _ in plan.get("differences", ()):
         as_written["fixed"][key] = was
-    changes = _form_changes(as_written, own.to_json())
-    sides = [clean(str(side))[:12] for side in (own.source, recorded.get("file"))]
-    changes.append(f"the SHA-256 of its file is {sides[0]}…, recorded is {sides[1]}…")
+    changes = _form_changes(as_written, loaded_recipe.to_json())
+    digest = _clean_start(loaded_recipe.source, 12)
+    expected = _clean_start(recorded_digest, 12)
+    changes.append(f"the SHA-256 of its file is {digest}…, recorded is {expected}…")
     return changes
+
+
+def _clean_start(value: object, length: int) -> str:
+    """The first characters of a value's text, without control characters."""
+    return clean(str(value))[:length]
 
 
 def _form_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
@@ -103,9 +110,11 @@ def _form_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str
     changes = []
     for part in ("fixed", "mutable"):
         for key in {**before[part], **now[part]}:
-            was, found = before[part].get(key), now[part].get(key)
-            if form_hash(was) != form_hash(found):
-                changes.append(f"{part.upper()}[{key!r}] is {_difference(was, found)}")
+            old_form = before[part].get(key)
+            new_form = now[part].get(key)
+            if form_hash(old_form) != form_hash(new_form):
+                difference = _difference(old_form, new_form)
+                changes.append(f"{part.upper()}[{key!r}] is {difference}")
     for part in ("metrics", "claims", "tiers"):
         if form_hash(before.get(part)) != form_hash(now.get(part)):
             changes.append(f"{part.upper()} differ")
@@ -113,21 +122,25 @@ def _form_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str
 
 
 def _difference(was: Any, now: Any) -> str:
-    """Two values in few words; of two classes of the same name, the source is what differs."""
-    same_name = isinstance(was, Mapping) and isinstance(now, Mapping)
-    if same_name and was.get("name") == now.get("name") and "source" in was:
-        return f"{clean(str(now.get('name')))[:80]} with another source"
-    return f"{clean(str(now))[:80]}, and was {clean(str(was))[:80]}"
+    """A short text about two forms that differ; two classes of the same name differ in their source."""
+    if isinstance(was, Mapping) and isinstance(now, Mapping):
+        name = now.get("name")
+        if was.get("name") == name and "source" in was:
+            return f"{_clean_start(name, 80)} with another source"
+    return f"{_clean_start(now, 80)}, and was {_clean_start(was, 80)}"
 
 
 def _listed(changes: Sequence[str]) -> str:
     shown = "; ".join(changes[:MOST_LISTED])
     others = len(changes) - MOST_LISTED
-    return f"{shown}; and {others} more" if others > 0 else shown
+    if others > 0:
+        return f"{shown}; and {others} more"
+    return shown
 
 
-def _usable_record(found: Bundle, path: str | Path) -> Record:
-    record = record_of(found)
+def _usable_record(bundle: Bundle, path: str | Path) -> Record:
+    """The record of a bundle; a Deep500Error if it cannot be reproduced."""
+    record = record_of(bundle)
     if record.kind.name != "recipe":
         raise Deep500Error(
             f"{path} is of kind {record.kind.name!r}: only the run of a recipe can be reproduced"
@@ -143,72 +156,79 @@ def _usable_record(found: Bundle, path: str | Path) -> Record:
     return record
 
 
-def _recorded_recipe(original: Record, own: Recipe | None) -> Recipe:
-    """The recipe as the original ran it, from the user's file or from this installation."""
+def _recorded_recipe(original: Record, loaded_recipe: Recipe | None) -> Recipe:
+    """The recipe as the original ran it, from the loaded recipe or, without one, from the installed definitions."""
     plan = original.plan
-    rebuilt = rebuilt_recipe(plan, own, trains=True)
-    written = plan["recipe"]
-    details: dict[str, Any] = {"source": own.source if own else None}
-    if own is not None:
-        details |= {"metrics": own.metrics, "claims": own.claims, "tiers": own.tiers}
+    rebuilt = rebuilt_recipe(plan, loaded_recipe, trains=True)
+    if loaded_recipe is None:
+        details = _recorded_details(plan)
     else:
-        details["metrics"] = [
-            (recorded_metric(form, plan), target) for form, target in written["metrics"]
-        ]
-        details["claims"] = [
-            recorded_claim(form, plan) for form in written.get("claims", [])
-        ]
-        details["tiers"] = written.get("tiers", {})
+        details = {
+            "source": loaded_recipe.source,
+            "metrics": loaded_recipe.metrics,
+            "claims": loaded_recipe.claims,
+            "tiers": loaded_recipe.tiers,
+        }
     if "differences" in plan:
         details["division"] = "open"
-        details["differences"] = [
-            tuple(difference) for difference in plan["differences"]
-        ]
+        details["differences"] = [tuple(entry) for entry in plan["differences"]]
     return replace(rebuilt, **details)
 
 
-def _own_recipe(
+def _recorded_details(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """The metrics, claims and tiers of a recipe as its plan records them."""
+    written = plan["recipe"]
+    metrics = []
+    for form, target in written["metrics"]:
+        metrics.append((recorded_metric(form, plan), target))
+    claims = [recorded_claim(form, plan) for form in written.get("claims", [])]
+    tiers = written.get("tiers", {})
+    return {"source": None, "metrics": metrics, "claims": claims, "tiers": tiers}
+
+
+def _load_original(
     plan: Mapping[str, Any], recipe_file: str | Path | None
 ) -> Recipe | None:
-    """The recipe of the file that is named, or of ours by its name; None if a script ran it."""
+    """The recipe of `recipe_file`, or without it the one of ours with the recorded name; None if a script ran it."""
     if recipe_file is not None:
         return load_recipe(recipe_file)
     recorded = plan["recipe"].get("file")
     if recorded is None:
         return None
     name = clean(plan["recipe"]["name"])[:100]
-    known = known_recipes()
-    if name not in known:
+    our_recipes = known_recipes()
+    if name not in our_recipes:
+        digest = _clean_start(recorded, 12)
         raise Deep500Error(
-            f"the recipe {name!r} is none of ours: give its file with --recipe FILE (SHA-256 "
-            f"{clean(str(recorded))[:12]}…)"
+            f"the recipe {name!r} is none of ours: give its file with --recipe FILE (SHA-256 {digest}…)"
         )
-    actual = hashlib.sha256(known[name].read_bytes()).hexdigest()
+    file = our_recipes[name]
+    actual = hashlib.sha256(file.read_bytes()).hexdigest()
     if actual != recorded and not _is_ours(plan):
         raise Deep500Error(
             f"the recipe {name!r} of the bundle is not ours of that name: give its file with --recipe FILE"
         )
-    return load_recipe(known[name])
+    return load_recipe(file)
 
 
 def _is_ours(plan: Mapping[str, Any]) -> bool:
-    """Whether every definition of the recipe is one of this installation, as far as the plan says."""
+    """Whether the plan names no definition from outside this installation."""
     names = [str(entry.get("name")) for entry in plan.get("sources", {}).values()]
     return all(name.startswith("deep500.") for name in names)
 
 
-def _about(original: Record, found: Bundle) -> dict[str, Any]:
-    """What the answers need to know of the original."""
+def _about(original: Record, bundle: Bundle) -> dict[str, Any]:
+    """The facts about the original that the three answers need."""
     derived = original.derived or {}
     return {
-        "bundle": str(found.path),
+        "bundle": str(bundle.path),
         "hash": original.hash,
         "name": clean(original.plan["recipe"]["name"])[:100],
         "recipe_hash": original.plan["hash"],
         "seeds": derived["seeds"],
         "metrics": derived["metrics"],
         "claims": derived.get("claims", []),
-        "documentation": documentation(original, found.files),
+        "documentation": documentation(original, bundle.files),
     }
 
 
@@ -222,14 +242,15 @@ def _run_again(
     """Train the seeds again, into a bundle beside that of the reproduction."""
     plan = original.plan
     threads = plan.get("threads")
-    place = folder.with_name(folder.name + ".run")
+    if not isinstance(threads, int):
+        threads = None
     outcome = run(
         recipe,
-        place,
+        folder.with_name(folder.name + ".run"),
         plan["tier"],
         len(plan["seeds"]),
         events=events,
-        threads=threads if isinstance(threads, int) else None,
+        threads=threads,
         data=data,
         expected_data=plan.get("data"),
     )
@@ -247,15 +268,16 @@ def _append_comparison(
     for block in blocks:
         record.append(block)
     derived = again.derived or {}
-    differences = environment_difference(
-        recorded_environment(original.environment),
-        recorded_environment(again.environment),
-    )
+    before = recorded_environment(original.environment)
+    now = recorded_environment(again.environment)
+    differences = environment_difference(before, now)
     facts = [_change(difference) for difference in differences]
     same_machine = not any(d.fact in MACHINE for d in differences)
     same_setup = not any(d.weight == RESULTS for d in differences)
     same_bits = all(block["same_losses"] and block["same_weights"] for block in blocks)
-    unstable = [] if same_bits else _unstable(recipe, again, data)
+    unstable = []
+    if not same_bits:
+        unstable = _unstable(recipe, again, data)
     record.append(
         {
             "seeds": derived["seeds"],
@@ -272,11 +294,9 @@ def _append_comparison(
 
 
 def _compared_seeds(original: Record, again: Record) -> list[dict[str, Any]]:
-    """For every seed: the same losses, the same weights, and where they first differ."""
-    weights = [
-        {b["seed"]: b["weights"] for b in side.blocks if "test" in b}
-        for side in (original, again)
-    ]
+    """For every seed, whether losses and weights are the same, and where the losses first differ."""
+    original_weights = _weight_digests(original)
+    weights_again = _weight_digests(again)
     second_runs = {history.seed: history for history in trained_runs(again.blocks)}
     blocks = []
     for history in trained_runs(original.blocks):
@@ -287,12 +307,18 @@ def _compared_seeds(original: Record, again: Record) -> list[dict[str, Any]]:
             {
                 "seed": seed,
                 "same_losses": first is None,
-                "same_weights": weights[0][seed] == weights[1][seed],
+                "same_weights": original_weights[seed] == weights_again[seed],
                 "first_step": first,
                 "largest": largest,
             }
         )
     return blocks
+
+
+def _weight_digests(record: Record) -> dict[int, str]:
+    """The SHA-256 of the trained weights, by seed."""
+    finals = [block for block in record.blocks if "test" in block]
+    return {block["seed"]: block["weights"] for block in finals}
 
 
 def _loss_difference(
@@ -308,9 +334,11 @@ def _loss_difference(
         scale = max(abs(x), abs(y))
         relative = abs(x - y) / scale if math.isfinite(scale) else 1.0
         largest = max(largest, relative)
-    if first is None and len(before) != len(again):
+    if first is not None:
+        return first, largest
+    if len(before) != len(again):
         return min(len(before), len(again)) + 1, 1.0
-    return (first, largest) if first is not None else (None, None)
+    return None, None
 
 
 def _change(difference: Difference) -> dict[str, Any]:
@@ -324,7 +352,7 @@ def _change(difference: Difference) -> dict[str, Any]:
 
 
 def _unstable(recipe: Recipe, again: Record, data: str | Path | None) -> list[str]:
-    """The operators that do not repeat their bits here; empty if none was found, or none can be looked at."""
+    """The operators whose results are not bit-identical when repeated; empty if there are none or none can be run."""
     adapter = recipe_framework(recipe)
     if adapter is None or recipe.has("procedure"):
         return []
@@ -334,7 +362,10 @@ def _unstable(recipe: Recipe, again: Record, data: str | Path | None) -> list[st
         network, _ = recipe_model(recipe, task, train, 0)
     if not isinstance(network, Network):
         return []
-    batch = train.batch(slice(0, min(len(train), recipe.entry("batch_size"))))
+    batch_size = min(len(train), recipe.entry("batch_size"))
+    batch = train.batch(slice(0, batch_size))
+    options = {}
     threads = again.plan["threads"]
-    options = {"threads": threads} if isinstance(threads, int) else {}
+    if isinstance(threads, int):
+        options["threads"] = threads
     return unstable_operators(adapter, network, batch, **options)

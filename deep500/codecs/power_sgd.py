@@ -23,9 +23,8 @@ class PowerSGD(Codec):
     rank: int = 2
     min_rate: float = 1.0
 
-    linear = (
-        True  # sums of P, and of Q for the same P, are those of the sum of the matrices
-    )
+    # sums of P, and of Q for the same P, are those of the sum of the matrices
+    linear = True
     error_feedback = True
 
     def __post_init__(self) -> None:

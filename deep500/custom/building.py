@@ -1,4 +1,4 @@
-"""The C++ compiler, asked once for everything: what it built is kept by the hash of all that went into it."""
+"""Runs the C++ compiler, and caches what it built by a hash of everything that went into it."""
 
 import contextlib
 import hashlib
@@ -30,7 +30,7 @@ LIBRARY = (
     "-fno-gnu-unique",
 )
 SECONDS = 120.0
-SHOWN = 6  # lines of the compiler's own
+SHOWN = 6  # lines of the compiler's messages
 
 
 def build(
@@ -43,30 +43,32 @@ def build(
     kind: Sequence[str] = LIBRARY,
     suffix: str = ".so",
 ) -> Path:
-    """The shared library of a C++ source, from the cache if it is there; `text` may include files beside `folder`.
+    """The shared library of a C++ source, from the cache if it is there; `text` may include files of `folder`.
 
-    `depends` stands for the headers that the source includes; without it they are all read, to see whether one changed.
-    With other flags in `kind` it is an object file or a program.
+    `depends` is the text of the headers that the source includes; without it the preprocessor reads them, to see
+    whether one changed. With other flags in `kind` the result is an object file or a program.
     """
     command = [*compiler(), *kind, *flags, "-x", "c++", "-"]
     if depends is None:
         depends = _compile(name, [*command, "-E"], text, folder, seconds)
     parts = (text, depends, *command, version(), _processor())
-    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
-    target = (
-        home.cache() / "built" / f"{re.sub(r'[^A-Za-z0-9_]', '_', name)}-{key}{suffix}"
-    )
-    if not target.is_file():
-        home.make_folder(target.parent, "DEEP500_CACHE")
-        with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-            made = Path(scratch) / "built"
-            _compile(name, [*command, "-o", str(made)], text, folder, seconds)
-            os.replace(made, target)  # at once: another process may build the same
+    content = "\0".join(parts).encode()
+    key = hashlib.sha256(content).hexdigest()[:24]
+    stem = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    cache_folder = home.cache() / "built"
+    target = cache_folder / f"{stem}-{key}{suffix}"
+    if target.is_file():
+        return target
+    home.make_folder(target.parent, "DEEP500_CACHE")
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        built = Path(scratch) / "built"
+        _compile(name, [*command, "-o", str(built)], text, folder, seconds)
+        os.replace(built, target)  # atomic: another process may build the same
     return target
 
 
 def compiler() -> list[str]:
-    """$CXX or g++."""
+    """The command of $CXX, or else g++; raises `Unsupported` if there is none."""
     command = shlex.split(os.environ.get("CXX", "")) or ["g++"]
     if shutil.which(command[0]) is None:
         raise Unsupported(
@@ -81,34 +83,29 @@ def version() -> str:
 
 @cache
 def _version(command: tuple[str, ...]) -> str:
-    return subprocess.run(
+    process = subprocess.run(
         [*command, "--version"], capture_output=True, text=True, check=False
-    ).stdout
+    )
+    return process.stdout
 
 
 @cache
 def _processor() -> str:
-    """What -march=native stands for here; a home folder may be shared between machines."""
+    """The processor that -march=native means here; a home folder may be shared between machines."""
     try:
-        facts = (
-            Path("/proc/cpuinfo")
-            .read_text(encoding="utf-8")
-            .split("\n\n")[0]
-            .splitlines()
-        )
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
         return platform.processor()
-    return "\n".join(
-        line
-        for line in facts
-        if line.startswith(("model name", "flags", "Features", "CPU part"))
-    )
+    first, *_ = text.split("\n\n")
+    keys = ("model name", "flags", "Features", "CPU part")
+    lines = [line for line in first.splitlines() if line.startswith(keys)]
+    return "\n".join(lines)
 
 
 def _compile(
     name: str, command: list[str], text: str, folder: Path, seconds: float
 ) -> str:
-    """What the compiler writes; its complaints become the error."""
+    """The output of the compiler; its error messages become a `Deep500Error`."""
     with tempfile.TemporaryFile("w+") as source:
         source.write(text)
         source.seek(0)
@@ -131,35 +128,37 @@ def _compile(
                     "simpler"
                 ) from None
             finally:
+                # The compiler proper is a child of its driver.
                 with contextlib.suppress(ProcessLookupError):
-                    os.killpg(
-                        process.pid, signal.SIGKILL
-                    )  # the compiler proper is a child of its driver
+                    os.killpg(process.pid, signal.SIGKILL)
     if process.returncode:
         raise Deep500Error(_readable(name, complaints))
     return output
 
 
 def _readable(name: str, complaints: str) -> str:
-    """One line that says where and what, then the compiler's own first lines."""
+    """One line with the place and the error, then the next lines of the compiler's messages."""
     lines = complaints.splitlines()
-    first = next(
-        (
-            i
-            for i, line in enumerate(lines)
-            if re.search(r"\berror:|undefined reference|cannot find", line)
-        ),
-        0,
-    )
+    first = _first_error(lines)
+    reason = "the compiler says nothing"
+    if lines:
+        reason = re.sub(r"\s+", " ", lines[first])
     count = sum("error:" in line for line in lines)
-    more = f" (and {count - 1} more)" if count > 1 else ""
-    reason = re.sub(r"\s+", " ", lines[first]) if lines else "the compiler says nothing"
-    return "\n".join(
-        [
-            f"{name} does not compile: {reason}{more}",
-            *lines[first + 1 : first + 1 + SHOWN],
-        ]
-    )
+    more = ""
+    if count > 1:
+        more = f" (and {count - 1} more)"
+    summary = f"{name} does not compile: {reason}{more}"
+    start = first + 1
+    details = lines[start : start + SHOWN]
+    return "\n".join([summary, *details])
+
+
+def _first_error(lines: Sequence[str]) -> int:
+    """The index of the first line with an error; 0 if there is none."""
+    for index, line in enumerate(lines):
+        if re.search(r"\berror:|undefined reference|cannot find", line):
+            return index
+    return 0
 
 
 def _english() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Operators in C++: a class in a file, compiled when needed for the dtype it is called with."""
+"""Operators in C++: a class in a file, compiled on demand for the dtype it is called with."""
 
 import ctypes
 import os
@@ -24,6 +24,7 @@ CTYPES = {
     "float16": "deep500::float16",
     "bfloat16": "deep500::bfloat16",
 }
+# deep500::tensortype_t
 TYPES = {
     "int8": 1,
     "int16": 2,
@@ -38,7 +39,7 @@ TYPES = {
     "float64": 11,
     "bfloat16": 13,
     "bool": 14,
-}  # deep500::tensortype_t
+}
 LANGUAGE = ("-std=c++17", "-I.")
 FLAGS = (*LANGUAGE, "-Wl,--wrap=GOMP_parallel", "-DD500_WRAPS_OPENMP")
 
@@ -63,24 +64,21 @@ class Parameter:
 
 
 class Library:
-    """A compiled operator for one dtype: what its functions take, and where they are."""
+    """A compiled operator for one dtype: its functions and their parameters."""
 
     def __init__(self, name: str, path: Path):
-        self.name, self.path = name, path
+        self.name = name
+        self.path = path
         self.library = ctypes.CDLL(str(path))
         try:
             signature = self.library.d500_signature
-            self.forward, self.backward = (
-                self.library.d500_forward,
-                self.library.d500_backward,
-            )
+            self.forward = self.library.d500_forward
+            self.backward = self.library.d500_backward
         except AttributeError:
             raise Deep500Error(
                 f"{name} registers no operator: end the file with D500_REGISTER_OP({name});"
             ) from None
-        signature.restype = self.forward.restype = self.backward.restype = (
-            ctypes.c_char_p
-        )
+        signature.restype = ctypes.c_char_p
         arguments = (
             ctypes.POINTER(TensorT),
             ctypes.c_int,
@@ -88,45 +86,57 @@ class Library:
             ctypes.POINTER(ctypes.c_void_p),
             ctypes.c_int,
         )
-        self.forward.argtypes = self.backward.argtypes = arguments
+        for function in (self.forward, self.backward):
+            function.restype = ctypes.c_char_p
+            function.argtypes = arguments
         forward, backward = signature().decode().split(";")
-        self.parameters, self.differentiable = _parameters(forward), bool(backward)
+        self.parameters = _parameters(forward)
+        self.differentiable = bool(backward)
         self.inputs = [p for p in self.parameters if p.const]
         self.outputs = [p for p in self.parameters if not p.const]
-        n, m = len(self.inputs), len(self.outputs)
-        if [p.const for p in self.parameters] != [True] * n + [False] * m or not m:
+        self._check_forward(forward)
+        if self.differentiable:
+            self._check_backward(backward)
+
+    def _check_forward(self, signature: str) -> None:
+        if not self.outputs or self.parameters != self.inputs + self.outputs:
             raise Deep500Error(
-                f"{name}.forward takes const pointers (the inputs), then others (the outputs), and "
-                f"is given as ({forward})"
+                f"{self.name}.forward takes const pointers (the inputs), then others (the outputs), and "
+                f"is given as ({signature})"
             )
-        if self.differentiable and len(_parameters(backward)) != 2 * (n + m):
+
+    def _check_backward(self, signature: str) -> None:
+        expected = 2 * len(self.parameters)
+        if len(_parameters(signature)) != expected:
             raise Deep500Error(
-                f"{name}.backward takes {2 * (n + m)} pointers (gradients of outputs, inputs, outputs, "
-                f"gradients of inputs), and is given as ({backward})"
+                f"{self.name}.backward takes {expected} pointers (gradients of outputs, inputs, outputs, "
+                f"gradients of inputs), and is given as ({signature})"
             )
 
     def set_threads(self, count: int) -> None:
-        """Later calls use this many OpenMP threads, also more than there are cores; 0 leaves it to the framework.
+        """Let later calls use this many OpenMP threads, even more than there are cores; 0 leaves it to the framework.
 
-        The number is the library's: it holds for all operators of this process that were built from the same text.
+        The number applies to all operators of this process that were built from the same text.
         """
         self.library.d500_set_threads(count)
 
     def call(self, function: Any, tensors: Sequence[Tensor], arrays: Arrays) -> None:
         """Run on these arrays; `tensors` are the inputs and the outputs of the operator."""
-        kept = [*map(_description, tensors)]  # and with them the memory of their sizes
-        descriptions = (TensorT * len(tensors))(*kept)
-        data = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
-        if fault := function(
-            descriptions, len(self.inputs), len(self.outputs), data, 0
-        ):
-            raise Deep500Error(
-                f"{self.name}: {' '.join(fault.decode(errors='replace').split())[:300]}"
-            )
+        structures = [*map(_tensor_t, tensors)]  # keep the memory of their sizes alive
+        descriptions = (TensorT * len(tensors))(*structures)
+        pointers = [array.ctypes.data for array in arrays]
+        data = (ctypes.c_void_p * len(arrays))(*pointers)
+        input_count = len(self.inputs)
+        output_count = len(self.outputs)
+        fault = function(descriptions, input_count, output_count, data, 0)
+        if fault:
+            text = fault.decode(errors="replace")
+            message = " ".join(text.split())
+            raise Deep500Error(f"{self.name}: {message[:300]}")
 
 
 class CppOp(CustomOp):
-    """A class in a C++ file. Where the source leaves DTYPE open, it is compiled for every dtype that comes."""
+    """A class in a C++ file. If the source leaves DTYPE open, it is compiled for every dtype it is called with."""
 
     def __init__(
         self,
@@ -136,8 +146,10 @@ class CppOp(CustomOp):
         outputs: Sequence[TensorDesc] | None,
         definitions: Mapping[str, str],
     ):
-        self.source, self.definitions = source, dict(definitions)
-        self._name, self._given = name, (inputs, outputs)
+        self.source = source
+        self.definitions = dict(definitions)
+        self._name = name
+        self._descriptions = (inputs, outputs)
         self._libraries: dict[str, Library] = {}
         self._others: dict[str, CppOp] = {}
         self._threads = 0
@@ -146,8 +158,8 @@ class CppOp(CustomOp):
 
     @property
     def described(self) -> bool:
-        """Whether somebody said what tensors it takes or makes."""
-        return self._given != (None, None)
+        """Whether its inputs or outputs are described."""
+        return self._descriptions != (None, None)
 
     @cached_property
     def text(self) -> str:
@@ -158,77 +170,86 @@ class CppOp(CustomOp):
             raise Deep500Error(
                 f"the C++ file {self.source} cannot be read: {error}"
             ) from None
-        template = re.search(
-            rf"template\s*<[^>]*>\s*(class|struct)\s+{re.escape(self._name)}\b", code
-        )
-        tail = (
-            ""
-            if "D500_REGISTER_OP" in code
-            else f"\nD500_REGISTER_OP({self._name}{'<DTYPE>' if template else ''});\n"
-        )
-        return (
-            f'#include <deep500/deep500.h>\n#line 1 "{self.source.name}"\n{code}{tail}'
-        )
+        registration = ""
+        if "D500_REGISTER_OP" not in code:
+            cls = self._name
+            name = re.escape(cls)
+            if re.search(rf"template\s*<[^>]*>\s*(class|struct)\s+{name}\b", code):
+                cls = f"{cls}<DTYPE>"
+            registration = f"\nD500_REGISTER_OP({cls});\n"
+        header = f'#include <deep500/deep500.h>\n#line 1 "{self.source.name}"\n'
+        return header + code + registration
 
     @property
     def open(self) -> bool:
-        """Whether the source is for any dtype."""
+        """Whether the source leaves DTYPE open."""
         return re.search(r"\bDTYPE\b", self.text) is not None
 
     @cached_property
     def dtype(self) -> str | None:
-        """That of DTYPE; None when the source does not use it, or nobody has said."""
-        given = self.definitions.get("DTYPE")
-        return next((name for name, word in CTYPES.items() if word == given), None)
+        """The dtype that DTYPE is defined as; None if it is not defined."""
+        defined = self.definitions.get("DTYPE")
+        for name, ctype in CTYPES.items():
+            if ctype == defined:
+                return name
+        return None
 
     @property
     def folder(self) -> Path:
-        """Where the source looks for what it includes."""
+        """The folder in which the compiler looks for the files that the source includes."""
         return self.source.resolve().parent
 
     def definition_flags(self, dtype: str) -> list[str]:
-        """The definitions as the compiler takes them, with DTYPE where the source leaves it open."""
-        words = self.definitions
-        if self.open and "DTYPE" not in words:
+        """The definitions as flags of the compiler, with DTYPE if the source leaves it open."""
+        definitions = self.definitions
+        if self.open and "DTYPE" not in definitions:
             if dtype not in CTYPES:
+                dtypes = ", ".join(CTYPES)
                 raise Unsupported(
-                    f"{self._name} is compiled for {', '.join(CTYPES)}, not for {dtype}"
+                    f"{self._name} is compiled for {dtypes}, not for {dtype}"
                 )
-            words = {"DTYPE": CTYPES[dtype]} | words
-        return [f"-D{key}={value}" for key, value in words.items()]
+            definitions = {"DTYPE": CTYPES[dtype]} | definitions
+        return [f"-D{key}={value}" for key, value in definitions.items()]
 
     def library(self, dtype: str) -> Library:
-        """Compiled for this float dtype."""
-        key = dtype if self.open and "DTYPE" not in self.definitions else ""
+        """The operator compiled for this float dtype."""
+        key = ""
+        if self.open and "DTYPE" not in self.definitions:
+            key = dtype
         if key not in self._libraries:
             flags = [*FLAGS, *self.definition_flags(dtype)]
             path = build(self.source.name, self.text, self.folder, flags)
-            self._libraries[key] = Library(self._name, path)
+            library = Library(self._name, path)
+            self._libraries[key] = library
             if self._threads:
-                self._libraries[key].set_threads(self._threads)
+                library.set_threads(self._threads)
         return self._libraries[key]
 
     @cached_property
     def signature(self) -> Signature:  # type: ignore[override]
-        """As described; what is not, from the pointers that forward takes."""
-        library, fixed = (
-            self.library("float32"),
-            "DTYPE" in self.definitions or not self.open,
-        )
-        inputs, outputs = self._given
-        for what, given, found in [
-            ("inputs", inputs, library.inputs),
-            ("outputs", outputs, library.outputs),
-        ]:
-            if given is not None and len(given) != len(found):
-                raise Deep500Error(
-                    f"{self._name}.forward has {len(found)} {what} (const pointers are inputs), and "
-                    f"{len(given)} {'is' if len(given) == 1 else 'are'} described"
-                )
-        return Signature(
-            self._name,
-            _completed(self._name, inputs, library.inputs, fixed),
-            _completed(self._name, outputs, library.outputs, fixed),
+        """As described; what is not described comes from the pointers that forward takes."""
+        library = self.library("float32")
+        inputs, outputs = self._descriptions
+        self._check_count("inputs", inputs, library.inputs)
+        self._check_count("outputs", outputs, library.outputs)
+        fixed = "DTYPE" in self.definitions or not self.open
+        complete_inputs = _completed(self._name, inputs, library.inputs, fixed)
+        complete_outputs = _completed(self._name, outputs, library.outputs, fixed)
+        return Signature(self._name, complete_inputs, complete_outputs)
+
+    def _check_count(
+        self,
+        role: str,
+        descriptions: Sequence[TensorDesc] | None,
+        parameters: Sequence[Parameter],
+    ) -> None:
+        if descriptions is None or len(descriptions) == len(parameters):
+            return
+        count = len(descriptions)
+        verb = "is" if count == 1 else "are"
+        raise Deep500Error(
+            f"{self._name}.forward has {len(parameters)} {role} (const pointers are inputs), and "
+            f"{count} {verb} described"
         )
 
     @cached_property
@@ -237,47 +258,57 @@ class CppOp(CustomOp):
 
     @property
     def attributes(self) -> dict[str, Any]:
-        return {key: value for key, value in self.definitions.items() if key != "DTYPE"}
+        attributes: dict[str, Any] = dict(self.definitions)
+        attributes.pop("DTYPE", None)
+        return attributes
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The names of the pointers to constants that forward takes."""
-        found = re.search(r"\bforward\s*\(([^)]*)\)", self.text)
-        constant = (
-            [part for part in found[1].split(",") if "const" in part] if found else []
-        )
-        names = [re.findall(r"\w+", part) for part in constant]
-        return tuple(words[-1] for words in names if words)
+        declaration = re.search(r"\bforward\s*\(([^)]*)\)", self.text)
+        if declaration is None:
+            return ()
+        names = []
+        for parameter in declaration[1].split(","):
+            identifiers = re.findall(r"\w+", parameter)
+            if "const" in parameter and identifiers:
+                names.append(identifiers[-1])
+        return tuple(names)
 
     def in_dtype(self, dtype: str) -> "CppOp":
-        if (
-            not self.open
-            and dtype in CTYPES
-            and {p.dtype for p in self.library(dtype).inputs} & {*CTYPES} - {dtype}
-        ):
+        if dtype not in CTYPES:
+            return self
+        if not self.open and self._takes_other_float(dtype):
             raise Unsupported(
                 f"{self.name} is written for one dtype, and {dtype} was asked for, in which operators "
                 "are checked: write DTYPE in place of that float, and it is compiled for each"
             )
-        if self.dtype in (None, dtype) or dtype not in CTYPES:
+        if self.dtype in (None, dtype):
             return self
         if dtype not in self._others:
-            inputs, outputs = self._given
-            kind = self.signature.in_dtype(dtype)
-            self._others[dtype] = CppOp(
-                self._name,
-                self.source,
-                inputs and kind.inputs,
-                outputs and kind.outputs,
-                self.definitions | {"DTYPE": CTYPES[dtype]},
-            )
-            self._others[dtype]._threads = self._threads
+            self._others[dtype] = self._redefined(dtype)
         other = self._others[dtype]
         other.allocate = self.allocate
         return other
 
+    def _takes_other_float(self, dtype: str) -> bool:
+        other_floats = {*CTYPES} - {dtype}
+        parameters = self.library(dtype).inputs
+        return any(parameter.dtype in other_floats for parameter in parameters)
+
+    def _redefined(self, dtype: str) -> "CppOp":
+        """This operator with DTYPE defined as this dtype."""
+        inputs, outputs = self._descriptions
+        signature = self.signature.in_dtype(dtype)
+        definitions = self.definitions | {"DTYPE": CTYPES[dtype]}
+        new_inputs = inputs and signature.inputs
+        new_outputs = outputs and signature.outputs
+        other = CppOp(self._name, self.source, new_inputs, new_outputs, definitions)
+        other._threads = self._threads
+        return other
+
     def set_threads(self, count: int) -> None:
-        """As `Library.set_threads`, for every dtype and on every framework."""
+        """Like `Library.set_threads`, for every dtype and on every framework."""
         self._threads = count
         for library in self._libraries.values():
             library.set_threads(count)
@@ -285,43 +316,40 @@ class CppOp(CustomOp):
             other.set_threads(count)
 
     def infer(self, *inputs: Tensor) -> tuple[Tensor, ...]:
-        """Without a description an output is shaped as the first input."""
-        made = self.signature.made(inputs)
-        return tuple(
-            Tensor(inputs[0].shape, desc.dtype or inputs[0].dtype)
-            if tensor is None
-            else tensor
-            for tensor, desc in zip(made, self.signature.outputs, strict=True)
-        )
+        """An output without a described shape has that of the first input."""
+        outputs = []
+        described = self.signature.described_outputs(inputs)
+        for tensor, desc in zip(described, self.signature.outputs, strict=True):
+            if tensor is None:
+                first = inputs[0]
+                tensor = Tensor(first.shape, desc.dtype or first.dtype)
+            outputs.append(tensor)
+        return tuple(outputs)
 
     def run(self, inputs: Arrays) -> tuple[np.ndarray, ...]:
-        kinds = tuple(Tensor(x.shape, x.dtype.name) for x in inputs)
-        made = self.infer(*kinds)
-        outputs = tuple(self.allocate(t.shape, t.dtype) for t in made)
-        library = self.library(float_of(kinds))
-        library.call(
-            library.forward,
-            (*kinds, *made),
-            [*map(np.ascontiguousarray, inputs), *outputs],
-        )
+        input_specs = _specs(inputs)
+        output_specs = self.infer(*input_specs)
+        outputs = tuple(self.allocate(spec.shape, spec.dtype) for spec in output_specs)
+        library = self.library(float_of(input_specs))
+        contiguous = map(np.ascontiguousarray, inputs)
+        specs = (*input_specs, *output_specs)
+        library.call(library.forward, specs, [*contiguous, *outputs])
         return outputs
 
     def gradients(
         self, grads: Arrays, inputs: Arrays, outputs: Arrays
     ) -> tuple[np.ndarray, ...]:
-        kinds = [Tensor(x.shape, x.dtype.name) for x in (*inputs, *outputs)]
-        made = tuple(self.allocate(x.shape, x.dtype.name) for x in inputs)
-        given = [
-            np.ascontiguousarray(g, y.dtype)
-            for g, y in zip(grads, outputs, strict=True)
-        ]
-        library = self.library(float_of(kinds))
-        library.call(
-            library.backward,
-            kinds,
-            [*given, *map(np.ascontiguousarray, (*inputs, *outputs)), *made],
-        )
-        return made
+        values = (*inputs, *outputs)
+        specs = _specs(values)
+        input_grads = tuple(self.allocate(x.shape, x.dtype.name) for x in inputs)
+        output_grads = []
+        for gradient, output in zip(grads, outputs, strict=True):
+            output_grads.append(np.ascontiguousarray(gradient, output.dtype))
+        library = self.library(float_of(specs))
+        contiguous = map(np.ascontiguousarray, values)
+        arrays = [*output_grads, *contiguous, *input_grads]
+        library.call(library.backward, specs, arrays)
+        return input_grads
 
 
 def compile_custom_cppop(
@@ -333,53 +361,72 @@ def compile_custom_cppop(
 ) -> CppOp:
     """The operator of that name in a C++ file, compiled with -O3 and OpenMP, once for every content.
 
-    Without descriptions it takes what its forward takes, of any shape, and every output is shaped as the first input.
-    `definitions` are handed to the preprocessor; one named DTYPE says which float a source for any of them is for.
+    Without descriptions it takes what its forward takes, of any shape, and every output has the shape of the first
+    input. `definitions` are handed to the preprocessor; DTYPE among them selects the float of a source that leaves it
+    open. Raises `Deep500Error` if it does not compile.
     """
-    words = {key: str(value) for key, value in (definitions or {}).items()}
-    if wrong := [key for key in words if not re.fullmatch(r"[A-Za-z_]\w*", key)]:
-        raise Deep500Error(
-            f"{wrong[0]!r} cannot be defined in C++: a name is letters, digits and underscores"
-        )
-    op = CppOp(name, Path(source), inputs, outputs, words)
-    op.signature  # noqa: B018 - compiled now, so that what is wrong is said now
+    texts: dict[str, str] = {}
+    for key, value in (definitions or {}).items():
+        texts[key] = str(value)
+    for key in texts:
+        if not re.fullmatch(r"[A-Za-z_]\w*", key):
+            raise Deep500Error(
+                f"{key!r} cannot be defined in C++: a name is letters, digits and underscores"
+            )
+    op = CppOp(name, Path(source), inputs, outputs, texts)
+    op.signature  # noqa: B018 - compiles it now, so that errors are raised here
     return op
 
 
 def _parameters(text: str) -> list[Parameter]:
-    return [
-        Parameter(part.removeprefix("const "), part.startswith("const "))
-        for part in text.split(",")
-        if part
-    ]
+    parameters = []
+    for part in text.split(","):
+        if part:
+            dtype = part.removeprefix("const ")
+            is_const = part.startswith("const ")
+            parameters.append(Parameter(dtype, is_const))
+    return parameters
 
 
 def _completed(
     name: str,
-    given: Sequence[TensorDesc] | None,
-    found: Sequence[Parameter],
+    descriptions: Sequence[TensorDesc] | None,
+    parameters: Sequence[Parameter],
     fixed: bool,
 ) -> tuple[TensorDesc, ...]:
-    """Descriptions with the dtypes of the pointers; a pointer to DTYPE takes any float while that is open."""
-    made = []
-    for desc, parameter in zip(
-        given or [TensorDesc()] * len(found), found, strict=True
-    ):
-        free = parameter.dtype == "any" or (not fixed and parameter.dtype == "float32")
-        if desc.dtype not in (None, parameter.dtype) and not free:
+    """Descriptions with the dtypes of the pointers; a pointer to DTYPE takes any float unless `fixed`."""
+    if not descriptions:
+        descriptions = [TensorDesc()] * len(parameters)
+    completed = []
+    for desc, parameter in zip(descriptions, parameters, strict=True):
+        is_open = parameter.dtype == "float32" and not fixed
+        if is_open or parameter.dtype == "any":
+            completed.append(desc)
+            continue
+        if desc.dtype not in (None, parameter.dtype):
             raise Deep500Error(
                 f"{name}.forward takes {parameter.dtype}, and {desc} is described"
             )
-        made.append(desc if free else TensorDesc(desc.shape, parameter.dtype))
-    return tuple(made)
+        completed.append(TensorDesc(desc.shape, parameter.dtype))
+    return tuple(completed)
 
 
-def float_of(kinds: Sequence[Tensor]) -> str:
-    """The dtype that an operator is compiled for, when tensors of these kinds come."""
-    return next((t.dtype for t in kinds if "float" in t.dtype), "float32")
+def _specs(arrays: Arrays) -> tuple[Tensor, ...]:
+    return tuple(Tensor(x.shape, x.dtype.name) for x in arrays)
 
 
-def _description(tensor: Tensor) -> TensorT:
-    sizes = (ctypes.c_uint32 * max(len(tensor.shape), 1))(*tensor.shape)
+def float_of(specs: Sequence[Tensor]) -> str:
+    """The dtype that an operator is compiled for if it is called with such tensors."""
+    for spec in specs:
+        if "float" in spec.dtype:
+            return spec.dtype
+    return "float32"
+
+
+def _tensor_t(tensor: Tensor) -> TensorT:
+    rank = len(tensor.shape)
+    array_type = ctypes.c_uint32 * max(rank, 1)
+    sizes = array_type(*tensor.shape)
     pointer = ctypes.cast(sizes, ctypes.POINTER(ctypes.c_uint32))
-    return TensorT(TYPES[name_of(tensor.dtype)], 0, len(tensor.shape), pointer)
+    number = TYPES[name_of(tensor.dtype)]
+    return TensorT(number, 0, rank, pointer)

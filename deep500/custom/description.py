@@ -1,5 +1,6 @@
-"""What tensors an operator takes and makes: sizes are numbers, or names for what is the same wherever it appears."""
+"""Describes the tensors of an operator: sizes are numbers, or names of sizes that are equal wherever they appear."""
 
+import contextlib
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,15 +21,20 @@ class TensorDesc:
     dtype: str | None = None
 
     def __str__(self) -> str:
-        sizes = "…" if self.shape is None else ", ".join(map(str, self.shape))
-        return f"{self.dtype or 'any'}[{sizes}]"
+        sizes = "…"
+        if self.shape is not None:
+            sizes = ", ".join(map(str, self.shape))
+        dtype = self.dtype or "any"
+        return f"{dtype}[{sizes}]"
 
 
 def tensordesc(
     shape: Sequence[int | str | None] | None = None, dtype: Any = None
 ) -> TensorDesc:
     """Describe a tensor: `tensordesc([4, 6], np.float32)`; a size may be a name, and 0 or None is the batch."""
-    name = None if dtype is None else _dtype(dtype)
+    name = None
+    if dtype is not None:
+        name = _dtype(dtype)
     if shape is None:
         return TensorDesc(None, name)
     if isinstance(shape, str) or not isinstance(shape, Sequence):
@@ -46,49 +52,43 @@ class Signature:
     inputs: tuple[TensorDesc, ...]
     outputs: tuple[TensorDesc, ...]
 
-    def bind(self, given: Sequence[Tensor]) -> dict[str, int]:
-        """The sizes that have names, from inputs that must match."""
+    def bind(self, tensors: Sequence[Tensor]) -> dict[str, int]:
+        """The sizes that have names, from inputs; raises `Deep500Error` if these do not match the descriptions."""
         sizes: dict[str, int] = {}
-        if len(given) != len(self.inputs) or not all(
-            _fits(desc, tensor, sizes)
-            for desc, tensor in zip(self.inputs, given, strict=True)
-        ):
-            came = (
-                ", ".join(str(TensorDesc(t.shape, t.dtype)) for t in given) or "nothing"
-            )
-            raise Deep500Error(
-                f"{self.name} takes {', '.join(map(str, self.inputs))}, and {came} came"
-            )
+        matches = len(tensors) == len(self.inputs)
+        if matches:
+            pairs = zip(self.inputs, tensors, strict=True)
+            matches = all(_fits(desc, tensor, sizes) for desc, tensor in pairs)
+        if not matches:
+            described = ", ".join(map(str, self.inputs))
+            actual = describe(tensors) or "nothing"
+            raise Deep500Error(f"{self.name} takes {described}, and {actual} came")
         return sizes
 
-    def made(self, given: Sequence[Tensor]) -> tuple[Tensor | None, ...]:
-        """The outputs as they are described; None where no shape is."""
-        sizes = self.bind(given)
-        return tuple(
-            None
-            if desc.shape is None
-            else Tensor(
-                tuple(self._value(n, sizes) for n in desc.shape),
-                desc.dtype or given[0].dtype,
-            )
-            for desc in self.outputs
-        )
+    def described_outputs(self, inputs: Sequence[Tensor]) -> tuple[Tensor | None, ...]:
+        """The outputs for these inputs; None for one whose shape is not described."""
+        sizes = self.bind(inputs)
+        outputs: list[Tensor | None] = []
+        for desc in self.outputs:
+            if desc.shape is None:
+                outputs.append(None)
+                continue
+            shape = tuple(self._value(size, sizes) for size in desc.shape)
+            dtype = desc.dtype or inputs[0].dtype
+            outputs.append(Tensor(shape, dtype))
+        return tuple(outputs)
 
     def in_dtype(self, dtype: str) -> "Signature":
         """The same with its floats in this dtype."""
 
         def cast(desc: TensorDesc) -> TensorDesc:
-            return (
-                replace(desc, dtype=dtype)
-                if desc.dtype and "float" in desc.dtype
-                else desc
-            )
+            if desc.dtype and "float" in desc.dtype:
+                return replace(desc, dtype=dtype)
+            return desc
 
-        return replace(
-            self,
-            inputs=tuple(map(cast, self.inputs)),
-            outputs=tuple(map(cast, self.outputs)),
-        )
+        inputs = tuple(map(cast, self.inputs))
+        outputs = tuple(map(cast, self.outputs))
+        return replace(self, inputs=inputs, outputs=outputs)
 
     def _value(self, size: int | str, sizes: dict[str, int]) -> int:
         if isinstance(size, int):
@@ -100,15 +100,27 @@ class Signature:
         return sizes[size]
 
 
+def describe(tensors: Sequence[Tensor]) -> str:
+    """Tensors as they are shown in messages."""
+    descriptions = [TensorDesc(tensor.shape, tensor.dtype) for tensor in tensors]
+    return ", ".join(map(str, descriptions))
+
+
 def _fits(desc: TensorDesc, tensor: Tensor, sizes: dict[str, int]) -> bool:
+    """Whether a tensor matches its description; adds named sizes to `sizes`."""
     if desc.dtype not in (None, tensor.dtype):
         return False
     if desc.shape is None:
         return True
-    return len(desc.shape) == len(tensor.shape) and all(
-        n == (wanted if isinstance(wanted, int) else sizes.setdefault(wanted, n))
-        for wanted, n in zip(desc.shape, tensor.shape, strict=True)
-    )
+    if len(desc.shape) != len(tensor.shape):
+        return False
+    for described, size in zip(desc.shape, tensor.shape, strict=True):
+        expected = described
+        if isinstance(described, str):
+            expected = sizes.setdefault(described, size)
+        if size != expected:
+            return False
+    return True
 
 
 def _size(size: Any) -> int | str:
@@ -116,17 +128,20 @@ def _size(size: Any) -> int | str:
         return BATCH
     if isinstance(size, str) and size:
         return size
-    try:
-        if (number := operator.index(size)) > 0:
-            return number
-    except TypeError:
-        pass
-    raise Deep500Error(f"a size is a number, a name, or 0 for the batch, not {size!r}")
+    number = 0
+    with contextlib.suppress(TypeError):
+        number = operator.index(size)
+    if number <= 0:
+        raise Deep500Error(
+            f"a size is a number, a name, or 0 for the batch, not {size!r}"
+        )
+    return number
 
 
 def _dtype(dtype: Any) -> str:
     name = getattr(dtype, "__name__", None) or name_of(dtype)
-    name = {"float": "float64", "int": "int64"}.get(name, name)
+    python_types = {"float": "float64", "int": "int64"}
+    name = python_types.get(name, name)
     if name not in ALL:
         raise Deep500Error(f"no dtype is named {name!r}; there are {listed(ALL)}")
     return name

@@ -1,4 +1,4 @@
-"""From what a user writes ("Relu", "my_op.py:IPowOp", "ipowop.cpp:ipowop") to an Operator."""
+"""Loads the operator that a user names: "Relu", "my_op.py:IPowOp" or "ipowop.cpp:ipowop"."""
 
 import importlib.util
 import inspect
@@ -23,42 +23,52 @@ def load_operator(text: str, attributes: Mapping[str, Any] | None = None) -> Ope
     settings = dict(attributes or {})
     file, colon, name = text.rpartition(":")
     if not colon:
-        if (path := Path(text)).suffix in (".py", *CPP):
-            raise Deep500Error(
-                f"{text} is a file: name the operator in it as well, as in {text}:{path.stem}"
-            )
-        return _made(registry.find("operators", text), settings)
-    if not (path := Path(file)).is_file():
+        return _built_in(text, settings)
+    path = Path(file)
+    if not path.is_file():
         raise Deep500Error(
             f"there is no file {file}: name an operator as my_op.py:IPowOp, ipowop.cpp:ipowop or Relu"
         )
     if path.suffix in CPP:
         return compile_custom_cppop(name, path, definitions=settings).operator
     if path.suffix != ".py":
-        raise Deep500Error(f"{file} is neither Python (.py) nor C++ ({', '.join(CPP)})")
-    return _made(load_class(file, name, CustomOp | Operator, "operator"), settings)
+        suffixes = ", ".join(CPP)
+        raise Deep500Error(f"{file} is neither Python (.py) nor C++ ({suffixes})")
+    cls = load_class(file, name, CustomOp | Operator, "operator")
+    return _instance(cls, settings)
 
 
-def load_class(file: str, name: str, base: Any, what: str) -> type:
-    """The class of that name that a Python file defines; `what` says in errors what it should be."""
+def _built_in(name: str, settings: dict[str, Any]) -> Operator:
+    path = Path(name)
+    if path.suffix in (".py", *CPP):
+        raise Deep500Error(
+            f"{name} is a file: name the operator in it as well, as in {name}:{path.stem}"
+        )
+    cls = registry.find("operators", name)
+    return _instance(cls, settings)
+
+
+def load_class(file: str, name: str, base: Any, role: str) -> type:
+    """The class of that name that a Python file defines; error messages call it a `role`."""
     path = Path(file)
     if not path.is_file():
         raise Deep500Error(
-            f"there is no file {file}: name a {what} in it as my_{what}.py:Name"
+            f"there is no file {file}: name a {role} in it as my_{role}.py:Name"
         )
     module = _imported(path)
     classes: dict[str, type] = {}
     for key, value in vars(module).items():
-        defined_here = getattr(value, "__module__", None) == module.__name__
-        if defined_here and isinstance(value, type) and issubclass(value, base):
+        if not isinstance(value, type) or not issubclass(value, base):
+            continue
+        if value.__module__ == module.__name__:
             classes[key] = value
     if name in classes:
         return classes[name]
-    raise unknown(f"{what} in {path}", name, classes)
+    raise unknown(f"{role} in {path}", name, classes)
 
 
 def _imported(path: Path) -> ModuleType:
-    """The file run as a module, under a name that no other module has; it may import modules of its folder."""
+    """The module of a file, imported under a name of its own; it may import modules of its folder."""
     add_import_folder(path.parent)
     name = f"deep500_user_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
@@ -68,23 +78,24 @@ def _imported(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except Deep500Error:
         raise
-    except Exception as error:  # whatever the user's code says
-        raise Deep500Error(
-            f"{path} cannot be imported: {one_line(error, kind=True)}"
-        ) from error
+    except Exception as error:  # anything that the user's code raises
+        reason = one_line(error, kind=True)
+        raise Deep500Error(f"{path} cannot be imported: {reason}") from error
     return module
 
 
-def _made(cls: type, settings: dict[str, Any]) -> Operator:
+def _instance(cls: type, settings: dict[str, Any]) -> Operator:
+    signature = inspect.signature(cls)
     try:
-        inspect.signature(cls).bind(**settings)
+        signature.bind(**settings)
     except TypeError:
-        known = [*inspect.signature(cls).parameters]
+        parameters = [*signature.parameters]
         for key in settings:
-            if key not in known:
-                raise unknown(f"attribute of {cls.__name__}", key, known) from None
+            if key not in parameters:
+                raise unknown(f"attribute of {cls.__name__}", key, parameters) from None
+        names = ", ".join(parameters)
         raise Deep500Error(
-            f"{cls.__name__} needs more attributes. It takes: {', '.join(known)}"
+            f"{cls.__name__} needs more attributes. It takes: {names}"
         ) from None
     try:
         return as_operator(cls(**settings))
@@ -95,7 +106,8 @@ def _made(cls: type, settings: dict[str, Any]) -> Operator:
         TypeError,
         ValueError,
     ) as error:
-        shown = ", ".join(f"{key}={value!r}" for key, value in settings.items())
+        arguments = ", ".join(f"{key}={value!r}" for key, value in settings.items())
+        reason = one_line(error)
         raise Deep500Error(
-            f"{cls.__name__}({shown}) cannot be made: {one_line(error)}"
+            f"{cls.__name__}({arguments}) cannot be made: {reason}"
         ) from error

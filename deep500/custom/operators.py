@@ -1,4 +1,4 @@
-"""What all custom operators share: they run on NumPy arrays, and become Operators for everything else."""
+"""The base of all custom operators: they run on NumPy arrays, and are wrapped as Operators for everything else."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ from ..contracts.operator import (
 )
 from ..errors import Deep500Error
 from ..namespace import kind
-from .description import Signature
+from .description import Signature, TensorDesc
 
 Arrays = Sequence[np.ndarray]
 
 
 class CustomOp(Adapted):
-    """An operator from outside. `run` and `gradients` work on NumPy arrays, and neither copies nor keeps them."""
+    """An operator that a user wrote. `run` and `gradients` work on NumPy arrays, and neither copies nor keeps them."""
 
     signature: Signature
     differentiable: bool = True
@@ -38,7 +38,7 @@ class CustomOp(Adapted):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What its own code calls its inputs; fewer than there are, or none, where that is not known."""
+        """The names of its inputs in its own code, as far as they are known."""
         return ()
 
     @abstractmethod
@@ -53,12 +53,12 @@ class CustomOp(Adapted):
 
     @abstractmethod
     def infer(self, *inputs: Tensor) -> tuple[Tensor, ...]:
-        """Shapes and dtypes of the outputs; refuses inputs that do not match."""
+        """Shapes and dtypes of the outputs; raises `Deep500Error` for inputs that do not match."""
 
     def try_gradients(
         self, inputs: Sequence[Tensor], outputs: Sequence[Tensor]
     ) -> None:
-        """Refuse gradients of a wrong shape now: inside a framework's callback an error would lose its words."""
+        """Raise an error for gradients of a wrong shape now: in a framework's callback its message would be lost."""
 
     def in_dtype(self, dtype: str) -> "CustomOp":
         """The same operator computing in this float dtype, where it is bound to one."""
@@ -68,61 +68,49 @@ class CustomOp(Adapted):
     def operator(self) -> "Custom":
         """This as an Operator: for networks, checks and benchmarks."""
         base = Differentiable if self.differentiable else Custom
-        shapes = [
-            (4, 6)
-            if d.shape is None
-            else tuple(3 if isinstance(n, str) else n for n in d.shape)
-            for d in self.signature.inputs
-        ]
-        kinds = [
-            shape if "float" in (d.dtype or "float") else Tensor(shape, str(d.dtype))
-            for shape, d in zip(shapes, self.signature.inputs, strict=True)
-        ]
-        body = {
+        case_inputs = [_case_input(desc) for desc in self.signature.inputs]
+        members = {
             "__doc__": type(self).__doc__,
-            "cases": (case(self.attributes, xs=kinds),),
-            "arity": len(shapes),
+            "cases": (case(self.attributes, xs=case_inputs),),
+            "arity": len(case_inputs),
             "labels": self.labels,
         }
-        return type(self.name, (base,), body)(self)
+        cls = type(self.name, (base,), members)
+        return cls(self)
 
     def kinds(self, inputs: Sequence[Any]) -> tuple[Tensor, ...]:
-        """What `infer` says to values of any framework; a size of None, not known yet, is one in the result too."""
-        given = [(tuple(x.shape), name_of(x.dtype)) for x in inputs]
-        if not any(n is None for shape, _ in given for n in shape):
-            return self.infer(*(Tensor(*kind) for kind in given))
-        tried = [
-            self.infer(
-                *(
-                    Tensor(tuple(size if n is None else n for n in shape), dtype)
-                    for shape, dtype in given
-                )
-            )
-            for size in (2, 3)
-        ]
-        unknown: Any = None
-        return tuple(
-            Tensor(
-                tuple(
-                    n if n == m else unknown
-                    for n, m in zip(a.shape, b.shape, strict=True)
-                ),
-                a.dtype,
-            )
-            for a, b in zip(*tried, strict=True)
-        )
+        """The result of `infer` for values of any framework; sizes that are not known yet are None."""
+        specs = specs_of(inputs)
+        if all(map(has_known_shape, specs)):
+            return self.infer(*specs)
+        twos = [_filled(spec, 2) for spec in specs]
+        with_twos = self.infer(*twos)
+        threes = [_filled(spec, 3) for spec in specs]
+        with_threes = self.infer(*threes)
+        outputs = []
+        for first, second in zip(with_twos, with_threes, strict=True):
+            shape: list[Any] = []
+            for size, other in zip(first.shape, second.shape, strict=True):
+                shape.append(size if size == other else None)
+            outputs.append(Tensor(tuple(shape), first.dtype))
+        return tuple(outputs)
 
 
 class Custom(Operator):
-    """A custom operator as any other; its formula is the user's code, called with the namespace's arrays."""
+    """A custom operator as an Operator; its formula calls the user's code."""
 
     domain: ClassVar[str] = "deep500.custom"
     outputs: ClassVar[tuple[str, ...]] = ("*ys",)
     op: CustomOp
 
     def forward(self, xp, *xs):  # an annotation would make them static
-        op = self._fitting(xs)
-        return tuple(xp.host(lambda *arrays: op.run(arrays), op.kinds(xs), *xs))
+        op = self._in_dtype_of(xs)
+
+        def run(*arrays):
+            return op.run(arrays)
+
+        results = xp.host(run, op.kinds(xs), *xs)
+        return tuple(results)
 
     def infer(self, *xs: Tensor) -> tuple[Tensor, ...]:
         return self.op.infer(*xs)
@@ -135,41 +123,83 @@ class Custom(Operator):
     def adapted(self) -> CustomOp:
         return self.op
 
-    def _fitting(self, xs: Sequence[Any]) -> CustomOp:
-        """Checks compute the truth in float64, which an operator bound to float32 would refuse."""
-        floats = [name for x in xs if "float" in (name := name_of(x.dtype))]
-        return self.op.in_dtype(floats[0]) if floats else self.op
+    def _in_dtype_of(self, xs: Sequence[Any]) -> CustomOp:
+        """The operator in the dtype of its first float input, such as float64, in which checks compute references."""
+        for x in xs:
+            dtype = name_of(x.dtype)
+            if "float" in dtype:
+                return self.op.in_dtype(dtype)
+        return self.op
 
 
 class Differentiable(Custom):
-    """One with a backward."""
+    """A custom operator that has a backward."""
 
     def backward(self, xp: Any, xs: tuple, ys: tuple, dys: tuple) -> tuple:
-        op, n, m = self._fitting(xs), len(xs), len(ys)
+        op = self._in_dtype_of(xs)
+        first_input = len(ys)
+        first_output = first_input + len(xs)
 
         def gradients(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
-            return op.gradients(arrays[:m], arrays[m : m + n], arrays[m + n :])
+            grads = arrays[:first_input]
+            inputs = arrays[first_input:first_output]
+            outputs = arrays[first_output:]
+            return op.gradients(grads, inputs, outputs)
 
-        kinds, made = (
-            tuple(Tensor(tuple(x.shape), name_of(x.dtype)) for x in some)
-            for some in (xs, ys)
-        )
-        op.try_gradients(kinds, made)
-        return tuple(xp.host(gradients, kinds, *dys, *xs, *ys))
+        input_specs = specs_of(xs)
+        output_specs = specs_of(ys)
+        op.try_gradients(input_specs, output_specs)
+        results = xp.host(gradients, input_specs, *dys, *xs, *ys)
+        return tuple(results)
 
     def gradients(
         self, xp: Any, grads: Sequence, inputs: Sequence, results: Sequence
     ) -> list:
-        """Each is of its input's shape already: nothing is summed."""
-        found = self.backward(xp, tuple(inputs), tuple(results), tuple(grads))
-        return [
-            g if kind(x) == "float" else None
-            for g, x in zip(found, inputs, strict=True)
-        ]
+        """One gradient per float input; each has its input's shape already, so that nothing is summed."""
+        gradients = self.backward(xp, tuple(inputs), tuple(results), tuple(grads))
+        float_gradients = []
+        for gradient, x in zip(gradients, inputs, strict=True):
+            if kind(x) != "float":
+                gradient = None
+            float_gradients.append(gradient)
+        return float_gradients
+
+
+def specs_of(values: Sequence[Any]) -> tuple[Tensor, ...]:
+    """Shapes and dtypes of values of any framework."""
+    specs = []
+    for value in values:
+        shape = tuple(value.shape)
+        specs.append(Tensor(shape, name_of(value.dtype)))
+    return tuple(specs)
+
+
+def has_known_shape(spec: Tensor) -> bool:
+    return all(size is not None for size in spec.shape)
+
+
+def _filled(spec: Tensor, size: int) -> Tensor:
+    """The tensor with this size in the place of sizes that are not known."""
+    shape = list(spec.shape)
+    for axis, known_size in enumerate(spec.shape):
+        if known_size is None:
+            shape[axis] = size
+    return Tensor(tuple(shape), spec.dtype)
+
+
+def _case_input(desc: TensorDesc) -> Any:
+    """An input of a test case that matches a description: a shape, or a tensor if it is no float."""
+    shape: tuple[int, ...] = (4, 6)
+    if desc.shape is not None:
+        sizes = [3 if isinstance(size, str) else size for size in desc.shape]
+        shape = tuple(sizes)
+    if not desc.dtype or "float" in desc.dtype:
+        return shape
+    return Tensor(shape, desc.dtype)
 
 
 def as_operator(value: Any) -> Operator:
-    """An Operator from one, or from a custom operator."""
+    """An Operator as it is, or a custom operator as one; raises `Deep500Error` for anything else."""
     if isinstance(value, CustomOp):
         return value.operator
     if isinstance(value, Operator):
@@ -182,7 +212,9 @@ def as_operator(value: Any) -> Operator:
 
 def one_or_all(results: Sequence[Any]) -> Any:
     """The only result by itself, several as a tuple."""
-    return results[0] if len(results) == 1 else tuple(results)
+    if len(results) == 1:
+        return results[0]
+    return tuple(results)
 
 
 class HostFunction:
@@ -204,6 +236,6 @@ class HostFunction:
             raise Deep500Error(f"{self.op.name} has no backward")
         arrays = [np.asarray(x) for x in inputs]
         self.op.kinds(arrays)
-        return self.op.gradients(
-            [np.asarray(g) for g in grads], arrays, self.op.run(arrays)
-        )
+        grad_arrays = [np.asarray(gradient) for gradient in grads]
+        outputs = self.op.run(arrays)
+        return self.op.gradients(grad_arrays, arrays, outputs)

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..contracts.operator import Tensor
 from ..errors import Deep500Error, one_line
-from .description import Signature, TensorDesc
-from .operators import Arrays, CustomOp
+from .description import Signature, TensorDesc, describe
+from .operators import Arrays, CustomOp, has_known_shape
 
 PLAIN = (bool, int, float, str, tuple)
 
@@ -20,8 +20,8 @@ PLAIN = (bool, int, float, str, tuple)
 class CustomPythonOp(CustomOp):
     """Derive from this: `forward` gets the inputs and returns the output (or a tuple of several).
 
-    `num_inputs` and `num_outputs` say how many there are; descriptions given to `__init__` say more, and are checked.
-    Shapes of outputs that are not described are found by one run on ones: override `infer` where that will not do.
+    `num_inputs` and `num_outputs` say how many there are; descriptions passed to `__init__` are checked as well.
+    Shapes of outputs that are not described are found by one run on ones: override `infer` if that does not work.
     """
 
     num_inputs: int = 1
@@ -32,36 +32,39 @@ class CustomPythonOp(CustomOp):
         inputs: Sequence[TensorDesc] | None = None,
         outputs: Sequence[TensorDesc] | None = None,
     ):
-        self._inputs, self._outputs = inputs, outputs
+        self._inputs = inputs
+        self._outputs = outputs
         self._trials: dict[tuple[Tensor, ...], tuple[Tensor, ...]] = {}
-        self._tried: set[tuple[Tensor, ...]] = set()
+        self._tried_gradients: set[tuple[Tensor, ...]] = set()
 
     def forward(self, inputs: Arrays) -> Any:
         raise NotImplementedError
 
     def backward(self, grads: Arrays, fwd_inputs: Arrays, fwd_outputs: Arrays) -> Any:
-        """One gradient per input, from those of the outputs."""
+        """One gradient per input, from the gradients of the outputs."""
         raise NotImplementedError
 
     @cached_property
     def signature(self) -> Signature:  # type: ignore[override]
         try:
-            inputs, outputs = self._inputs, self._outputs
+            inputs = self._inputs
+            outputs = self._outputs
         except AttributeError:
             raise Deep500Error(
                 f"{type(self).__name__}.__init__ does not call super().__init__()"
             ) from None
-        return Signature(
-            type(self).__name__,
-            tuple(inputs or [TensorDesc()] * self.num_inputs),
-            tuple(outputs or [TensorDesc()] * self.num_outputs),
-        )
+        if not inputs:
+            inputs = [TensorDesc()] * self.num_inputs
+        if not outputs:
+            outputs = [TensorDesc()] * self.num_outputs
+        return Signature(type(self).__name__, tuple(inputs), tuple(outputs))
 
     @property
     def described_by_caller(self) -> bool:
-        """Whether it was handed descriptions from outside, which its class does not know."""
-        own = type(self).__init__ is not CustomPythonOp.__init__
-        return not own and (self._inputs is not None or self._outputs is not None)
+        """Whether the caller passed descriptions that its class does not know."""
+        if type(self).__init__ is not CustomPythonOp.__init__:
+            return False
+        return self._inputs is not None or self._outputs is not None
 
     @property
     def differentiable(self) -> bool:  # type: ignore[override]
@@ -69,105 +72,117 @@ class CustomPythonOp(CustomOp):
 
     @property
     def attributes(self) -> dict[str, Any]:
-        return {
-            name: value
-            for name, value in vars(self).items()
-            if not name.startswith("_") and isinstance(value, PLAIN)
-        }
+        attributes = {}
+        for name, value in vars(self).items():
+            if not name.startswith("_") and isinstance(value, PLAIN):
+                attributes[name] = value
+        return attributes
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names in `x, bias = inputs`, where forward begins like that."""
+        """The names in `x, bias = inputs`, if forward has such a statement."""
         try:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(self.forward)))
+            source = inspect.getsource(self.forward)
+            tree = ast.parse(textwrap.dedent(source))
         except (OSError, TypeError, SyntaxError):
             return ()
-        given = next(iter(inspect.signature(self.forward).parameters))
+        parameters = inspect.signature(self.forward).parameters
+        inputs = next(iter(parameters))
         for node in ast.walk(tree):
             match node:
-                case ast.Assign([ast.Tuple(names)], ast.Name(source)) if (
-                    source == given
+                case ast.Assign([ast.Tuple(targets)], ast.Name(value)) if (
+                    value == inputs
                 ):
-                    return tuple(
-                        name.id for name in names if isinstance(name, ast.Name)
-                    )
+                    names = [
+                        target for target in targets if isinstance(target, ast.Name)
+                    ]
+                    return tuple(name.id for name in names)
         return ()
 
     def run(self, inputs: Arrays) -> tuple[np.ndarray, ...]:
-        return self.outputs_of(self.forward(inputs), inputs)
+        result = self.forward(inputs)
+        return self.outputs_of(result, inputs)
 
     def gradients(
         self, grads: Arrays, inputs: Arrays, outputs: Arrays
     ) -> tuple[np.ndarray, ...]:
-        return self.gradients_of(
-            self.backward(grads, inputs, outputs), grads, inputs, outputs
-        )
+        result = self.backward(grads, inputs, outputs)
+        return self.gradients_of(result, grads, inputs, outputs)
 
-    def outputs_of(self, made: Any, inputs: Arrays) -> tuple[np.ndarray, ...]:
-        """What forward returned, as outputs."""
-        results = made if isinstance(made, tuple | list) else (made,)
-        if len(results) != (wanted := len(self.signature.outputs)):
+    def outputs_of(self, result: Any, inputs: Arrays) -> tuple[np.ndarray, ...]:
+        """The outputs from what forward returned; raises `Deep500Error` if their number is wrong."""
+        results = _as_sequence(result)
+        expected = len(self.signature.outputs)
+        if len(results) != expected:
             raise Deep500Error(
                 f"{type(self).__name__}.forward returned {len(results)} outputs, and num_outputs is "
-                f"{wanted}"
+                f"{expected}"
             )
-        return tuple(_own(y, inputs) for y in results)
+        return tuple(_detached(output, inputs) for output in results)
 
     def gradients_of(
-        self, made: Any, grads: Arrays, inputs: Arrays, outputs: Arrays
+        self, result: Any, grads: Arrays, inputs: Arrays, outputs: Arrays
     ) -> tuple[np.ndarray, ...]:
-        """What backward returned, as one gradient for every input."""
-        results = made if isinstance(made, tuple | list) else (made,)
+        """One gradient per input from what backward returned; raises `Deep500Error` if their number is wrong."""
+        results = _as_sequence(result)
         if len(results) != len(inputs):
             raise Deep500Error(
                 f"{type(self).__name__}.backward returned {len(results)} gradients, and there are "
                 f"{len(inputs)} inputs"
             )
-        return tuple(
-            self._gradient(i, g, x, (*grads, *inputs, *outputs))
-            for i, (g, x) in enumerate(zip(results, inputs, strict=True))
-        )
+        arguments = (*grads, *inputs, *outputs)
+        gradients = []
+        for i, (gradient, x) in enumerate(zip(results, inputs, strict=True)):
+            gradients.append(self._gradient(i, gradient, x, arguments))
+        return tuple(gradients)
 
     def infer(self, *inputs: Tensor) -> tuple[Tensor, ...]:
-        described = self.signature.made(inputs)
-        found = tuple(t for t in described if t is not None)
-        return found if len(found) == len(described) else self._trial(inputs)
+        described = self.signature.described_outputs(inputs)
+        outputs = tuple(tensor for tensor in described if tensor is not None)
+        if len(outputs) < len(described):
+            return self._trial(inputs)
+        return outputs
 
     def try_gradients(
         self, inputs: Sequence[Tensor], outputs: Sequence[Tensor]
     ) -> None:
-        kinds = (*inputs, *outputs)
-        if kinds in self._tried or any(n is None for t in kinds for n in t.shape):
+        specs = (*inputs, *outputs)
+        if specs in self._tried_gradients:
             return
-        self._tried.add(kinds)
-        ones = [np.ones(t.shape, t.dtype) for t in (*outputs, *kinds)]
-        m, n = len(outputs), len(inputs)
+        if not all(map(has_known_shape, specs)):
+            return
+        self._tried_gradients.add(specs)
+        output_grads = [*map(_ones, outputs)]
+        input_ones = [*map(_ones, inputs)]
+        output_ones = [*map(_ones, outputs)]
         try:
-            self.gradients(ones[:m], ones[m : m + n], ones[m + n :])
+            self.gradients(output_grads, input_ones, output_ones)
         except Deep500Error:
             raise
-        except (
-            Exception
-        ):  # ones may not be what this operator is for; the real values will tell
+        except Exception:
+            # The operator may not be meant for ones; an error with the real values will be reported.
             return
 
     def _trial(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """The outputs that a run on ones gives; each combination of inputs is tried once."""
         if inputs not in self._trials:
             try:
-                made = self.run([np.ones(t.shape, t.dtype) for t in inputs])
+                outputs = self.run([*map(_ones, inputs)])
             except Deep500Error:
                 raise
-            except Exception as error:  # whatever the user's code says
-                shown = ", ".join(str(TensorDesc(t.shape, t.dtype)) for t in inputs)
+            except Exception as error:  # anything that the user's code raises
+                reason = one_line(error, kind=True)
                 raise Deep500Error(
-                    f"{type(self).__name__}.forward fails on {shown}: {one_line(error, kind=True)}"
+                    f"{type(self).__name__}.forward fails on {describe(inputs)}: {reason}"
                 ) from error
-            self._trials[inputs] = tuple(Tensor(y.shape, y.dtype.name) for y in made)
+            specs = [Tensor(y.shape, y.dtype.name) for y in outputs]
+            self._trials[inputs] = tuple(specs)
         return self._trials[inputs]
 
     def _gradient(
-        self, i: int, gradient: Any, x: np.ndarray, given: Arrays
+        self, i: int, gradient: Any, x: np.ndarray, arguments: Arrays
     ) -> np.ndarray:
+        """The gradient of input `i`, of its shape and dtype."""
         if gradient is None:
             return np.zeros(x.shape, x.dtype)
         if np.shape(gradient) != x.shape:
@@ -175,21 +190,29 @@ class CustomPythonOp(CustomOp):
                 f"{type(self).__name__}.backward gives a gradient of the shape "
                 f"{np.shape(gradient)} for input {i}, whose shape is {x.shape}"
             )
-        return _own(
-            gradient
-            if getattr(gradient, "dtype", None) == x.dtype
-            else np.asarray(gradient, x.dtype),
-            given,
-        )
+        if getattr(gradient, "dtype", None) != x.dtype:
+            gradient = np.asarray(gradient, x.dtype)
+        return _detached(gradient, arguments)
 
 
-def _own(array: Any, given: Arrays) -> np.ndarray:
-    """The array in memory of its own, as frameworks want it: C order, and no view of what was given."""
+def _as_sequence(result: Any) -> Sequence[Any]:
+    if isinstance(result, tuple | list):
+        return result
+    return (result,)
+
+
+def _ones(spec: Tensor) -> np.ndarray:
+    return np.ones(spec.shape, spec.dtype)
+
+
+def _detached(array: Any, arguments: Arrays) -> np.ndarray:
+    """The array as frameworks need it: in C order, copied if it is one of the arguments or a view of one."""
     if type(array) is not np.ndarray:
         array = np.asarray(array)
-    if not array.flags.c_contiguous or any(
-        array is x or (array.base is not None and np.may_share_memory(array, x))
-        for x in given
-    ):
+    if not array.flags.c_contiguous:
         return np.array(array, order="C")
+    for argument in arguments:
+        is_view = array.base is not None and np.may_share_memory(array, argument)
+        if array is argument or is_view:
+            return np.array(array, order="C")
     return array

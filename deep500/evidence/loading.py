@@ -157,5 +157,8 @@ def _same_length(a: object, b: object) -> bool:
 
 def _equal(a: object, b: object) -> bool:
     if type(a) in (int, float) and type(b) in (int, float):
-        return math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=1e-15)  # type: ignore[arg-type]
+        try:
+            return math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=1e-15)  # type: ignore[arg-type]
+        except OverflowError:  # an integer beyond the range of floats
+            return a == b
     return type(a) is type(b) and a == b

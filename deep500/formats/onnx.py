@@ -1,4 +1,4 @@
-"""ONNX models; what is constant in them is computed by the reference framework while reading."""
+"""The ONNX format; constant nodes are computed by the reference framework while reading."""
 
 import os
 from collections.abc import Mapping
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 class Onnx(Format):
-    """A path, bytes or an onnx.ModelProto. Backward passes are recorded by the nodes of ONNX's own schema."""
+    """Reads a path, bytes or an onnx.ModelProto. Backward passes are recorded with the nodes of ONNX's own schema."""
 
     extra = "onnx"
 
     def read(
-        self, source: Any, given: Mapping[str, np.ndarray] | None = None
+        self, source: Any, input_values: Mapping[str, np.ndarray] | None = None
     ) -> Network:
         self.require("onnx")
         from ..frameworks.reference import FRAMEWORK
         from ..onnx.files import read
 
-        return read(source, FRAMEWORK.evaluate, given)
+        return read(source, FRAMEWORK.evaluate, input_values)
 
     def write(
         self, network: Network, path: "str | os.PathLike[str] | None" = None
@@ -45,12 +45,13 @@ class Onnx(Format):
         from ..onnx.recording.namespace import Recorder
 
         def record(sizes: Mapping[str, int]) -> "onnx.ModelProto":
-            shapes = {
-                name: sized(spec, sizes).shape for name, spec in network.inputs.items()
-            }
+            shapes = {}
+            for name, spec in network.inputs.items():
+                shapes[name] = sized(spec, sizes).shape
             return backward_model(Recorder(), network, y, shapes, training)
 
-        model = (
-            any_size_model(record, network.inputs) if sizes is None else record(sizes)
-        )
+        if sizes is None:
+            model = any_size_model(record, network.inputs)
+        else:
+            model = record(sizes)
         return self.read(model)

@@ -1,4 +1,4 @@
-"""What the networks of this folder have in common: the frame around their layers."""
+"""The base class of the networks of this folder."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -14,10 +14,10 @@ from ._builder import Builder
 
 
 class Architecture(Model):
-    """A network's definition; fields are its settings. A subclass says the following.
+    """A network's definition; fields are its settings. A subclass defines the following.
 
-    forward(builder, x, outputs)   Adds all layers for the input x; returns the value with so many outputs.
-    usual_sizes()   The shape of one input and the number of outputs that the literature knows it by.
+    forward(builder, x, outputs)   Adds all layers for the input x; returns the value with this number of outputs.
+    usual_sizes()   The shape of one input and the number of outputs in the literature.
     axes            The names of the input's axes, in order; empty if it takes any shape.
     input_dtype     "int64" for tokens; else the input has the dtype of the parameters.
     weights         The initialiser of weights.
@@ -43,10 +43,10 @@ class Architecture(Model):
         loss: Loss | None = None,
     ) -> Network:
         """The network for inputs "x" of this shape and "label"s, with outputs "loss" and "logits"."""
-        loss = loss or registry.find("losses", self.loss)()
-        return loss.attach(
-            self.predictor(shape, outputs, seed, dtype), "logits", "label"
-        )
+        if not loss:
+            loss = registry.find("losses", self.loss)()
+        network = self.predictor(shape, outputs, seed, dtype)
+        return loss.attach(network, "logits", "label")
 
     def predictor(
         self,
@@ -57,7 +57,7 @@ class Architecture(Model):
         input_name: str = "x",
         output_name: str = "logits",
     ) -> Network:
-        """The network without a loss. A seed of None makes parameters that take no memory, for counting."""
+        """The network without a loss. With a seed of None the parameters take no memory, which is for counting."""
         self._check_sizes(shape, outputs)
         weights = registry.find("initialisers", self.weights)()
         builder = Builder(type(self).__name__, seed, dtype, weights, output_name)
@@ -74,7 +74,7 @@ class Architecture(Model):
         )
 
     def parameter_count(self, shape: Sequence[int], outputs: int) -> int:
-        """How many numbers are trained; counted without making them."""
+        """How many numbers are trained; counted without allocating them."""
         network = self.predictor(shape, outputs, seed=None)
         return sum(network.params[name].size for name in network.trainable)
 
@@ -92,9 +92,10 @@ class Architecture(Model):
 
 
 def _rename_result(network: Network, result: str, name: str) -> None:
-    """Give the value that the last node makes another name."""
+    """Rename the value that the last node computes."""
     if result == name:
         return
-    last = network.remove_node(network.nodes[-1].name)
+    last_name = network.nodes[-1].name
+    last = network.remove_node(last_name)
     outputs = [name if output == result else output for output in last.outputs]
     network.add_node(last.operator, last.inputs, outputs, last.name)

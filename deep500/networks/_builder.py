@@ -1,4 +1,4 @@
-"""Layers as functions: each adds its nodes and parameters to a network, and knows the shapes of its inputs."""
+"""Functions that add layers to a network: each adds its nodes and parameters, and infers shapes."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -30,8 +30,10 @@ class Builder:
         output_name: str = "logits",
     ):
         self.network = Network(name)
-        self.seed, self.dtype, self.weights = seed, dtype, weights
-        self.output_name = output_name  # what the result will be called
+        self.seed = seed
+        self.dtype = dtype
+        self.weights = weights
+        self.output_name = output_name  # of the network
         self._tensors: dict[str, Tensor] = {}
 
     def shape(self, x: str) -> tuple[int, ...]:
@@ -45,7 +47,7 @@ class Builder:
     def param(
         self, name: str, shape: Sequence[int], rule: Initialiser | None = None
     ) -> str:
-        """A trained parameter; without a rule it starts as weights do."""
+        """A trained parameter; without a rule it is initialised as weights are."""
         return self._add_param(name, shape, rule or self.weights, trainable=True)
 
     def constant(self, name: str, value: Any, dtype: str | None = None) -> str:
@@ -63,14 +65,16 @@ class Builder:
         **attributes: Any,
     ) -> str:
         """Any operator as a layer; its result has the name of the node unless `outputs` says otherwise."""
-        definition = cast(Operator, registry.find("operators", operator)(**attributes))
+        cls = registry.find("operators", operator)
+        definition = cast(Operator, cls(**attributes))
         names = list(outputs or [name])
-        tensors = [self._tensors[i] if isinstance(i, str) else i for i in inputs]
-        results = definition.infer(*tensors)
-        if min(results[0].shape, default=1) < 1:
+        arguments = [self._argument(value) for value in inputs]
+        results = definition.infer(*arguments)
+        shape = results[0].shape
+        if min(shape, default=1) < 1:
             raise Deep500Error(
                 f"the input of {self.network.name} is too small: {name!r} would have the shape "
-                f"{results[0].shape[1:]}"
+                f"{shape[1:]}"
             )
         self.network.add_node(definition, inputs, names, name=name)
         self._tensors |= zip(names, results, strict=False)
@@ -79,7 +83,8 @@ class Builder:
     def dense(self, name: str, x: str, outputs: int, bias: bool = True) -> str:
         """A product with a matrix along the last axis."""
         *leading, width = self.shape(x)
-        params = [self.param(f"{name}.weight", (outputs, width))]
+        weight = self.param(f"{name}.weight", (outputs, width))
+        params = [weight]
         if bias:
             params.append(self.param(f"{name}.bias", (outputs,), zeros()))
         if not leading:
@@ -100,51 +105,63 @@ class Builder:
         bias: bool = True,
     ) -> str:
         """A convolution; without `padding` one of stride 1 and an odd kernel keeps height and width."""
-        window = kernel if isinstance(kernel, tuple) else (kernel, kernel)
-        margins = [size // 2 if padding is None else padding for size in window]
+        if not isinstance(kernel, tuple):
+            kernel = (kernel, kernel)
+        height, width = kernel
+        margins = (height // 2, width // 2)
+        if padding is not None:
+            margins = (padding, padding)
         inputs = self.shape(x)[0] // groups
-        params = [self.param(f"{name}.weight", (channels, inputs, *window))]
+        weight = self.param(f"{name}.weight", (channels, inputs, height, width))
+        params = [weight]
         if bias:
             params.append(self.param(f"{name}.bias", (channels,), zeros()))
         return self.node(
             "Conv",
             (x, *params),
             name,
-            kernel_shape=window,
+            kernel_shape=kernel,
             strides=(stride, stride),
-            pads=(*margins, *margins),
+            pads=margins + margins,
             group=groups,
         )
 
     def up_conv(self, name: str, x: str, channels: int) -> str:
         """A transposed convolution that doubles height and width."""
-        weight = self.param(f"{name}.weight", (self.shape(x)[0], channels, 2, 2))
+        inputs = self.shape(x)[0]
+        weight = self.param(f"{name}.weight", (inputs, channels, 2, 2))
         bias = self.param(f"{name}.bias", (channels,), zeros())
-        inputs, window = (x, weight, bias), (2, 2)
         return self.node(
-            "ConvTranspose", inputs, name, kernel_shape=window, strides=window
+            "ConvTranspose",
+            (x, weight, bias),
+            name,
+            kernel_shape=(2, 2),
+            strides=(2, 2),
         )
 
     def batch_norm(self, name: str, x: str, epsilon: float = 1e-5) -> str:
-        """Normalises every channel; in training by the batch's statistics, which move the running ones."""
+        """Normalises every channel; in training by the batch's statistics, which update the running ones."""
         size = self.shape(x)[:1]
-        mean, variance = f"{name}.running_mean", f"{name}.running_var"
+        mean = f"{name}.running_mean"
+        variance = f"{name}.running_var"
+        new_mean = f"{mean}.next"
+        new_variance = f"{variance}.next"
         params = [
             self.param(f"{name}.weight", size, ones()),
             self.param(f"{name}.bias", size, zeros()),
             self._add_param(mean, size, zeros(), trainable=False),
             self._add_param(variance, size, ones(), trainable=False),
         ]
-        moved = [f"{mean}.next", f"{variance}.next"]
         self.node(
             "BatchNormalization",
             (x, *params),
             name,
-            [name, *moved],
+            [name, new_mean, new_variance],
             epsilon=epsilon,
             training_mode=1,
         )
-        self.network.state_updates |= {mean: moved[0], variance: moved[1]}
+        self.network.state_updates[mean] = new_mean
+        self.network.state_updates[variance] = new_variance
         return name
 
     def layer_norm(self, name: str, x: str, epsilon: float = 1e-5) -> str:
@@ -155,11 +172,11 @@ class Builder:
         return self.node("LayerNormalization", (x, scale, shift), name, epsilon=epsilon)
 
     def embedding(self, name: str, indices: str, rows: int, width: int) -> str:
-        """The rows of a table that whole numbers name."""
+        """The rows of a table at these indices."""
         table = self.param(f"{name}.weight", (rows, width), normal())
-        output = (
-            f"{name}.rows" if name == indices else name
-        )  # data may call their tokens so
+        output = name
+        if name == indices:  # a dataset may call its tokens the same
+            output = f"{name}.rows"
         return self.node("Gather", (table, indices), output)
 
     def relu(self, x: str) -> str:
@@ -186,11 +203,12 @@ class Builder:
     def pad(self, name: str, x: str, axis: int, before: int, after: int) -> str:
         """Zeros at the two ends of an axis.
 
-        Pads are said for every axis: ONNX Runtime mistakes fewer ones behind a Transpose.
+        The node has pads for every axis: ONNX Runtime computes a wrong result with fewer behind a Transpose.
         """
         rank = len(self.shape(x)) + 1
         pads = [0] * 2 * rank
-        pads[axis], pads[rank + axis] = before, after
+        pads[axis] = before
+        pads[rank + axis] = after
         return self.node("Pad", (x, tuple(pads)), name)
 
     def max_pool(
@@ -220,7 +238,8 @@ class Builder:
 
     def channel_means(self, x: str) -> str:
         """The mean of every channel over height and width."""
-        return self.flatten(self.node("GlobalAveragePool", (x,), f"{x}.mean"))
+        means = self.node("GlobalAveragePool", (x,), f"{x}.mean")
+        return self.flatten(means)
 
     def flatten(self, x: str) -> str:
         """One axis besides the batch."""
@@ -228,12 +247,19 @@ class Builder:
             return x
         return self.node("Flatten", (x,), f"{x}.flat")
 
+    def _argument(self, value: Any) -> Any:
+        """Shape and dtype of a value; a static input as it is."""
+        if isinstance(value, str):
+            return self._tensors[value]
+        return value
+
     def _add_param(
         self, name: str, shape: Sequence[int], rule: Initialiser, trainable: bool
     ) -> str:
         size = tuple(shape)
         if self.seed is None:
-            array = np.broadcast_to(np.zeros((), self.dtype), size)
+            zero = np.zeros((), self.dtype)
+            array = np.broadcast_to(zero, size)
         else:
             array = rule.array(size, self.seed, name, self.dtype)
         self._tensors[name] = Tensor(size, self.dtype)

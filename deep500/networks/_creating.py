@@ -1,4 +1,4 @@
-"""From a name and settings to a network."""
+"""Creates a network from a name and settings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -20,19 +20,23 @@ def create(
     definition = _definition(registry.named("networks", name), settings)
     if shape is None or classes is None:
         usual_shape, usual_classes = definition.usual_sizes()
-        shape = usual_shape if shape is None else shape
-        classes = usual_classes if classes is None else classes
-    options = {"dtype": dtype} if dtype else {}
-    return definition.build(shape, classes, seed, **options)
+        if shape is None:
+            shape = usual_shape
+        if classes is None:
+            classes = usual_classes
+    if dtype:
+        return definition.build(shape, classes, seed, dtype=dtype)
+    return definition.build(shape, classes, seed)
 
 
 def _definition(kind: Any, settings: Mapping[str, Any]) -> Any:
-    known = [field.name for field in fields(kind)]
+    names = [field.name for field in fields(kind)]
     for setting in settings:
-        if setting not in known:
+        if setting not in names:
+            suggestion = did_you_mean(setting, names)
+            known_names = ", ".join(["shape", "classes", "seed", "dtype", *names])
             raise Deep500Error(
-                f"{kind.__name__} has no setting {setting!r}.{did_you_mean(setting, known)} "
-                f"Known: {', '.join(['shape', 'classes', 'seed', 'dtype', *known])}"
+                f"{kind.__name__} has no setting {setting!r}.{suggestion} Known: {known_names}"
             )
     try:
         return kind(**settings)

@@ -7,7 +7,7 @@ from ._builder import Builder
 def attention(
     builder: Builder, name: str, x: str, heads: int, causal: bool = False
 ) -> str:
-    """Self-attention of several heads, between a product that makes queries, keys and values and one behind."""
+    """Self-attention of several heads, with a dense layer for queries, keys and values before it and one behind."""
     width = builder.shape(x)[-1]
     if width % heads:
         raise Deep500Error(
@@ -15,7 +15,8 @@ def attention(
         )
     together = builder.dense(f"{name}.qkv", x, 3 * width)
     parts = [f"{name}.query", f"{name}.key", f"{name}.value"]
-    builder.node("Split", (together, (width,) * 3), f"{name}.split", parts, axis=-1)
+    sizes = (width, width, width)
+    builder.node("Split", (together, sizes), f"{name}.split", parts, axis=-1)
     mixed = builder.node(
         "Attention",
         parts,
@@ -32,7 +33,8 @@ def feed_forward(
 ) -> str:
     """Two dense layers with a Gelu between them, for each position by itself."""
     width = builder.shape(x)[-1]
-    x = builder.gelu(builder.dense(f"{name}.fc1", x, hidden), approximate)
+    x = builder.dense(f"{name}.fc1", x, hidden)
+    x = builder.gelu(x, approximate)
     return builder.dense(f"{name}.fc2", x, width)
 
 

@@ -16,21 +16,28 @@ class AlexNet(Architecture):
 
     def forward(self, builder: Builder, x: str, outputs: int) -> str:
         def conv(
-            place: int, x: str, channels: int, kernel: int, stride: int = 1
+            index: int, x: str, channels: int, kernel: int, stride: int = 1
         ) -> str:
+            name = f"features.{index}"
+            scaled = self._scaled(channels)
             padding = 2 if kernel > 3 else 1
-            name, scaled = f"features.{place}", self._scaled(channels)
-            return builder.relu(builder.conv(name, x, scaled, kernel, stride, padding))
+            x = builder.conv(name, x, scaled, kernel, stride, padding)
+            return builder.relu(x)
 
-        x = builder.max_pool(conv(0, x, 64, kernel=11, stride=4), kernel=3)
-        x = builder.max_pool(conv(3, x, 192, kernel=5), kernel=3)
+        x = conv(0, x, 64, kernel=11, stride=4)
+        x = builder.max_pool(x, kernel=3)
+        x = conv(3, x, 192, kernel=5)
+        x = builder.max_pool(x, kernel=3)
         x = conv(6, x, 384, kernel=3)
         x = conv(8, x, 256, kernel=3)
-        x = builder.max_pool(conv(10, x, 256, kernel=3), kernel=3)
-        x = builder.dropout(builder.flatten(x), self.dropout)
-        x = builder.relu(builder.dense("classifier.1", x, self._scaled(4096)))
-        x = builder.dropout(x, self.dropout)
-        x = builder.relu(builder.dense("classifier.4", x, self._scaled(4096)))
+        x = conv(10, x, 256, kernel=3)
+        x = builder.max_pool(x, kernel=3)
+        x = builder.flatten(x)
+        hidden = self._scaled(4096)
+        for name in ("classifier.1", "classifier.4"):
+            x = builder.dropout(x, self.dropout)
+            x = builder.dense(name, x, hidden)
+            x = builder.relu(x)
         return builder.dense("classifier.6", x, outputs)
 
     def usual_sizes(self) -> tuple[tuple[int, ...], int]:

@@ -13,10 +13,13 @@ class DigitsCnn(Architecture):
 
     def forward(self, builder: Builder, x: str, outputs: int) -> str:
         for i, channels in enumerate(self.channels, 1):
-            x = builder.max_pool(builder.relu(builder.conv(f"conv{i}", x, channels)))
+            x = builder.conv(f"conv{i}", x, channels)
+            x = builder.relu(x)
+            x = builder.max_pool(x)
         x = builder.flatten(x)
         for i, width in enumerate(self.hidden, 1):
-            x = builder.relu(builder.dense(f"fc{i}", x, width))
+            x = builder.dense(f"fc{i}", x, width)
+            x = builder.relu(x)
         return builder.dense(builder.output_name, x, outputs)
 
     def usual_sizes(self) -> tuple[tuple[int, ...], int]:

@@ -9,10 +9,10 @@ CATEGORIES = "categories"
 
 
 class DLRM(Architecture):
-    """Is it clicked? Tables of embeddings and a perceptron make vectors, whose products another perceptron judges.
+    """Predicts clicks: embeddings and a perceptron give vectors, and another perceptron takes their inner products.
 
-    Inputs are "x" (the real features) and "categories" (whole numbers, one below the size of each table); the result
-    is one score. With the tables of Criteo's Kaggle data it is the network of the paper's repository.
+    Inputs are "x" (the real features) and "categories" (for each table an integer below its size); the result is one
+    score. With the tables of Criteo's Kaggle data it is the network of the paper's repository.
     """
 
     tables: tuple[int, ...] = (1000,) * 26
@@ -26,8 +26,8 @@ class DLRM(Architecture):
     def forward(self, builder: Builder, x: str, outputs: int) -> str:
         categories = builder.input(CATEGORIES, (len(self.tables),), "int64")
         dense = _perceptron(builder, "bottom", x, (*self.bottom, self.width))
-        vectors = [dense, *self._embeddings(builder, categories)]
-        products = _products(builder, vectors)
+        embeddings = self._embeddings(builder, categories)
+        products = _products(builder, [dense, *embeddings])
         x = builder.concat("features", (dense, products))
         x = _perceptron(builder, "top", x, self.top)
         return builder.dense("score", x, outputs)
@@ -40,26 +40,32 @@ class DLRM(Architecture):
         ones = (1,) * len(columns)
         builder.node("Split", (categories, ones), "columns", columns, axis=1)
         vectors = []
-        for i, (column, rows) in enumerate(zip(columns, self.tables, strict=True)):
-            rows_of_one = builder.embedding(f"table{i}", column, rows, self.width)
-            vectors.append(builder.flatten(rows_of_one))
+        for i, rows in enumerate(self.tables):
+            vector = builder.embedding(f"table{i}", columns[i], rows, self.width)
+            vectors.append(builder.flatten(vector))
         return vectors
 
 
 def _perceptron(builder: Builder, name: str, x: str, widths: Sequence[int]) -> str:
     for i, width in enumerate(widths):
-        x = builder.relu(builder.dense(f"{name}.{i}", x, width))
+        x = builder.dense(f"{name}.{i}", x, width)
+        x = builder.relu(x)
     return x
 
 
 def _products(builder: Builder, vectors: Sequence[str]) -> str:
     """The inner product of each pair of different vectors."""
-    count, width = len(vectors), builder.shape(vectors[0])[-1]
+    count = len(vectors)
+    width = builder.shape(vectors[0])[-1]
     together = builder.concat("vectors", vectors)
-    rows = builder.node("Reshape", (together, (-1, count, width)), "vectors.rows")
+    shape = (-1, count, width)
+    rows = builder.node("Reshape", (together, shape), "vectors.rows")
     columns = builder.node("Transpose", (rows,), "vectors.columns", perm=(0, 2, 1))
     square = builder.node("MatMul", (rows, columns), "products.square")
     flat = builder.flatten(square)
-    pairs = [row * count + column for row in range(count) for column in range(row)]
-    places = builder.constant("products.places", pairs, "int64")
+    indices: list[int] = []  # of the elements below the diagonal
+    for row in range(count):
+        start = row * count
+        indices += range(start, start + row)
+    places = builder.constant("products.places", indices, "int64")
     return builder.node("Gather", (flat, places), "products", axis=1)

@@ -3,7 +3,7 @@
 from ._architecture import Architecture
 from ._builder import Builder
 
-# Channels of each module: 1 x 1; reduced and 3 x 3; reduced and the second 3 x 3; behind the pool.
+# Channels of each module: 1 x 1; reduced and 3 x 3; reduced and the second 3 x 3; after the pool.
 MODULES = {
     "inception3a": (64, 96, 128, 16, 32, 32),
     "inception3b": (128, 128, 192, 32, 96, 64),
@@ -40,7 +40,8 @@ class GoogLeNet(Architecture):
                 x = builder.max_pool(x, kernel=3, ceil=True)
             if name == "inception4e":
                 x = builder.max_pool(x, kernel=2, ceil=True)
-        x = builder.dropout(builder.channel_means(x), self.dropout)
+        x = builder.channel_means(x)
+        x = builder.dropout(x, self.dropout)
         return builder.dense("fc", x, outputs)
 
     def usual_sizes(self) -> tuple[tuple[int, ...], int]:
@@ -49,16 +50,15 @@ class GoogLeNet(Architecture):
     def _inception(
         self, builder: Builder, name: str, x: str, channels: tuple[int, ...]
     ) -> str:
-        plain, reduced, wide, reduced_more, wider, behind_pool = channels
+        plain, reduced, wide, reduced_more, wider, after_pool = channels
         first = self._conv(builder, f"{name}.branch1", x, plain, kernel=1)
         second = self._conv(builder, f"{name}.branch2.0", x, reduced, kernel=1)
         second = self._conv(builder, f"{name}.branch2.1", second, wide)
         third = self._conv(builder, f"{name}.branch3.0", x, reduced_more, kernel=1)
         third = self._conv(builder, f"{name}.branch3.1", third, wider)
-        pooled = builder.max_pool(
-            x, kernel=3, stride=1, padding=1, name=f"{name}.branch4.0"
-        )
-        fourth = self._conv(builder, f"{name}.branch4.1", pooled, behind_pool, kernel=1)
+        pool = f"{name}.branch4.0"
+        pooled = builder.max_pool(x, kernel=3, stride=1, padding=1, name=pool)
+        fourth = self._conv(builder, f"{name}.branch4.1", pooled, after_pool, kernel=1)
         return builder.concat(name, (first, second, third, fourth))
 
     def _conv(
@@ -72,4 +72,5 @@ class GoogLeNet(Architecture):
     ) -> str:
         scaled = max(1, round(channels * self.width))
         x = builder.conv(f"{name}.conv", x, scaled, kernel, stride, bias=False)
-        return builder.relu(builder.batch_norm(f"{name}.bn", x, epsilon=0.001))
+        x = builder.batch_norm(f"{name}.bn", x, epsilon=0.001)
+        return builder.relu(x)

@@ -6,9 +6,9 @@ from ._transformer import attention, feed_forward, token_and_position
 
 
 class GPT(Architecture):
-    """For every position the logits of the next token, (batch, length, vocabulary); GPT-2 small by default.
+    """Gives the logits of the next token for every position, (batch, length, vocabulary); GPT-2 small by default.
 
-    The shape is (length,), the number of outputs is the vocabulary. The table of tokens is the last matrix, too.
+    The shape is (length,), the number of outputs is the vocabulary. The last matrix is the table of tokens.
     """
 
     layers: int = 12
@@ -38,9 +38,12 @@ class GPT(Architecture):
     def _layer(self, builder: Builder, name: str, x: str) -> str:
         normal = builder.layer_norm(f"{name}.norm1", x)
         mixed = attention(builder, f"{name}.attention", normal, self.heads, causal=True)
-        x = builder.add(x, builder.dropout(mixed, self.dropout))
+        mixed = builder.dropout(mixed, self.dropout)
+        x = builder.add(x, mixed)
         normal = builder.layer_norm(f"{name}.norm2", x)
-        new = feed_forward(
-            builder, f"{name}.mlp", normal, 4 * self.width, approximate="tanh"
+        hidden = 4 * self.width
+        update = feed_forward(
+            builder, f"{name}.mlp", normal, hidden, approximate="tanh"
         )
-        return builder.add(x, builder.dropout(new, self.dropout))
+        update = builder.dropout(update, self.dropout)
+        return builder.add(x, update)

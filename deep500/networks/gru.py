@@ -6,10 +6,10 @@ from ._recurrent import RecurrentClassifier
 
 
 class GRU(RecurrentClassifier):
-    """GRU layers over a sequence of vectors; the state at its end says the class."""
+    """GRU layers over a sequence of vectors; the state at its end determines the class."""
 
-    operator, gates = "GRU", 3
-    attributes = MappingProxyType(
-        {"linear_before_reset": 1}
-    )  # as PyTorch and cuDNN compute it
+    operator = "GRU"
+    gates = 3
+    # As PyTorch and cuDNN compute it.
+    attributes = MappingProxyType({"linear_before_reset": 1})
     tiny = ({"hidden": 4, "layers": 2}, (5, 3), 3)

@@ -13,12 +13,17 @@ class LeNet(Architecture):
     tiny = ({}, (1, 16, 16), 3)
 
     def forward(self, builder: Builder, x: str, outputs: int) -> str:
-        x = builder.tanh(builder.conv("conv1", x, 6, kernel=5))
+        x = builder.conv("conv1", x, 6, kernel=5)
+        x = builder.tanh(x)
         x = builder.average_pool(x)
-        x = builder.tanh(builder.conv("conv2", x, 16, kernel=5, padding=0))
-        x = builder.flatten(builder.average_pool(x))
-        x = builder.tanh(builder.dense("fc1", x, 120))
-        x = builder.tanh(builder.dense("fc2", x, 84))
+        x = builder.conv("conv2", x, 16, kernel=5, padding=0)
+        x = builder.tanh(x)
+        x = builder.average_pool(x)
+        x = builder.flatten(x)
+        x = builder.dense("fc1", x, 120)
+        x = builder.tanh(x)
+        x = builder.dense("fc2", x, 84)
+        x = builder.tanh(x)
         return builder.dense("fc3", x, outputs)
 
     def usual_sizes(self) -> tuple[tuple[int, ...], int]:

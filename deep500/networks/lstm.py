@@ -4,7 +4,8 @@ from ._recurrent import RecurrentClassifier
 
 
 class LSTM(RecurrentClassifier):
-    """LSTM layers over a sequence of vectors; the state at its end says the class."""
+    """LSTM layers over a sequence of vectors; the state at its end determines the class."""
 
-    operator, gates = "LSTM", 4
+    operator = "LSTM"
+    gates = 4
     tiny = ({"hidden": 4, "layers": 2}, (5, 3), 3)

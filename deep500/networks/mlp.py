@@ -14,7 +14,8 @@ class Mlp(Architecture):
     def forward(self, builder: Builder, x: str, outputs: int) -> str:
         x = builder.flatten(x)
         for i, width in enumerate(self.hidden, 1):
-            x = builder.relu(builder.dense(f"fc{i}", x, width))
+            x = builder.dense(f"fc{i}", x, width)
+            x = builder.relu(x)
         return builder.dense(builder.output_name, x, outputs)
 
     def usual_sizes(self) -> tuple[tuple[int, ...], int]:

@@ -29,17 +29,17 @@ class MobileNetV2(Architecture):
         builder.constant("zero", 0.0)
         builder.constant("six", 6.0)
         x = _conv(builder, "features.0", x, self._scaled(32), stride=2)
-        place = 1
-        for expansion, channels, count, first_stride in STAGES:
-            for i in range(count):
-                stride = first_stride if i == 0 else 1
-                x = self._block(
-                    builder, f"features.{place}.conv", x, expansion, channels, stride
-                )
-                place += 1
+        index = 1
+        for expansion, channels, count, stride in STAGES:
+            for _ in range(count):
+                name = f"features.{index}.conv"
+                x = self._block(builder, name, x, expansion, channels, stride)
+                stride = 1
+                index += 1
         last = max(1280, self._scaled(1280))
-        x = _conv(builder, f"features.{place}", x, last, kernel=1)
-        x = builder.dropout(builder.channel_means(x), self.dropout)
+        x = _conv(builder, f"features.{index}", x, last, kernel=1)
+        x = builder.channel_means(x)
+        x = builder.dropout(x, self.dropout)
         return builder.dense("classifier.1", x, outputs)
 
     def usual_sizes(self) -> tuple[tuple[int, ...], int]:
@@ -54,21 +54,28 @@ class MobileNetV2(Architecture):
         channels: int,
         stride: int,
     ) -> str:
-        inputs, results = builder.shape(x)[0], self._scaled(channels)
-        shortcut, inside, place = x, expansion * inputs, 0
+        inputs = builder.shape(x)[0]
+        results = self._scaled(channels)
+        inside = expansion * inputs
+        shortcut = x
+        index = 0
         if expansion > 1:
             x = _conv(builder, f"{name}.0", x, inside, kernel=1)
-            place = 1
-        x = _conv(builder, f"{name}.{place}", x, inside, stride=stride, groups=inside)
-        x = builder.conv(f"{name}.{place + 1}", x, results, kernel=1, bias=False)
-        x = builder.batch_norm(f"{name}.{place + 2}", x)
-        return builder.add(x, shortcut) if stride == 1 and inputs == results else x
+            index = 1
+        x = _conv(builder, f"{name}.{index}", x, inside, stride=stride, groups=inside)
+        x = builder.conv(f"{name}.{index + 1}", x, results, kernel=1, bias=False)
+        x = builder.batch_norm(f"{name}.{index + 2}", x)
+        if stride == 1 and inputs == results:
+            x = builder.add(x, shortcut)
+        return x
 
     def _scaled(self, channels: int) -> int:
         """Channels times the width, as a multiple of 8 that is not more than a tenth below."""
         exact = channels * self.width
         rounded = max(8, int(exact + 4) // 8 * 8)
-        return rounded + 8 if rounded < 0.9 * exact else rounded
+        if rounded < 0.9 * exact:
+            rounded += 8
+        return rounded
 
 
 def _conv(

@@ -1,4 +1,4 @@
-"""A classifier that someone has written to an ONNX file."""
+"""A classifier in an ONNX file."""
 
 from collections.abc import Sequence
 
@@ -18,13 +18,14 @@ class OnnxFile(Model):
     ) -> Network:
         """The network in the file, which brings its own weights: the seed changes nothing."""
         network = Network.from_onnx(self.path)
-        wanted = {
+        inputs = {
             "x": Tensor(("batch", *shape), dtype),
             "label": Tensor(("batch",), "int64"),
         }
-        if network.inputs != wanted or not {"loss", "logits"} <= set(network.outputs):
+        has_outputs = {"loss", "logits"} <= set(network.outputs)
+        if network.inputs != inputs or not has_outputs:
             raise Deep500Error(
                 f"{self.path} has the inputs {network.inputs} and the outputs {network.outputs}; "
-                f"the inputs {wanted} and the outputs loss and logits are wanted"
+                f"the inputs {inputs} and the outputs loss and logits are wanted"
             )
         return network

@@ -4,21 +4,22 @@ from ..errors import Deep500Error
 from ._architecture import Architecture
 from ._builder import Builder
 
+# Blocks in each of the four stages of ImageNet's forms, by depth.
 BLOCKS = {
     18: (2, 2, 2, 2),
     34: (3, 4, 6, 3),
     50: (3, 4, 6, 3),
     101: (3, 4, 23, 3),
     152: (3, 8, 36, 3),
-}  # in each of the four stages of ImageNet's forms, by depth
+}
 BOTTLENECK = 50  # from this depth on ImageNet's blocks have three convolutions
 
 
 class ResNet(Architecture):
-    """The depth says the form: 18, 34, 50, 101 and 152 are ImageNet's, any other 6n + 2 is CIFAR's.
+    """The depth determines the form: 18, 34, 50, 101 and 152 are ImageNet's, any other 6n + 2 is CIFAR's.
 
     Parameters are named as in torchvision. CIFAR's shortcuts have none: they subsample, and pad channels with zeros.
-    50 and 152 are 6n + 2 as well: form="cifar" asks for these. `width` multiplies all channels.
+    50 and 152 are 6n + 2 as well: form="cifar" selects CIFAR's form. `width` multiplies all channels.
     """
 
     depth: int = 50
@@ -34,28 +35,32 @@ class ResNet(Architecture):
             )
         in_cifar = self.depth >= 8 and self.depth % 6 == 2
         in_imagenet = self.depth in BLOCKS
-        asked = {
+        exists = {
             "cifar": in_cifar,
             "imagenet": in_imagenet,
             None: in_cifar or in_imagenet,
         }
-        if not asked[self.form]:
-            of_form = "" if self.form is None else f" in the form {self.form!r}"
+        if not exists[self.form]:
+            of_form = ""
+            if self.form is not None:
+                of_form = f" in the form {self.form!r}"
             raise Deep500Error(
                 f"ResNet has no depth {self.depth}{of_form}: CIFAR's forms have 6n + 2 layers "
                 "(8, 14, 20, 32, 44, 56, 110 …), ImageNet's 18, 34, 50, 101 or 152"
             )
 
     def forward(self, builder: Builder, x: str, outputs: int) -> str:
-        x = (
-            self._for_cifar(builder, x)
-            if self._is_cifar
-            else self._for_imagenet(builder, x)
-        )
-        return builder.dense("fc", builder.channel_means(x), outputs)
+        if self._is_cifar:
+            x = self._for_cifar(builder, x)
+        else:
+            x = self._for_imagenet(builder, x)
+        x = builder.channel_means(x)
+        return builder.dense("fc", x, outputs)
 
     def usual_sizes(self) -> tuple[tuple[int, ...], int]:
-        return ((3, 32, 32), 10) if self._is_cifar else ((3, 224, 224), 1000)
+        if self._is_cifar:
+            return (3, 32, 32), 10
+        return (3, 224, 224), 1000
 
     @property
     def _is_cifar(self) -> bool:
@@ -63,28 +68,33 @@ class ResNet(Architecture):
 
     def _for_cifar(self, builder: Builder, x: str) -> str:
         x = builder.conv("conv1", x, self._scaled(16), bias=False)
-        x = builder.relu(builder.batch_norm("bn1", x))
-        for stage, channels in enumerate((16, 32, 64), 1):
-            for i in range((self.depth - 2) // 6):
-                stride = 2 if stage > 1 and i == 0 else 1
-                name, scaled = f"layer{stage}.{i}", self._scaled(channels)
-                shortcut = _padded(builder, name, x, scaled, stride)
-                x = _basic(builder, name, x, shortcut, scaled, stride)
+        x = builder.batch_norm("bn1", x)
+        x = builder.relu(x)
+        count = (self.depth - 2) // 6
+        for stage, unscaled in enumerate((16, 32, 64), 1):
+            channels = self._scaled(unscaled)
+            for i in range(count):
+                name = f"layer{stage}.{i}"
+                stride = _stride(stage, i)
+                shortcut = _padded(builder, name, x, channels, stride)
+                x = _basic(builder, name, x, shortcut, channels, stride)
         return x
 
     def _for_imagenet(self, builder: Builder, x: str) -> str:
         x = builder.conv("conv1", x, self._scaled(64), kernel=7, stride=2, bias=False)
-        x = builder.relu(builder.batch_norm("bn1", x))
+        x = builder.batch_norm("bn1", x)
+        x = builder.relu(x)
         x = builder.max_pool(x, kernel=3, stride=2, padding=1)
-        deep = self.depth >= BOTTLENECK
-        block = _bottleneck if deep else _basic
+        block, expansion = _basic, 1
+        if self.depth >= BOTTLENECK:
+            block, expansion = _bottleneck, 4
         for stage, count in enumerate(BLOCKS[self.depth], 1):
             channels = self._scaled(32 * 2**stage)
-            wide = 4 * channels if deep else channels
+            results = expansion * channels
             for i in range(count):
-                stride = 2 if stage > 1 and i == 0 else 1
                 name = f"layer{stage}.{i}"
-                shortcut = _projected(builder, name, x, wide, stride)
+                stride = _stride(stage, i)
+                shortcut = _projected(builder, name, x, results, stride)
                 x = block(builder, name, x, shortcut, channels, stride)
         return x
 
@@ -92,14 +102,23 @@ class ResNet(Architecture):
         return max(1, round(channels * self.width))
 
 
+def _stride(stage: int, block: int) -> int:
+    """Every stage but the first one halves height and width in its first block."""
+    if stage > 1 and block == 0:
+        return 2
+    return 1
+
+
 def _basic(
     builder: Builder, name: str, x: str, shortcut: str, channels: int, stride: int
 ) -> str:
     x = builder.conv(f"{name}.conv1", x, channels, stride=stride, bias=False)
-    x = builder.relu(builder.batch_norm(f"{name}.bn1", x))
+    x = builder.batch_norm(f"{name}.bn1", x)
+    x = builder.relu(x)
     x = builder.conv(f"{name}.conv2", x, channels, bias=False)
     x = builder.batch_norm(f"{name}.bn2", x)
-    return builder.relu(builder.add(x, shortcut))
+    x = builder.add(x, shortcut)
+    return builder.relu(x)
 
 
 def _bottleneck(
@@ -107,25 +126,28 @@ def _bottleneck(
 ) -> str:
     """The stride is the second convolution's, as in torchvision (the paper has it at the first one)."""
     x = builder.conv(f"{name}.conv1", x, channels, kernel=1, bias=False)
-    x = builder.relu(builder.batch_norm(f"{name}.bn1", x))
+    x = builder.batch_norm(f"{name}.bn1", x)
+    x = builder.relu(x)
     x = builder.conv(f"{name}.conv2", x, channels, stride=stride, bias=False)
-    x = builder.relu(builder.batch_norm(f"{name}.bn2", x))
+    x = builder.batch_norm(f"{name}.bn2", x)
+    x = builder.relu(x)
     x = builder.conv(f"{name}.conv3", x, 4 * channels, kernel=1, bias=False)
     x = builder.batch_norm(f"{name}.bn3", x)
-    return builder.relu(builder.add(x, shortcut))
+    x = builder.add(x, shortcut)
+    return builder.relu(x)
 
 
 def _projected(builder: Builder, name: str, x: str, channels: int, stride: int) -> str:
     """A shortcut with a convolution where the shape changes."""
     if builder.shape(x)[0] == channels and stride == 1:
         return x
-    place = f"{name}.downsample"
-    x = builder.conv(f"{place}.0", x, channels, kernel=1, stride=stride, bias=False)
-    return builder.batch_norm(f"{place}.1", x)
+    prefix = f"{name}.downsample"
+    x = builder.conv(f"{prefix}.0", x, channels, kernel=1, stride=stride, bias=False)
+    return builder.batch_norm(f"{prefix}.1", x)
 
 
 def _padded(builder: Builder, name: str, x: str, channels: int, stride: int) -> str:
-    """A shortcut without parameters: every stride-th pixel, and channels of zeros around those there are."""
+    """A shortcut without parameters: every stride-th pixel, and channels of zeros around those of x."""
     if stride > 1:
         height, width = builder.shape(x)[1:]
         window = ((0, 0), (height, width), (2, 3), (stride, stride))
@@ -133,5 +155,6 @@ def _padded(builder: Builder, name: str, x: str, channels: int, stride: int) -> 
     missing = channels - builder.shape(x)[0]
     if missing:
         before = missing // 2
-        x = builder.pad(f"{name}.padded", x, 1, before, missing - before)
+        after = missing - before
+        x = builder.pad(f"{name}.padded", x, 1, before, after)
     return x

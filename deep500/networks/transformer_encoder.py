@@ -1,4 +1,4 @@
-"""A classifier of text in the way of BERT (Devlin et al., 2019) and DistilBERT (Sanh et al., 2019)."""
+"""A classifier of text like BERT (Devlin et al., 2019) and DistilBERT (Sanh et al., 2019)."""
 
 from ._architecture import Architecture
 from ._builder import Builder
@@ -6,9 +6,9 @@ from ._transformer import attention, feed_forward, token_and_position
 
 
 class TransformerEncoder(Architecture):
-    """Layers of attention and dense ones, each sum normalised; the first token says the class. DistilBERT by default.
+    """Attention and dense layers with normalised sums; the first token determines the class. DistilBERT by default.
 
-    The shape is (length,); inputs are whole numbers below `vocabulary`.
+    The shape is (length,); inputs are integers below `vocabulary`.
     """
 
     vocabulary: int = 30522
@@ -23,21 +23,26 @@ class TransformerEncoder(Architecture):
 
     def forward(self, builder: Builder, x: str, outputs: int) -> str:
         x = token_and_position(builder, x, self.vocabulary, self.width)
-        x = builder.dropout(builder.layer_norm("norm", x, epsilon=1e-12), self.dropout)
+        x = builder.layer_norm("norm", x, epsilon=1e-12)
+        x = builder.dropout(x, self.dropout)
         for layer in range(self.layers):
             x = self._layer(builder, f"layer{layer}", x)
         first = builder.constant("first_token", 0, "int64")
         x = builder.node("Gather", (x, first), "first", axis=1)
-        x = builder.relu(builder.dense("fc1", x, self.width))
-        return builder.dense("fc2", builder.dropout(x, self.dropout), outputs)
+        x = builder.dense("fc1", x, self.width)
+        x = builder.relu(x)
+        x = builder.dropout(x, self.dropout)
+        return builder.dense("fc2", x, outputs)
 
     def usual_sizes(self) -> tuple[tuple[int, ...], int]:
         return (512,), 2
 
     def _layer(self, builder: Builder, name: str, x: str) -> str:
         mixed = attention(builder, f"{name}.attention", x, self.heads)
-        total = builder.add(x, builder.dropout(mixed, self.dropout))
+        mixed = builder.dropout(mixed, self.dropout)
+        total = builder.add(x, mixed)
         x = builder.layer_norm(f"{name}.norm1", total, epsilon=1e-12)
-        new = feed_forward(builder, f"{name}.mlp", x, 4 * self.width)
-        total = builder.add(x, builder.dropout(new, self.dropout))
+        update = feed_forward(builder, f"{name}.mlp", x, 4 * self.width)
+        update = builder.dropout(update, self.dropout)
+        total = builder.add(x, update)
         return builder.layer_norm(f"{name}.norm2", total, epsilon=1e-12)

@@ -20,13 +20,15 @@ class UNet(Architecture):
     def forward(self, builder: Builder, x: str, outputs: int) -> str:
         self._check_picture(builder.shape(x))
         skipped = []
+        channels = self.channels
         for level in range(self.levels):
-            x = self._pair(builder, f"down{level}", x, self.channels * 2**level)
+            x = self._pair(builder, f"down{level}", x, channels)
             skipped.append(x)
             x = builder.max_pool(x)
-        x = self._pair(builder, "bottom", x, self.channels * 2**self.levels)
+            channels *= 2
+        x = self._pair(builder, "bottom", x, channels)
         for level in reversed(range(self.levels)):
-            channels = self.channels * 2**level
+            channels //= 2
             wide = builder.up_conv(f"up{level}.up", x, channels)
             both = builder.concat(f"up{level}.both", (skipped[level], wide))
             x = self._pair(builder, f"up{level}", both, channels)
@@ -45,8 +47,9 @@ class UNet(Architecture):
 
     def _check_picture(self, shape: tuple[int, ...]) -> None:
         factor = 2**self.levels
-        if any(size % factor for size in shape[1:]):
+        size = shape[1:]
+        if any(length % factor for length in size):
             raise Deep500Error(
                 f"UNet with {self.levels} levels takes heights and widths that are multiples of "
-                f"{factor}: not {shape[1:]}"
+                f"{factor}: not {size}"
             )

@@ -4,12 +4,13 @@ from ..errors import Deep500Error
 from ._architecture import Architecture
 from ._builder import Builder
 
+# Convolutions in each of the five stages, by depth.
 CONVOLUTIONS = {
     11: (1, 1, 2, 2, 2),
     13: (2, 2, 2, 2, 2),
     16: (2, 2, 3, 3, 3),
     19: (2, 2, 4, 4, 4),
-}  # in each of the five stages, by depth
+}
 CHANNELS = (64, 128, 256, 512, 512)
 
 
@@ -32,19 +33,24 @@ class VGG(Architecture):
             raise Deep500Error(f"VGG has no depth {self.depth}: give one of {depths}")
 
     def forward(self, builder: Builder, x: str, outputs: int) -> str:
-        place = 0
+        index = 0
         for count, channels in zip(CONVOLUTIONS[self.depth], CHANNELS, strict=True):
+            scaled = self._scaled(channels)
             for _ in range(count):
-                x = builder.conv(f"features.{place}", x, self._scaled(channels))
+                x = builder.conv(f"features.{index}", x, scaled)
+                index += 1
                 if self.batch_norm:
-                    x = builder.batch_norm(f"features.{place + 1}", x)
+                    x = builder.batch_norm(f"features.{index}", x)
+                    index += 1
                 x = builder.relu(x)
-                place += 3 if self.batch_norm else 2
+                index += 1
             x = builder.max_pool(x)
-            place += 1
+            index += 1
         x = builder.flatten(x)
+        hidden = self._scaled(4096)
         for name in ("classifier.0", "classifier.3"):
-            x = builder.relu(builder.dense(name, x, self._scaled(4096)))
+            x = builder.dense(name, x, hidden)
+            x = builder.relu(x)
             x = builder.dropout(x, self.dropout)
         return builder.dense("classifier.6", x, outputs)
 

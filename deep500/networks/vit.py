@@ -7,7 +7,7 @@ from ._transformer import attention, feed_forward
 
 
 class ViT(Architecture):
-    """A transformer over the patches of a picture, with one more token that says the class; ViT-B/16 by default."""
+    """A transformer over the patches of a picture and one more token for the class; ViT-B/16 by default."""
 
     patch: int = 16
     layers: int = 12
@@ -36,14 +36,15 @@ class ViT(Architecture):
 
     def _tokens(self, builder: Builder, x: str) -> str:
         """The class token and the patches, with their positions: (batch, 1 + patches, width)."""
-        height, width = builder.shape(x)[1:]
+        _, height, width = builder.shape(x)
         if height % self.patch or width % self.patch:
             raise Deep500Error(
                 f"ViT with patches of {self.patch} takes heights and widths that are multiples of "
                 f"it: not {(height, width)}"
             )
         grid = builder.conv("patches", x, self.width, self.patch, self.patch, padding=0)
-        rows = builder.node("Reshape", (grid, (0, self.width, -1)), "patches.flat")
+        flat_shape = (0, self.width, -1)
+        rows = builder.node("Reshape", (grid, flat_shape), "patches.flat")
         rows = builder.node("Transpose", (rows,), "patches.rows", perm=(0, 2, 1))
         count = builder.shape(rows)[0]
         token = builder.param("class_token", (1, 1, self.width), zeros())
@@ -51,13 +52,16 @@ class ViT(Architecture):
         # A sum of padded parts, since a concatenation would need the token once per example.
         patches = builder.pad("patches.padded", rows, 1, before=1, after=0)
         first = builder.pad("class_token.padded", token, 1, before=0, after=count)
-        together = builder.add(patches, first)
-        return builder.dropout(builder.add(together, positions), self.dropout)
+        tokens = builder.add(patches, first)
+        tokens = builder.add(tokens, positions)
+        return builder.dropout(tokens, self.dropout)
 
     def _layer(self, builder: Builder, name: str, x: str) -> str:
         normal = builder.layer_norm(f"{name}.norm1", x, epsilon=1e-6)
         mixed = attention(builder, f"{name}.attention", normal, self.heads)
-        x = builder.add(x, builder.dropout(mixed, self.dropout))
+        mixed = builder.dropout(mixed, self.dropout)
+        x = builder.add(x, mixed)
         normal = builder.layer_norm(f"{name}.norm2", x, epsilon=1e-6)
-        new = feed_forward(builder, f"{name}.mlp", normal, self.hidden)
-        return builder.add(x, builder.dropout(new, self.dropout))
+        update = feed_forward(builder, f"{name}.mlp", normal, self.hidden)
+        update = builder.dropout(update, self.dropout)
+        return builder.add(x, update)

@@ -25,14 +25,16 @@ class WideResNet(Architecture):
 
     def forward(self, builder: Builder, x: str, outputs: int) -> str:
         x = builder.conv("conv1", x, 16, bias=False)
-        for stage, channels in enumerate((16, 32, 64), 1):
-            for i in range((self.depth - 4) // 6):
+        count = (self.depth - 4) // 6
+        for stage, narrow in enumerate((16, 32, 64), 1):
+            channels = narrow * self.widen
+            for i in range(count):
                 stride = 2 if stage > 1 and i == 0 else 1
-                x = self._block(
-                    builder, f"block{stage}.{i}", x, channels * self.widen, stride
-                )
-        x = builder.relu(builder.batch_norm("bn", x))
-        return builder.dense("fc", builder.channel_means(x), outputs)
+                x = self._block(builder, f"block{stage}.{i}", x, channels, stride)
+        x = builder.batch_norm("bn", x)
+        x = builder.relu(x)
+        x = builder.channel_means(x)
+        return builder.dense("fc", x, outputs)
 
     def usual_sizes(self) -> tuple[tuple[int, ...], int]:
         return (3, 32, 32), 10
@@ -40,15 +42,17 @@ class WideResNet(Architecture):
     def _block(
         self, builder: Builder, name: str, x: str, channels: int, stride: int
     ) -> str:
-        active = builder.relu(builder.batch_norm(f"{name}.bn1", x))
+        active = builder.batch_norm(f"{name}.bn1", x)
+        active = builder.relu(active)
         shortcut = x
         if builder.shape(x)[0] != channels or stride > 1:
-            place = f"{name}.shortcut"
+            shortcut_name = f"{name}.shortcut"
             shortcut = builder.conv(
-                place, active, channels, kernel=1, stride=stride, bias=False
+                shortcut_name, active, channels, kernel=1, stride=stride, bias=False
             )
         x = builder.conv(f"{name}.conv1", active, channels, stride=stride, bias=False)
-        x = builder.relu(builder.batch_norm(f"{name}.bn2", x))
+        x = builder.batch_norm(f"{name}.bn2", x)
+        x = builder.relu(x)
         x = builder.dropout(x, self.dropout)
         x = builder.conv(f"{name}.conv2", x, channels, bias=False)
         return builder.add(x, shortcut)

@@ -1,7 +1,7 @@
-"""Weights that an exporter wrote as one because they were equal, such as the ones and zeros of layers before training.
+"""Separates weights that an exporter merged because they were equal, as are the ones and zeros of untrained layers.
 
-PyTorch's exporter does so by default. What was one parameter in the module stays one: every node says which parameters
-it was made from.
+PyTorch's exporter merges them by default. What was one parameter in the module stays one: the metadata of every node
+say which parameters it was made from.
 """
 
 import re
@@ -31,7 +31,7 @@ class Original:
 
 @dataclass(frozen=True)
 class Separation:
-    """An input of a node that gets a weight of its own."""
+    """An input of a node that is to get a copy of a shared weight."""
 
     node: int
     position: int
@@ -47,16 +47,17 @@ def with_separate_weights(model: onnx.ModelProto) -> tuple[onnx.ModelProto, list
     separate.CopyFrom(model)
     graph = separate.graph
     weights = {weight.name: weight for weight in graph.initializer}
-    copied_from: dict[str, str] = {}
+    sources: dict[str, str] = {}  # the shared weight by the name of its copy
     for separation in separations:
         inputs = graph.node[separation.node].input
         shared = inputs[separation.position]
         name = separation.original.name
-        if name not in copied_from:
+        if name not in sources:
             _add_copy(graph, weights[shared], separation.original)
-        if copied_from.setdefault(name, shared) == shared:  # a name is not two weights
+            sources[name] = shared
+        if sources[name] == shared:  # one name cannot stand for two weights
             inputs[separation.position] = name
-    return separate, [*copied_from]
+    return separate, [*sources]
 
 
 def _add_copy(
@@ -71,13 +72,16 @@ def _add_copy(
 
 
 def _separations(graph: onnx.GraphProto) -> Iterator[Separation]:
-    taken = {weight.name for weight in graph.initializer}
-    uses = Counter(name for node in graph.node for name in node.input if name in taken)
+    weights = {weight.name for weight in graph.initializer}
+    uses = _weight_uses(graph, weights)
     shared = {name for name, count in uses.items() if count > 1}
     if not shared:
         return
-    taken.update(uses, *(node.output for node in graph.node))
-    taken.update(value.name for value in graph.input)
+    taken = set(weights)
+    for value in graph.input:
+        taken.add(value.name)
+    for node in graph.node:
+        taken.update(node.output)
     declared = _declared(graph)
     for index, node in enumerate(graph.node):
         if shared.isdisjoint(node.input):
@@ -87,33 +91,47 @@ def _separations(graph: onnx.GraphProto) -> Iterator[Separation]:
                 yield Separation(index, position, original)
 
 
+def _weight_uses(graph: onnx.GraphProto, weights: set[str]) -> Counter[str]:
+    """How many inputs of nodes each weight is."""
+    uses: Counter[str] = Counter()
+    for node in graph.node:
+        uses.update(name for name in node.input if name in weights)
+    return uses
+
+
 def _declared(graph: onnx.GraphProto) -> dict[str, Original]:
-    """The weights of the module, by the names that nodes call them."""
-    for entry in graph.metadata_props:
-        if entry.key == SIGNATURE:
-            lines = DECLARED.findall(entry.value)
-            return {argument: Original(kind, name) for argument, kind, name in lines}
-    return {}
+    """The weights of the module, by the names that they have in the metadata of nodes."""
+    declared = {}
+    for argument, kind, name in DECLARED.findall(_metadata(graph, SIGNATURE)):
+        declared[argument] = Original(kind, name)
+    return declared
+
+
+def _metadata(message: onnx.GraphProto | onnx.NodeProto, key: str) -> str:
+    """The first entry with this key in the metadata; "" without one."""
+    for entry in message.metadata_props:
+        if entry.key == key:
+            return entry.value
+    return ""
 
 
 def _originals(
     node: onnx.NodeProto, weights: Counter[str], declared: dict[str, Original]
 ) -> dict[int, Original]:
-    """What the weights of a node were, by position: as the node says, or else its running statistics at least."""
-    positions = [
-        position for position, name in enumerate(node.input) if name in weights
-    ]
-    source = next(
-        (entry.value for entry in node.metadata_props if entry.key == SOURCE), ""
-    )
-    arguments = source.partition("(args = ")[2]
-    mentioned = [declared[a] for a in ARGUMENT.findall(arguments) if a in declared]
+    """What the weights of a node were, by position: as its metadata say, or else its running statistics at least."""
+    positions = []
+    for position, name in enumerate(node.input):
+        if name in weights:
+            positions.append(position)
+    _, _, arguments = _metadata(node, SOURCE).partition("(args = ")
+    mentioned = []
+    for argument in ARGUMENT.findall(arguments):
+        if argument in declared:
+            mentioned.append(declared[argument])
     if len(mentioned) == len(positions):
         return dict(zip(positions, mentioned, strict=True))
-    if node.op_type not in RUNNING:
-        return {}
     statistics = {}
-    for position in RUNNING[node.op_type]:
+    for position in RUNNING.get(node.op_type, {}):
         if position in positions and node.output:
             name = f"{node.output[0]}.{STATISTICS[position]}"
             statistics[position] = Original("BUFFER", name)

@@ -1,4 +1,4 @@
-"""ONNX files in and out. A file may come from anyone: nothing of it is run, nothing outside its folder is opened."""
+"""Reads and writes ONNX files. A file is not trusted: no code of it is run, no file outside its folder is opened."""
 
 import os
 import stat
@@ -20,16 +20,18 @@ Source = str | os.PathLike[str] | bytes | onnx.ModelProto
 
 
 def read(
-    source: Source, evaluate: Evaluate, given: Mapping[str, np.ndarray] | None = None
+    source: Source,
+    evaluate: Evaluate,
+    input_values: Mapping[str, np.ndarray] | None = None,
 ) -> Network:
     """The network in a file (its path or its bytes) or in an onnx.ModelProto.
 
-    `evaluate` computes what is constant. `given` holds inputs by name: their values serve where an operator needs a
+    `evaluate` computes constant nodes. `input_values` holds inputs by name, which are used where an operator needs a
     constant.
     """
-    model, folder, what = _model(source)
-    _load_external_data(model, folder, what)
-    return network_of(model, evaluate, what, given)
+    model, folder, title = _model(source)
+    _load_external_data(model, folder, title)
+    return network_of(model, evaluate, title, input_values)
 
 
 def write(
@@ -37,36 +39,43 @@ def write(
 ) -> onnx.ModelProto:
     """The network as a model, also written to `path` if there is one."""
     model = model_of(network)
-    if path is not None:
-        try:
-            Path(path).write_bytes(model.SerializeToString(deterministic=True))
-        except (OSError, ValueError) as error:  # a ValueError: beyond protobuf's 2 GB
-            raise Deep500Error(f"cannot write {os.fspath(path)}: {error}") from None
+    if path is None:
+        return model
+    try:
+        content = model.SerializeToString(deterministic=True)
+        Path(path).write_bytes(content)
+    except (OSError, ValueError) as error:  # a ValueError: beyond protobuf's 2 GB
+        raise Deep500Error(f"cannot write {os.fspath(path)}: {error}") from None
     return model
 
 
 def _model(source: Source) -> tuple[onnx.ModelProto, Path | None, str]:
-    """The parsed model, the folder that its external data must be in, and what to call it in messages."""
+    """The parsed model, the folder that its external data must be in, and a title for messages."""
     if isinstance(source, onnx.ModelProto):
         return source, None, "the ONNX model"
-    folder, what, content = None, "the ONNX model", source
-    if not isinstance(source, bytes):
-        try:
-            folder, what = Path(source).parent, os.fspath(source)
-            content = _content(source)
-        except (OSError, TypeError, ValueError) as error:
-            raise Deep500Error(
-                f"cannot read an ONNX model from {source!r}: {error}"
-            ) from None
+    if isinstance(source, bytes):
+        return _parsed(source, "the ONNX model"), None, "the ONNX model"
+    try:
+        folder = Path(source).parent
+        title = os.fspath(source)
+        content = _content(source)
+    except (OSError, TypeError, ValueError) as error:
+        raise Deep500Error(
+            f"cannot read an ONNX model from {source!r}: {error}"
+        ) from None
+    return _parsed(content, title), folder, title
+
+
+def _parsed(content: bytes, title: str) -> onnx.ModelProto:
     try:
         model = onnx.ModelProto.FromString(content)
     except (DecodeError, ValueError):
-        raise Deep500Error(f"{what} is not an ONNX model: it does not parse") from None
-    if not model.HasField("graph") or not model.opset_import:
-        raise Deep500Error(
-            f"{what} is not an ONNX model: it has no {'opset' if model.HasField('graph') else 'graph'}"
-        )
-    return model, folder, what
+        raise Deep500Error(f"{title} is not an ONNX model: it does not parse") from None
+    if not model.HasField("graph"):
+        raise Deep500Error(f"{title} is not an ONNX model: it has no graph")
+    if not model.opset_import:
+        raise Deep500Error(f"{title} is not an ONNX model: it has no opset")
+    return model
 
 
 def _content(path: str | os.PathLike[str]) -> bytes:
@@ -91,22 +100,29 @@ def _check_regular(status: os.stat_result) -> None:
         )
 
 
-def _load_external_data(model: onnx.ModelProto, folder: Path | None, what: str) -> None:
-    """Weights kept beside the file; onnx itself refuses paths that leave the folder, links and wrong sizes."""
-    outside = [
-        t.name
-        for t in model.graph.initializer
-        if t.data_location == onnx.TensorProto.EXTERNAL
-    ]
-    if outside and folder is None:
+def _load_external_data(
+    model: onnx.ModelProto, folder: Path | None, title: str
+) -> None:
+    """Load weights from files beside the model; onnx refuses paths that leave the folder, links and wrong sizes."""
+    external = _external_weight(model.graph)
+    if external is None:
+        return
+    if folder is None:
         raise Deep500Error(
-            f"{what} keeps {outside[0]!r} in another file: give the path of the model, not its bytes"
+            f"{title} keeps {external!r} in another file: give the path of the model, not its bytes"
         )
-    if outside:
-        try:
-            onnx.load_external_data_for_model(model, str(folder))
-        except (OSError, ValueError, onnx.checker.ValidationError) as error:
-            raise Deep500Error(
-                f"{what} keeps {outside[0]!r} in another file, which cannot be used: "
-                f"{one_line(error, 300)}"
-            ) from None
+    try:
+        onnx.load_external_data_for_model(model, str(folder))
+    except (OSError, ValueError, onnx.checker.ValidationError) as error:
+        reason = one_line(error, 300)
+        raise Deep500Error(
+            f"{title} keeps {external!r} in another file, which cannot be used: {reason}"
+        ) from None
+
+
+def _external_weight(graph: onnx.GraphProto) -> str | None:
+    """The name of the first weight that is in another file."""
+    for weight in graph.initializer:
+        if weight.data_location == onnx.TensorProto.EXTERNAL:
+            return weight.name
+    return None

@@ -1,4 +1,4 @@
-"""FlexAttention with subgraphs that change its scores or probabilities, written out as the nodes it consists of."""
+"""Expands FlexAttention with subgraphs that change its scores or probabilities to the nodes it consists of."""
 
 import math
 from collections.abc import Sequence
@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
-from onnx import helper
 
 from ..contracts.operator import Tensor
 from ..errors import Deep500Error, Unsupported
 from .control_flow import Body
 from .scopes import Reference, Scope
-from .values import label
+from .values import attribute_values, label
 
 if TYPE_CHECKING:
     from .reading import Reader
@@ -21,64 +20,70 @@ if TYPE_CHECKING:
 def flex_attention(
     reader: "Reader", node: onnx.NodeProto, scope: Scope
 ) -> Sequence[Reference] | None:
-    """None for one without subgraphs, which is a node like others."""
-    given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
-    if "score_mod" not in given and "prob_mod" not in given:
+    """The reference of the result; None for a node without subgraphs, which is read like any other."""
+    attributes = attribute_values(node)
+    if "score_mod" not in attributes and "prob_mod" not in attributes:
         return None
     q, k, v = (scope.value(node, name) for name in node.input)
-    (batch, heads, length, size), kv_heads = (
-        _kind(reader, node, q).shape,
-        _kind(reader, node, k).shape[1],
-    )
-    keys, v_size = _kind(reader, node, v).shape[2:]
-    kind = _kind(reader, node, q).dtype
-    wide = given.get(
-        "softmax_precision",
-        onnx.TensorProto.FLOAT if kind in ("float16", "bfloat16") else None,
-    )
+    query = _spec(reader, node, q)
+    key = _spec(reader, node, k)
+    value = _spec(reader, node, v)
+    batch, heads, length, size = query.shape
+    kv_heads = key.shape[1]
+    keys, v_size = value.shape[2:]
+    default_precision = None
+    if query.dtype in ("float16", "bfloat16"):
+        default_precision = onnx.TensorProto.FLOAT
+    precision = attributes.get("softmax_precision", default_precision)
     stem = node.output[0]
-    rows = (
-        heads // kv_heads * length
-    )  # heads of queries that share one of keys stand below each other
+    # The heads of queries that share one head of keys are stacked as rows.
+    rows = heads // kv_heads * length
 
     def put(
         operator: str, *inputs: Reference | tuple[int, ...], **attributes: Any
     ) -> str:
-        return reader.emit(operator, inputs, stem, **attributes)[0]
+        (result,) = reader.emit(operator, inputs, stem, **attributes)
+        return result
 
-    def changed(x: str, attribute: str) -> Reference:
-        return (
-            Body(reader, node, attribute, scope, 1, 1).write([x], attribute)[0]
-            if attribute in given
-            else x
-        )
+    def modified(x: str, attribute: str) -> Reference:
+        if attribute not in attributes:
+            return x
+        body = Body(reader, node, attribute, scope, 1, 1)
+        return body.inline([x], attribute)[0]
 
-    scores = put(
-        "MatMul",
-        put("Reshape", q, (batch, kv_heads, rows, size)),
-        put("Transpose", k, perm=(0, 1, 3, 2)),
-    )
-    scores = put("Reshape", scores, (batch, heads, length, keys))
-    scores, values = (put("Cast", x, to=wide) if wide else x for x in (scores, v))
-    scale = np.asarray(
-        given.get("scale", 1 / math.sqrt(size)), _kind(reader, node, values).dtype
-    )
-    scores = put("Mul", scores, reader.constant(f"{stem}.scale", scale))
-    weights = changed(put("Softmax", changed(scores, "score_mod"), axis=-1), "prob_mod")
-    y = put("MatMul", put("Reshape", weights, (batch, kv_heads, rows, keys)), values)
-    y = put("Reshape", y, (batch, heads, length, v_size))
-    return [put("CastLike", y, v) if wide else y]
+    query_rows = put("Reshape", q, (batch, kv_heads, rows, size))
+    key_columns = put("Transpose", k, perm=(0, 1, 3, 2))
+    products = put("MatMul", query_rows, key_columns)
+    scores = put("Reshape", products, (batch, heads, length, keys))
+    values = v
+    if precision:
+        scores = put("Cast", scores, to=precision)
+        values = put("Cast", values, to=precision)
+    scale = attributes.get("scale", 1 / math.sqrt(size))
+    scale_array = np.asarray(scale, _spec(reader, node, values).dtype)
+    scale_name = reader.constant(f"{stem}.scale", scale_array)
+    scores = put("Mul", scores, scale_name)
+    probabilities = put("Softmax", modified(scores, "score_mod"), axis=-1)
+    weights = modified(probabilities, "prob_mod")
+    weight_rows = put("Reshape", weights, (batch, kv_heads, rows, keys))
+    result_rows = put("MatMul", weight_rows, values)
+    result = put("Reshape", result_rows, (batch, heads, length, v_size))
+    if precision:
+        result = put("CastLike", result, v)
+    return [result]
 
 
-def _kind(reader: "Reader", node: onnx.NodeProto, name: str) -> Tensor:
+def _spec(reader: "Reader", node: onnx.NodeProto, name: str) -> Tensor:
+    """Shape and dtype of an input, which must be known and have four axes."""
     if name not in reader.folding.tensors:
         raise Unsupported(
             f"node {label(node)} changes scores of attention, and the shape of {name!r} is not known: "
             "give the model fixed shapes"
         )
-    if len((found := reader.folding.tensors[name]).shape) != 4:
+    spec = reader.folding.tensors[name]
+    if len(spec.shape) != 4:
         raise Deep500Error(
             f"node {label(node)} takes {name!r} with the axes batch, head, place and size, not as "
-            f"{list(found.shape)}"
+            f"{list(spec.shape)}"
         )
-    return found
+    return spec

@@ -1,4 +1,4 @@
-"""Functions of the model's own, written out where they are called."""
+"""Inlines the functions that a model defines."""
 
 from functools import cache
 
@@ -7,33 +7,36 @@ from onnx import inliner
 
 from ..errors import Deep500Error, Unsupported
 
-MOST = 100_000  # nodes; functions that call each other can grow without end
+MOST = 100_000  # nodes; functions that call each other can expand without end
 
 
 def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
     """The model without functions; the same one if it has none."""
     if not model.functions:
         return model
-    functions = {(f.domain, f.name): f for f in model.functions}
+    functions = {}
+    for function in model.functions:
+        functions[function.domain, function.name] = function
     if len(functions) < len(model.functions):
         raise Unsupported("functions of one name with several overloads are not read")
 
     @cache
-    def size(key: tuple[str, str]) -> int:
-        return sum(map(weight, functions[key].node))
+    def function_size(key: tuple[str, str]) -> int:
+        return sum(map(node_size, functions[key].node))
 
-    def weight(node: onnx.NodeProto) -> int:
-        inner = sum(
-            weight(n) for a in node.attribute for g in (a.g, *a.graphs) for n in g.node
-        )
+    def node_size(node: onnx.NodeProto) -> int:
+        """How many nodes this one expands to; a call counts too, so that calls of empty functions are limited."""
+        size = 1
+        for attribute in node.attribute:
+            for graph in (attribute.g, *attribute.graphs):
+                size += sum(map(node_size, graph.node))
         key = (node.domain, node.op_type)
-        called = size(key) if key in functions else 0
-        return (
-            1 + inner + called
-        )  # a call counts, so that empty functions cannot multiply for nothing
+        if key in functions:
+            size += function_size(key)
+        return size
 
     try:
-        total = sum(map(weight, model.graph.node))
+        total = sum(map(node_size, model.graph.node))
     except RecursionError:
         raise Deep500Error("its functions call themselves") from None
     if total > MOST:

@@ -1,4 +1,4 @@
-"""Control flow that only a run decides; what is known before is written out while a file is read."""
+"""Operators for control flow that is decided at run time; what is known before is unrolled while a file is read."""
 
 import math
 from collections.abc import Sequence
@@ -14,15 +14,15 @@ from ..errors import Deep500Error, Unsupported
 from ..namespace import kind
 from .rows import slices, stacked
 
-MOST_ROUNDS = 20_000  # of a loop whose end only a run tells
-UNKNOWN = Tensor((), "")  # a row of which the file does not say what it is
+MOST_ROUNDS = 20_000  # of a loop whose end is decided at run time
+UNKNOWN = Tensor((), "")  # a row whose shape or dtype the file does not declare
 
 
 class If(Expandable):
     """One of two branches; both take all of xs.
 
-    It is written out as the branch that the condition names where the two make results of different shapes, or need
-    values to know them.
+    It is replaced by the branch that the condition selects if the results of the two differ in shape, or if their
+    shapes depend on values.
     """
 
     domain = "deep500"  # ONNX's own has no inputs but the condition: its branches see the values around them
@@ -31,22 +31,21 @@ class If(Expandable):
     outputs = ("*ys",)
 
     def forward(self, xp, condition, *xs):
+        shapes: list = []  # of both branches, where both are run to be recorded
+
         def branch(graph):
             def run(*xs):
-                made = tape.run(xp, graph, xs)
-                shapes.append([tuple(y.shape) for y in made])
-                return made
+                ys = tape.run(xp, graph, xs)
+                shapes.append([tuple(y.shape) for y in ys])
+                return ys
 
             return run
 
-        shapes: list = []  # of both branches, where both are run to be recorded
+        choice = xp.reshape(condition, ())
+        then_branch = branch(self.then_branch)
+        else_branch = branch(self.else_branch)
         try:
-            return xp.cond(
-                xp.reshape(condition, ()),
-                branch(self.then_branch),
-                branch(self.else_branch),
-                *xs,
-            )
+            return xp.cond(choice, then_branch, else_branch, *xs)
         finally:
             if shapes[1:] and shapes[0] != shapes[1]:
                 raise Unsupported(
@@ -55,46 +54,41 @@ class If(Expandable):
                 )
 
     def backward(self, xp, condition, xs, ys, dys):
-        asked, used = (
-            [i for i, x in enumerate(values) if kind(x) == "float"]
-            for values in (xs, ys)
-        )
+        float_inputs = _float_positions(xs)
+        float_outputs = _float_positions(ys)
+        if not float_inputs:
+            return None
+        input_count = len(xs)
+        output_count = len(ys)
 
         def pull(graph):
             def run(*values):
-                grads = dict(zip(used, values[len(xs) :], strict=True))
-                return tape.pull(
-                    xp,
-                    graph,
-                    values[: len(xs)],
-                    [grads.get(i) for i in range(len(ys))],
-                    asked,
-                )
+                inputs = values[:input_count]
+                dys = values[input_count:]
+                output_grads = _at_positions(float_outputs, dys, output_count)
+                return tape.pull(xp, graph, inputs, output_grads, float_inputs)
 
             return run
 
-        if not asked:
-            return None
-        found = xp.cond(
-            xp.reshape(condition, ()),
-            pull(self.then_branch),
-            pull(self.else_branch),
-            *xs,
-            *(dys[i] for i in used),
-        )
-        grads = dict(zip(asked, found, strict=True))
-        return None, *(grads.get(i) for i in range(len(xs)))
+        choice = xp.reshape(condition, ())
+        float_dys = [dys[i] for i in float_outputs]
+        then_pull = pull(self.then_branch)
+        else_pull = pull(self.else_branch)
+        grads = xp.cond(choice, then_pull, else_pull, *xs, *float_dys)
+        input_grads = _at_positions(float_inputs, grads, input_count)
+        return None, *input_grads
 
     def infer(self, condition, *xs):
-        yes, no = self.then_branch.infer(xs), self.else_branch.infer(xs)
-        if yes != no:
-            raise TypeError(f"the branches of an If make {yes} and {no}")
-        return yes
+        then_ys = self.then_branch.infer(xs)
+        else_ys = self.else_branch.infer(xs)
+        if then_ys != else_ys:
+            raise TypeError(f"the branches of an If make {then_ys} and {else_ys}")
+        return then_ys
 
     def stands(self, derivative: bool) -> bool:
-        return stands(self.then_branch, derivative) and stands(
-            self.else_branch, derivative
-        )
+        if not stands(self.then_branch, derivative):
+            return False
+        return stands(self.else_branch, derivative)
 
     def keeps_shapes(self, *inputs: Tensor) -> bool:
         return _infers(self, inputs)
@@ -104,58 +98,68 @@ class If(Expandable):
         value = _single(writer, node, condition, "bool")
         if value is None:
             return None
-        branch = self.then_branch if value.item() else self.else_branch
-        return writer.copy(
-            branch, xs, f"{node.name}.{'then' if value.item() else 'else'}"
-        )
+        if value.item():
+            return writer.copy(self.then_branch, xs, f"{node.name}.then")
+        return writer.copy(self.else_branch, xs, f"{node.name}.else")
 
 
 class Loop(Expandable):
-    """The first `carried` of xs, replaced by what the body makes of them as long as that says so; then its rows.
+    """Runs the body on the first `carried` of xs while its condition holds; returns these, then the collected rows.
 
-    The body takes the count of rounds, whether to go on, what is carried and the rest of xs; it makes whether to go
-    on, what is carried, and a row of each of `rows`. `most` limits the rounds. It is written out, round by round,
-    where rows are collected, gradients asked for, or shapes change.
+    The body takes the number of the round, the condition, the carried values and the rest of xs; it returns the next
+    condition, the carried values, and a row for each of `rows`. `most` limits the rounds. The loop is unrolled where
+    rows are collected, gradients are needed, or shapes change from round to round.
     """
 
     domain = "deep500"
     body: Subgraph
     carried: int
-    rows: tuple[Tensor, ...] = ()  # what a row is, or UNKNOWN
+    rows: tuple[Tensor, ...] = ()  # shape and dtype of a row, or UNKNOWN
     outputs = ("*ys",)
 
     def forward(self, xp, most=None, go=None, *xs):
-        state, around = xs[: self.carried], xs[self.carried :]
+        state = xs[: self.carried]
+        captured = xs[self.carried :]
         start = xp.asarray(0, "int64")
-        go = xp.asarray(True, "bool") if go is None else xp.reshape(go, ())
+        if go is None:
+            go = xp.asarray(True, "bool")
+        else:
+            go = xp.reshape(go, ())
         bound = xp.asarray(MOST_ROUNDS + 1, "int64")
         limit = bound
         if most is not None:
             rounds = xp.reshape(most, ())
             limit = xp.where(rounds < bound, rounds, bound)
 
-        def going(t, go, *_):
+        def goes_on(t, go, *_):
             return xp.logical_and(t < limit, go)
 
-        def round_(t, go, *state):
-            go, *after = tape.run(xp, self.body, (t, go, *state, *around))
+        def run_round(t, go, *state):
+            inputs = (t, go, *state, *captured)
+            go, *after = tape.run(xp, self.body, inputs)
             return t + 1, xp.reshape(go, ()), *after
 
-        rounds, _, *results = xp.while_loop(going, round_, (start, go, *state))
+        initial = (start, go, *state)
+        rounds, _, *results = xp.while_loop(goes_on, run_round, initial)
         message = f"a Loop runs more than {MOST_ROUNDS} rounds, which is taken for one without an end"
-        return tuple(
-            xp.require(rounds <= MOST_ROUNDS, message, result) for result in results
-        )
+        checked = []
+        for result in results:
+            checked.append(xp.require(rounds <= MOST_ROUNDS, message, result))
+        return tuple(checked)
 
     def infer(self, most=None, go=None, *xs):
-        count, truth = Tensor((), "int64"), Tensor((), "bool")
-        _, *after = self.body.infer((count, truth, *xs))
-        if self.rows or tuple(after) != xs[: self.carried]:
+        count = Tensor((), "int64")
+        condition = Tensor((), "bool")
+        _, *after = self.body.infer((count, condition, *xs))
+        carried = xs[: self.carried]
+        if self.rows or tuple(after) != carried:
             raise TypeError("how often a Loop runs decides on its shapes")
         return tuple(after)
 
     def stands(self, derivative: bool) -> bool:
-        return not derivative and not self.rows and stands(self.body, derivative)
+        if derivative or self.rows:
+            return False
+        return stands(self.body, derivative)
 
     def keeps_shapes(self, *inputs: Tensor) -> bool:
         return _infers(self, inputs)
@@ -165,28 +169,32 @@ class Loop(Expandable):
         if limits is None:
             return None
         most, go = limits
-        state: list[Any] = [*node.inputs[2 : 2 + self.carried]]
-        around = node.inputs[2 + self.carried :]
+        first_captured = 2 + self.carried
+        state: list[Any] = [*node.inputs[2:first_captured]]
+        captured = node.inputs[first_captured:]
         rows: list[list[str]] = []
         while go and len(rows) < most:
-            prefix = f"{node.name}.{len(rows)}"
-            t = _constant(writer, f"{prefix}.t", np.int64(len(rows)))
-            stay = _constant(writer, f"{prefix}.go", np.bool_(True))
-            after, *made = writer.copy(self.body, [t, stay, *state, *around], prefix)
-            state = made[: self.carried]
-            rows.append(made[self.carried :])
-            value = _single(writer, node, after, "bool")
+            count = len(rows)
+            prefix = f"{node.name}.{count}"
+            t = _constant(writer, f"{prefix}.t", np.int64(count))
+            true = _constant(writer, f"{prefix}.go", np.bool_(True))
+            arguments = [t, true, *state, *captured]
+            condition, *results = writer.copy(self.body, arguments, prefix)
+            state = results[: self.carried]
+            rows.append(results[self.carried :])
+            value = _single(writer, node, condition, "bool")
             if value is None:
                 return None
             go = value.item()
-        return [*state, *_columns(writer, node, rows, self.rows)]
+        columns = _columns(writer, node, rows, self.rows)
+        return [*state, *columns]
 
 
 class Scan(Expandable):
-    """The body once for every slice of what is scanned; it is always written out.
+    """Runs the body once for every slice of the scanned inputs; it is always unrolled.
 
-    The first `carried` of xs are carried from slice to slice, one more for every entry of `axes` is scanned, and the
-    body sees the rest as they are. It makes what is carried, and a row of each of `rows`.
+    The first `carried` of xs are carried from slice to slice, the next ones are scanned, one for every entry of
+    `axes`, and the body sees the rest as they are. It returns the carried values, and a row for each of `rows`.
     """
 
     domain = "deep500"
@@ -212,34 +220,47 @@ class Scan(Expandable):
         return False
 
     def expand(self, writer: Writer, node: Node) -> list[str] | None:
-        scanned: list[Any] = [
-            *node.inputs[self.carried : self.carried + len(self.axes)]
-        ]
-        around = node.inputs[self.carried + len(self.axes) :]
+        first_captured = self.carried + len(self.axes)
+        scanned: list[Any] = [*node.inputs[self.carried : first_captured]]
+        captured = node.inputs[first_captured:]
         columns: list[list[str]] = []
         for name, axis, back in zip(scanned, self.axes, self.backwards, strict=True):
             length = _length(writer, node, name, axis)
             if length is None:
                 return None
-            columns.append(
-                slices(
-                    writer.emit, name, length, axis, bool(back), f"{node.name}.{name}"
-                )
-            )
-        if len({len(column) for column in columns}) != 1:
+            stem = f"{node.name}.{name}"
+            column = slices(writer.emit, name, length, axis, bool(back), stem)
+            columns.append(column)
+        lengths = {len(column) for column in columns}
+        if len(lengths) != 1:
             raise Deep500Error(f"node {node.name!r} scans inputs of different lengths")
         state: list[Any] = [*node.inputs[: self.carried]]
         rows = []
         for t, parts in enumerate(zip(*columns, strict=True)):
-            made = writer.copy(self.body, [*state, *parts, *around], f"{node.name}.{t}")
-            state = made[: self.carried]
-            rows.append(made[self.carried :])
-        return [
-            *state,
-            *_columns(
-                writer, node, rows, self.rows, self.row_axes, self.rows_backwards
-            ),
-        ]
+            arguments = [*state, *parts, *captured]
+            prefix = f"{node.name}.{t}"
+            results = writer.copy(self.body, arguments, prefix)
+            state = results[: self.carried]
+            rows.append(results[self.carried :])
+        stacks = _columns(
+            writer, node, rows, self.rows, self.row_axes, self.rows_backwards
+        )
+        return [*state, *stacks]
+
+
+def _float_positions(values: Sequence[Any]) -> list[int]:
+    """The positions of the values that are floats."""
+    return [i for i, value in enumerate(values) if kind(value) == "float"]
+
+
+def _at_positions(
+    positions: Sequence[int], values: Sequence[Any], count: int
+) -> list[Any]:
+    """A list of `count` entries with these values at these positions, and None elsewhere."""
+    entries: list[Any] = [None] * count
+    for position, value in zip(positions, values, strict=True):
+        entries[position] = value
+    return entries
 
 
 def _infers(operator: Any, inputs: Sequence[Tensor]) -> bool:
@@ -251,21 +272,25 @@ def _infers(operator: Any, inputs: Sequence[Tensor]) -> bool:
 
 
 def _limits(writer: Writer, node: Node) -> tuple[float, bool] | None:
-    """How often a loop may run, and whether it does at all."""
+    """The largest number of rounds and the first condition; None if one of them is known only at run time."""
     most, go = node.inputs[:2]
-    count = (
-        np.asarray(math.inf) if most is None else _single(writer, node, most, "int64")
-    )
-    start = np.asarray(True) if go is None else _single(writer, node, go, "bool")
-    if count is None or start is None:
+    count: np.ndarray | None = np.asarray(math.inf)
+    condition: np.ndarray | None = np.asarray(True)
+    if most is not None:
+        count = _single(writer, node, most, "int64")
+    if go is not None:
+        condition = _single(writer, node, go, "bool")
+    if count is None or condition is None:
         return None
-    return count.item(), start.item()
+    return count.item(), condition.item()
 
 
 def _single(writer: Writer, node: Node, name: Any, dtype: str) -> np.ndarray | None:
-    """A condition or a count."""
+    """The value of a condition or a count; None if it is known only at run time."""
     value = writer.value(name)
-    if value is not None and (value.size != 1 or value.dtype.name != dtype):
+    if value is None:
+        return None
+    if value.size != 1 or value.dtype.name != dtype:
         raise Deep500Error(
             f"node {node.name!r} takes {name!r}, which is {value.dtype}{list(value.shape)}, where one "
             f"{dtype} will do"
@@ -277,7 +302,8 @@ def _length(writer: Writer, node: Node, name: Any, axis: int) -> int | None:
     tensor = writer.tensor(name)
     if tensor is None:
         return None
-    if not -len(tensor.shape) <= axis < len(tensor.shape):
+    rank = len(tensor.shape)
+    if not -rank <= axis < rank:
         raise Deep500Error(
             f"node {node.name!r} scans {name!r} along axis {axis}, and its shape is {list(tensor.shape)}"
         )
@@ -285,29 +311,31 @@ def _length(writer: Writer, node: Node, name: Any, axis: int) -> int | None:
 
 
 def _constant(writer: Writer, stem: str, value: np.generic) -> str:
-    return writer.emit("ConstantOfShape", [()], stem, value=value)[0]
+    (name,) = writer.emit("ConstantOfShape", [()], stem, value=value)
+    return name
 
 
 def _columns(
     writer: Writer,
     node: Node,
     rows: Sequence[Sequence[str]],
-    kinds: Sequence[Tensor],
+    specs: Sequence[Tensor],
     axes: Sequence[int] | None = None,
     backwards: Sequence[int] | None = None,
 ) -> list[str]:
-    """The rows of every round, output by output, as one value each."""
+    """The rows of every round, output by output, stacked to one value each."""
     columns = []
-    for i, row_kind in enumerate(kinds):
+    for i, spec in enumerate(specs):
         stem = f"{node.name}.rows.{i}"
         axis = axes[i] if axes else 0
         column = [row[i] for row in rows]
         if backwards and backwards[i]:
             column.reverse()
         if column:
-            columns.append(stacked(writer.emit, column, axis, stem))
+            stack = stacked(writer.emit, column, axis, stem)
         else:
-            columns.append(_no_rows(writer, node, row_kind, axis, stem))
+            stack = _no_rows(writer, node, spec, axis, stem)
+        columns.append(stack)
     return columns
 
 
@@ -316,6 +344,8 @@ def _no_rows(writer: Writer, node: Node, row: Tensor, axis: int, stem: str) -> s
         raise Unsupported(
             f"node {node.name!r} does not run once, and the file does not say of what shape its rows are"
         )
-    shape = np.expand_dims(np.empty(row.shape), axis).take([], axis).shape
-    value = np.zeros((), row.dtype)[()]
-    return writer.emit("ConstantOfShape", [shape], stem, value=value)[0]
+    one_row = np.expand_dims(np.empty(row.shape), axis)
+    no_rows = one_row.take([], axis)
+    zero = np.zeros((), row.dtype)[()]
+    (name,) = writer.emit("ConstantOfShape", [no_rows.shape], stem, value=zero)
+    return name

@@ -1,6 +1,6 @@
-"""A model before it is read, by onnx-ir: nodes in order, and what subgraphs hold in the main graph, once.
+"""Prepares a model to be read: checks it, sorts its nodes, and moves weights of subgraphs to the main graph.
 
-A weight in the body of a loop is one weight, however often the body is written out.
+A weight in the body of a loop is one weight, however often the body is unrolled.
 """
 
 from collections.abc import Iterator
@@ -12,15 +12,40 @@ from onnx_ir.passes.common import (
     TopologicalSortPass,
 )
 
-from ..errors import Deep500Error, one_line
+from ..errors import Deep500Error, Unsupported, one_line
 from .values import label
 
-UNSORTED = "topologically sorted"  # in what onnx's checker says
-SMALL = 1024  # bytes of a constant that may stand in every round
+UNSORTED = "topologically sorted"  # part of a message of onnx's checker
+SMALL = 1024  # bytes of a constant that every round of a loop may repeat
+
+
+def checked(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with its nodes in order; raises `Deep500Error` if onnx's own checker rejects it."""
+    if model.graph.sparse_initializer:
+        raise Unsupported("sparse initializers are not read")
+    model = with_output_shapes(model)
+    problem = _problem(model)
+    if UNSORTED in problem:
+        check_sources(model.graph)
+        model = in_order(model)
+        problem = _problem(model)
+    if problem:
+        raise Deep500Error(f"it is no valid ONNX: {problem}")
+    return model
+
+
+def _problem(model: onnx.ModelProto) -> str:
+    """What onnx's checker says about types, missing inputs, cycles and names that are used twice; "" if nothing."""
+    try:
+        onnx.checker.check_model(model)
+    except (onnx.checker.ValidationError, ValueError) as error:
+        # A ValueError: the model is beyond protobuf's 2 GB.
+        return one_line(error, 300)
+    return ""
 
 
 def with_shared_weights(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with the weights and large constants of its subgraphs in its main graph; the same one without such."""
+    """The model with the weights and large constants of its subgraphs moved to its main graph."""
     if not any(_holds_weights(graph) for graph in _subgraphs(model.graph)):
         return model
     representation = _representation(model)
@@ -30,7 +55,7 @@ def with_shared_weights(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def in_order(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with every node behind those that it needs; raises `Deep500Error` if a cycle forbids it."""
+    """The model with its nodes in topological order; raises `Deep500Error` if they form a cycle."""
     representation = _representation(model)
     try:
         TopologicalSortPass()(representation)
@@ -40,9 +65,11 @@ def in_order(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _cycle(graph: onnx.GraphProto) -> str:
-    """That there is a cycle, and the first node of the main graph that comes before what it needs."""
+    """An error message that names the first node of the main graph that comes before one of its inputs."""
     cycle = "its nodes form a cycle, so that no order computes them"
-    late = {name for node in graph.node for name in node.output}
+    late: set[str] = set()
+    for node in graph.node:
+        late.update(node.output)
     for node in graph.node:
         for name in node.input:
             if name in late:
@@ -52,7 +79,7 @@ def _cycle(graph: onnx.GraphProto) -> str:
 
 
 def with_output_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with a shape at every output: the checker wants one, although nobody needs it."""
+    """The model with a shape for every output, which onnx's checker requires although it is not used."""
     for value in model.graph.input:
         if _lacks_shape(value):
             raise Deep500Error(
@@ -73,7 +100,7 @@ def _lacks_shape(value: onnx.ValueInfoProto) -> bool:
 
 
 def check_sources(graph: onnx.GraphProto) -> None:
-    """Raise `Deep500Error` for the first node of the main graph that needs what nothing makes."""
+    """Raise `Deep500Error` for the first node of the main graph with an input that nothing computes."""
     sources = {""}
     sources.update(value.name for value in graph.input)
     sources.update(weight.name for weight in graph.initializer)
@@ -103,29 +130,29 @@ def _subgraphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
 
 
 def _holds_weights(graph: onnx.GraphProto) -> bool:
+    if graph.initializer:
+        return True
     constants = [node for node in graph.node if node.op_type == "Constant"]
-    return bool(graph.initializer) or any(node.ByteSize() > SMALL for node in constants)
+    return any(node.ByteSize() > SMALL for node in constants)
 
 
 def _lift_constants(model: ir.Model) -> None:
-    """Move large Constant nodes of subgraphs to the beginning of the main graph, under names of their own."""
-    names = {
-        value.name
-        for graph in model.graphs()
-        for node in graph
-        for value in node.outputs
-    }
-    names |= {*model.graph.initializers, *(value.name for value in model.graph.inputs)}
+    """Move large Constant nodes of subgraphs to the beginning of the main graph, under new names."""
+    main_graph = model.graph
+    names: set[str | None] = {*main_graph.initializers}
+    names.update(value.name for value in main_graph.inputs)
+    for graph in model.graphs():
+        for node in graph:
+            names.update(value.name for value in node.outputs)
     for graph in [*model.graphs()]:
-        if graph is model.graph:
+        if graph is main_graph:
             continue
         for node in [*graph]:
             if _is_large_constant(node):
                 graph.remove(node)
-                node.outputs[0].name = _unused(
-                    f"{graph.name}.{node.outputs[0].name}", names
-                )
-                model.graph.insert_before(model.graph[0], node)
+                output = node.outputs[0]
+                output.name = _unused(f"{graph.name}.{output.name}", names)
+                main_graph.insert_before(main_graph[0], node)
 
 
 def _is_large_constant(node: ir.Node) -> bool:

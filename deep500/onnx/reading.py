@@ -1,9 +1,7 @@
-"""From an onnx.ModelProto to a Network: operators by the registry, constants folded, weights as parameters."""
+"""Reads an onnx.ModelProto as a Network: operators from the registry, constants folded, weights as parameters."""
 
 import dataclasses
 import inspect
-import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
@@ -20,18 +18,13 @@ from .control_flow import CONTROL_FLOW, Expansion
 from .equal_weights import with_separate_weights
 from .flex_attention import flex_attention
 from .functions import inlined
-from .preparing import (
-    UNSORTED,
-    check_sources,
-    in_order,
-    with_output_shapes,
-    with_shared_weights,
-)
+from .preparing import checked, with_shared_weights
 from .roles import RUNNING, Roles, read_roles
+from .schemas import attribute_defaults, model_opsets, operator_class, schema
 from .scopes import Reference, Scope
 from .sequences import SEQUENCES
 from .tied_weights import tie_again
-from .upgrading import FIRST, upgraded
+from .upgrading import upgraded
 from .values import (
     array,
     check_type,
@@ -42,37 +35,37 @@ from .values import (
     value,
 )
 
-MOST = 10_000  # nodes that subgraphs may be written out to
+MOST = 10_000  # nodes that subgraphs may expand to
+EXPANSIONS = CONTROL_FLOW | SEQUENCES
 
 
 def network_of(
     model: onnx.ModelProto,
     evaluate: Evaluate,
-    what: str = "the ONNX model",
-    given: Mapping[str, np.ndarray] | None = None,
+    title: str = "the ONNX model",
+    input_values: Mapping[str, np.ndarray] | None = None,
 ) -> Network:
-    """The network of a model; an error is one line that starts with `what`.
+    """The network of a model; an error is one line that starts with `title`.
 
-    `evaluate` computes what is constant. `given` holds inputs by name: their values serve where an operator needs a
+    `evaluate` computes constant nodes. `input_values` holds inputs by name, which are used where an operator needs a
     constant.
     """
     try:
-        model, separated = with_separate_weights(with_shared_weights(inlined(model)))
-        network = Reader(model, given or {}, evaluate).network
+        prepared = with_shared_weights(inlined(model))
+        prepared, separated = with_separate_weights(prepared)
+        network = Reader(prepared, input_values or {}, evaluate).network
     except Unsupported as error:
-        raise Unsupported(f"{what}: {error}") from None
+        raise Unsupported(f"{title}: {error}") from None
     except Deep500Error as error:
-        raise Deep500Error(f"{what}: {error}") from None
-    except (
-        Exception
-    ) as error:  # what no check foresaw: memory, depth, numbers beyond 64 bits
-        raise Deep500Error(
-            f"{what} cannot be read: {one_line(error, kind=True)}"
-        ) from error
+        raise Deep500Error(f"{title}: {error}") from None
+    except Exception as error:
+        # What no check foresaw: memory, depth, numbers beyond 64 bits.
+        reason = one_line(error, kind=True)
+        raise Deep500Error(f"{title} cannot be read: {reason}") from error
     if separated:
+        names = ", ".join(separated)
         network.remarks.append(
-            f"{', '.join(separated)} was written as one with weights that were equal: each is a weight "
-            "of its own again"
+            f"{names} was written as one with weights that were equal: each is a weight of its own again"
         )
     return network
 
@@ -80,105 +73,119 @@ def network_of(
 class Reader:
     """Reads one model; `constants` holds initializers and the values of Constant nodes.
 
-    Names in the network are those of the main graph; what stands in a subgraph gets new ones, by its `Scope`.
+    Values keep the names that they have in the main graph; those of a subgraph get new ones from its `Scope`.
     """
 
     def __init__(
         self,
         model: onnx.ModelProto,
-        given: Mapping[str, np.ndarray],
+        input_values: Mapping[str, np.ndarray],
         evaluate: Evaluate,
     ):
-        graph = model.graph
-        self.opsets = _opsets(model)
+        self.opsets = model_opsets(model)
         self.classes: dict[tuple[str, str], type[Operator] | None] = {}
-        for node in graph.node:
+        for node in model.graph.node:
             if _expansion(node) is None:
-                self._class(
-                    node
-                )  # which says more than onnx's checker of what is not there
-        graph = _checked(model).graph
+                # Its message about a missing operator is better than that of onnx's checker.
+                self._class(node)
+        graph = checked(model).graph
         self.network = Network(graph.name or "network")
         self.nodes: list[Node] = []
-        self.trained: dict[
-            str, None
-        ] = {}  # names of weights, in the order of their first use
+        # The names of trained weights, in the order of their first use.
+        self.trained: dict[str, None] = {}
         self.roles = Roles(graph)
         self.weights = {weight.name: array(weight) for weight in graph.initializer}
         self.constants = dict(self.weights)
-        self.network.inputs = {
-            i.name: tensor(i) for i in graph.input if i.name not in self.weights
-        }
-        self.known = {*self.network.inputs, *self.constants}
-        self.reserved = {
-            name for node in graph.node for name in node.output
-        }  # not for what subgraphs make
-        self.names: set[str] = set()  # of nodes
+        inputs: dict[str, Tensor] = {}
+        for graph_input in graph.input:
+            if graph_input.name not in self.weights:
+                inputs[graph_input.name] = tensor(graph_input)
+        self.network.inputs = inputs
+        self.values = {*inputs, *self.constants}  # their names, as far as read
+        self.reserved: set[str] = set()  # names that values of subgraphs may not have
+        for node in graph.node:
+            self.reserved.update(node.output)
+        self.node_names: set[str] = set()
         self.numbers: Counter[str] = Counter()  # the last one behind every stem
-        self.left = MOST
-        self.folding = Folding(self.network.inputs, self.constants, given, evaluate)
+        self.remaining_nodes = MOST
+        self.folding = Folding(inputs, self.constants, input_values, evaluate)
+        self._read_graph(graph)
+        self._finish(model)
+
+    def _read_graph(self, graph: onnx.GraphProto) -> None:
         scope = Scope()
         self.read(graph.node, scope)
         for output in graph.output:
             check_type(output)
             self._add_output(output.name, scope[output.name])
-        self.network.nodes = self.folding.without_folded(self.network, self.nodes)
-        self.network.ordered()
-        self.network.trainable = [*self.trained]
-        read_roles(
-            self.network, {entry.key: entry.value for entry in model.metadata_props}
-        )
-        tie_again(
-            self.network, [name for name, trained in self.roles.said.items() if trained]
-        )
+
+    def _finish(self, model: onnx.ModelProto) -> None:
+        network = self.network
+        network.nodes = self.folding.without_folded(network, self.nodes)
+        network.ordered()
+        network.trainable = [*self.trained]
+        metadata = {entry.key: entry.value for entry in model.metadata_props}
+        read_roles(network, metadata)
+        declared = self.roles.is_parameter.items()
+        parameters = [name for name, is_parameter in declared if is_parameter]
+        tie_again(network, parameters)
 
     def read(self, protos: Iterable[onnx.NodeProto], scope: Scope) -> None:
-        """Add nodes of a graph; those about sequences and control flow come to an end here."""
+        """Add the nodes of a graph; sequences and control flow are expanded."""
         for proto in protos:
-            if (expansion := _expansion(proto)) and (
-                found := expansion(self, proto, scope)
-            ) is not None:
-                scope.bind(proto.output, found)
-                continue
-            made = onnx.NodeProto()
-            made.CopyFrom(proto)
-            made.input[:] = [scope.value(proto, name) for name in proto.input]
+            expansion = _expansion(proto)
+            if expansion is not None:
+                references = expansion(self, proto, scope)
+                if references is not None:
+                    scope.bind(proto.output, references)
+                    continue
+            renamed = onnx.NodeProto()
+            renamed.CopyFrom(proto)
+            renamed.input[:] = [scope.value(proto, name) for name in proto.input]
             if scope.outer:
-                made.output[:] = [
-                    self.free(scope.prefix + name) if name else ""
-                    for name in proto.output
-                ]
-                made.name = scope.prefix + (proto.name or proto.op_type)
-                scope.bind(proto.output, made.output)
-            self._add_proto(made)
+                self._rename_outputs(renamed, scope)
+                scope.bind(proto.output, renamed.output)
+            self._add_proto(renamed)
 
-    def spend(self, count: int, node: onnx.NodeProto) -> None:
-        """Refuse to write out more than a network can reasonably hold."""
-        self.left -= count
-        if self.left < 0:
+    def _rename_outputs(self, proto: onnx.NodeProto, scope: Scope) -> None:
+        """Give a node of a subgraph, and its outputs, names that nothing else has."""
+        outputs = []
+        for name in proto.output:
+            if name:
+                name = self.unused_name(scope.prefix + name)
+            outputs.append(name)
+        proto.output[:] = outputs
+        proto.name = scope.prefix + (proto.name or proto.op_type)
+
+    def limit_expansion(self, count: int, node: onnx.NodeProto) -> None:
+        """Count nodes that an expansion adds; raises `Unsupported` if they are too many."""
+        self.remaining_nodes -= count
+        if self.remaining_nodes < 0:
             raise Unsupported(
                 f"node {label(node)} would write out more than {MOST} nodes: loops are unrolled while "
                 "reading, so let them run less often, or hand over what they compute as one operator"
             )
 
-    def free(self, stem: str) -> str:
+    def unused_name(self, stem: str) -> str:
         """A name that no value has or will have."""
-        name = self._unused(stem, self.reserved)
+        name = self._numbered(stem, self.reserved)
         self.reserved.add(name)
         return name
 
     def value(self, reference: Reference) -> np.ndarray | None:
-        """What a value is, if that is known while reading."""
-        return self.folding.value(reference) if isinstance(reference, str) else None
+        """The array of a value, if it is known while reading."""
+        if isinstance(reference, str):
+            return self.folding.value(reference)
+        return None
 
     def constant(self, stem: str, value: np.ndarray) -> str:
-        """A value that is known."""
-        name = self.free(stem)
-        self._set(name, value)
+        """Add a constant; returns its name."""
+        name = self.unused_name(stem)
+        self._set_constant(name, value)
         return name
 
     def weight(self, stem: str, value: np.ndarray) -> str:
-        """An initializer of a subgraph."""
+        """Add an initializer of a subgraph; returns its name."""
         name = self.constant(stem, value)
         self.weights[name] = value
         return name
@@ -191,419 +198,334 @@ class Reader:
         count: int = 1,
         **attributes: Any,
     ) -> list[str]:
-        """A node of our own with so many results."""
-        made = cast(Operator, registry.find("operators", operator)(**attributes))
-        outputs = [
-            self.free(f"{stem}.{i}" if count > 1 else stem) for i in range(count)
-        ]
-        inputs = [self._carried(i) if isinstance(i, str) else i for i in inputs]
-        self._append(Node(self._name(stem), made, tuple(inputs), tuple(outputs)))
+        """Add a node that is not in the file; returns the names of its `count` results."""
+        cls = registry.find("operators", operator)
+        instance = cast(Operator, cls(**attributes))
+        outputs = []
+        for i in range(count):
+            output_stem = stem
+            if count > 1:
+                output_stem = f"{stem}.{i}"
+            outputs.append(self.unused_name(output_stem))
+        arguments = [self._argument(value) for value in inputs]
+        name = self._node_name(stem)
+        self._append(Node(name, instance, tuple(arguments), tuple(outputs)))
         return outputs
 
-    def hold(
+    def add_operator(
         self,
         operator: Operator,
         proto: onnx.NodeProto,
         inputs: Iterable[str | None],
         scope: Scope,
     ) -> list[str]:
-        """An operator with subgraphs in the place of a node."""
-        names = [
-            name
-            if name and not scope.outer
-            else self.free(scope.prefix + (name or "unused"))
-            for name in proto.output
-        ]
-        given = tuple(i and self._carried(i) for i in inputs)
-        self._append(
-            Node(
-                self._name(scope.prefix + (proto.name or proto.op_type)),
-                operator,
-                given,
-                tuple(names),
-            )
-        )
-        return names
+        """Add a node with an operator that holds subgraphs; returns the names of its outputs."""
+        outputs = []
+        for output in proto.output:
+            if output and not scope.outer:
+                outputs.append(output)
+            else:
+                stem = scope.prefix + (output or "unused")
+                outputs.append(self.unused_name(stem))
+        arguments = [value and self._argument(value) for value in inputs]
+        name = self._node_name(scope.prefix + (proto.name or proto.op_type))
+        self._append(Node(name, operator, tuple(arguments), tuple(outputs)))
+        return outputs
 
-    def unknown(self, stem: str) -> str:
-        """A value that only a run brings, such as what a loop carries."""
-        name = self.free(stem)
-        self.known.add(name)
+    def runtime_value(self, stem: str) -> str:
+        """A new value that is known only at run time, such as one that a loop carries."""
+        name = self.unused_name(stem)
+        self.values.add(name)
         return name
 
-    def apart(
+    def subgraph(
         self, node: onnx.NodeProto, write: Callable[[], Sequence[Reference]]
     ) -> Subgraph:
-        """What `write` makes as a graph of its own; its inputs are all values that it sees."""
+        """The nodes that `write` adds, as a subgraph; its inputs are all outer values that they use."""
         network = self.network
-        nodes, updates, self.nodes = self.nodes, dict(network.state_updates), []
+        outer_nodes = self.nodes
+        outer_updates = dict(network.state_updates)
+        self.nodes = []
         try:
-            outputs = [
-                self._parameter(o) if isinstance(o, str) else "" for o in write()
-            ]
-            made = self.nodes
+            references = write()
+            outputs = [self._output_parameter(output) for output in references]
+            nodes = self.nodes
         finally:
-            self.nodes, network.state_updates = nodes, updates
-        if not all(outputs) or any(n.operator.random for n in made):
+            self.nodes = outer_nodes
+            network.state_updates = outer_updates
+        is_random = any(inner.operator.random for inner in nodes)
+        if is_random or not all(outputs):
             raise Unsupported(
                 f"node {label(node)} makes sequences or draws random numbers in a graph that only a run "
                 "chooses"
             )
-        used, kept = dict.fromkeys(outputs), []
-        for inner in reversed(made):
-            if not used.keys().isdisjoint(inner.outputs):
-                used |= dict.fromkeys(i for i in inner.inputs if isinstance(i, str))
-                kept.append(inner)
-        own = {o for inner in kept for o in inner.outputs}
-        return Subgraph(
-            tuple(name for name in used if name not in own),
-            tuple(kept[::-1]),
-            tuple(outputs),
-        )
+        used = dict.fromkeys(outputs)
+        live_nodes: list[Node] = []
+        results: set[str] = set()
+        for inner in reversed(nodes):
+            if used.keys().isdisjoint(inner.outputs):
+                continue
+            names = [value for value in inner.inputs if isinstance(value, str)]
+            used |= dict.fromkeys(names)
+            live_nodes.append(inner)
+            results.update(inner.outputs)
+        inputs = [name for name in used if name not in results]
+        live_nodes.reverse()
+        return Subgraph(tuple(inputs), tuple(live_nodes), tuple(outputs))
 
-    def _set(self, name: str, value: np.ndarray) -> None:
-        self.constants[name] = self.folding.values[name] = value
+    def _output_parameter(self, reference: Reference) -> str:
+        """The name of an output of a subgraph; "" for a sequence or an optional."""
+        if isinstance(reference, str):
+            return self._parameter(reference)
+        return ""
+
+    def _set_constant(self, name: str, value: np.ndarray) -> None:
+        self.constants[name] = value
+        self.folding.values[name] = value
         self.folding.tensors[name] = Tensor(value.shape, value.dtype.name)
-        self.known.add(name)
+        self.values.add(name)
 
     def _append(self, node: Node) -> None:
-        self.known.update(node.outputs)
+        self.values.update(node.outputs)
         self.nodes.append(node)
         self.folding.add(node)
 
-    def _name(self, stem: str) -> str:
-        name = self._unused(stem, self.names)
-        self.names.add(name)
+    def _node_name(self, stem: str) -> str:
+        name = self._numbered(stem, self.node_names)
+        self.node_names.add(name)
         return name
 
-    def _unused(self, stem: str, taken: set[str]) -> str:
-        """The stem, or the next number behind it; numbers never go back, so that many names cost little."""
+    def _numbered(self, stem: str, taken: set[str]) -> str:
+        """The stem, with the next number behind it if it is taken; numbers never go back, so that many are cheap."""
         name = stem
-        while name in taken or name in self.known:
+        while name in taken or name in self.values:
             self.numbers[stem] += 1
             name = f"{stem}_{self.numbers[stem]}"
         return name
 
     def _parameter(self, name: str) -> str:
+        """Make a constant that a node uses a parameter of the network."""
         if name in self.constants and name not in self.network.params:
             self.network.params[name] = self.constants[name]
         return name
 
-    def _carried(self, name: str) -> str:
-        """A value that goes into a sequence or a subgraph: a weight that its exporter calls a parameter is trained."""
-        if name in self.weights and self.roles.said.get(name):
-            self.trained[name] = None
-        return self._parameter(name)
+    def _argument(self, value: Any) -> Any:
+        """An input of an added node: a weight that its exporter declares a parameter is trained."""
+        if not isinstance(value, str):
+            return value
+        if value in self.weights and self.roles.is_parameter.get(value):
+            self.trained[value] = None
+        return self._parameter(value)
 
     def _add_proto(self, proto: onnx.NodeProto) -> None:
         operator = self._class(proto)
         if operator is None:
-            if self.known.intersection(proto.output):
-                raise Deep500Error(
-                    f"node {label(proto)} makes {proto.output[0]!r}, which is already there"
-                )
-            self._set(proto.output[0], constant(proto))
+            self._check_new(proto, proto.output)
+            self._set_constant(proto.output[0], constant(proto))
         elif not operator.domain and operator.since > self.opsets[""]:
             self._add_upgraded(proto)
         else:
             self._add(proto, operator)
 
+    def _check_new(self, proto: onnx.NodeProto, outputs: Sequence[str]) -> None:
+        taken = self.values.intersection(outputs)
+        if taken:
+            raise Deep500Error(
+                f"node {label(proto)} makes {taken.pop()!r}, which is already there"
+            )
+
     def _class(self, node: onnx.NodeProto) -> type[Operator] | None:
         """The operator's class at this model's opset; None for a Constant."""
         key = (node.domain, node.op_type)
         if key not in self.classes:
-            self.classes[key] = self._find_class(node)
+            self.classes[key] = operator_class(node, self.opsets)
         return self.classes[key]
 
-    def _find_class(self, node: onnx.NodeProto) -> type[Operator] | None:
-        domain = "" if node.domain == "ai.onnx" else node.domain
-        if domain not in self.opsets:
-            raise Deep500Error(
-                f"node {label(node)} is of the domain {domain!r}, for which no opset is given"
-            )
-        if node.op_type == "Constant" and not domain:
-            return None
-        if node.op_type not in registry.known("operators"):
-            raise Unsupported(
-                f"the operator {node.op_type!r} of node {label(node)} is not there; known: "
-                f"{registry.listed('operators')}"
-            )
-        newest, version = registry.find("operators", node.op_type), self.opsets[domain]
-        there = [
-            c
-            for c in vars(sys.modules[newest.__module__]).values()
-            if isinstance(c, type)
-            and issubclass(c, Operator)
-            and c.domain == domain
-            and re.fullmatch(re.escape(node.op_type) + "[0-9_]*", c.__name__)
-        ]
-        if not (old_enough := [c for c in there if c.since <= version]):
-            if lifted := [
-                c for c in there if c.since <= FIRST.get(node.op_type, 0) and not domain
-            ]:
-                return max(lifted, key=lambda c: c.since)
-            first = (
-                f"from opset {min(c.since for c in there)} on"
-                if there
-                else "in another domain"
-            )
-            raise Unsupported(
-                f"node {label(node)} is a {node.op_type} of opset {version}; it is there {first}"
-            )
-        return max(old_enough, key=lambda c: c.since)
-
-    def _add(self, proto: onnx.NodeProto, operator: type[Operator]) -> None:
-        network, name = self.network, self._name(proto.name or proto.op_type)
-        attributes = {a.name: value(a, proto) for a in proto.attribute}
-        inputs = self._inputs(proto, operator, attributes)
+    def _add(self, proto: onnx.NodeProto, cls: type[Operator]) -> None:
+        name = self._node_name(proto.name or proto.op_type)
+        attributes = {}
+        for attribute in proto.attribute:
+            attributes[attribute.name] = value(attribute, proto)
+        inputs = self._inputs(proto, cls, attributes)
         self._check_constants(proto, inputs)
-        settings = self._settings(proto, operator, attributes)
-        if operator.outputs[-1].startswith("*") and len(inputs) == 1:
-            settings.setdefault(
-                "num_outputs", len(proto.output)
-            )  # before opset 18 the node alone says how many
+        settings = self._settings(proto, cls, attributes)
+        if cls.outputs[-1].startswith("*") and len(inputs) == 1:
+            # Before opset 18 only the node says how many there are.
+            settings.setdefault("num_outputs", len(proto.output))
         try:
-            made = operator(**settings)
+            operator = cls(**settings)
         except (TypeError, ValueError) as error:
             raise Deep500Error(
                 f"node {label(proto)} is no valid {proto.op_type}: {error}"
             ) from None
-        outputs = list(proto.output)
-        if len(outputs) > len(made.outputs) and not made.variadic:
+        outputs = self._outputs(proto, operator, name)
+        self._check_new(proto, outputs)
+        self._append(Node(name, operator, tuple(inputs), tuple(outputs)))
+        self._add_state_updates(proto, inputs, outputs)
+
+    def _outputs(
+        self, proto: onnx.NodeProto, operator: Operator, node_name: str
+    ) -> list[str]:
+        """The names of a node's outputs; those without one get a new one."""
+        count = len(proto.output)
+        most = len(operator.outputs)
+        if count > most and not operator.variadic:
             raise Unsupported(
-                f"node {label(proto)} has {len(outputs)} outputs, and {proto.op_type} makes "
-                f"{len(made.outputs)}"
+                f"node {label(proto)} has {count} outputs, and {proto.op_type} makes {most}"
             )
-        names = made.result_names(len(outputs))
-        outputs = [
-            o or self.free(f"{name}.{n}") for o, n in zip(outputs, names, strict=True)
-        ]
-        if taken := self.known.intersection(outputs):
-            raise Deep500Error(
-                f"node {label(proto)} makes {taken.pop()!r}, which is already there"
-            )
-        self._append(Node(name, made, tuple(inputs), tuple(outputs)))
+        outputs = []
+        result_names = operator.result_names(count)
+        for output, result_name in zip(proto.output, result_names, strict=True):
+            if not output:
+                output = self.unused_name(f"{node_name}.{result_name}")
+            outputs.append(output)
+        return outputs
+
+    def _add_state_updates(
+        self, proto: onnx.NodeProto, inputs: Sequence[Any], outputs: Sequence[str]
+    ) -> None:
+        """Note which outputs replace running statistics."""
         for position, output in RUNNING.get(proto.op_type, {}).items():
-            if (
-                output < len(outputs)
-                and isinstance(source := inputs[position], str)
-                and source in network.params
-            ):
-                network.state_updates[source] = outputs[output]
+            if output >= len(outputs):
+                continue
+            statistic = inputs[position]
+            if isinstance(statistic, str) and statistic in self.network.params:
+                self.network.state_updates[statistic] = outputs[output]
 
     def _add_upgraded(self, proto: onnx.NodeProto) -> None:
-        """The node in the terms of a newer opset, which may take several."""
-        for made in upgraded(proto, self.opsets[""], self.folding.tensors):
-            if made.op_type == "Constant":
-                self._set(made.output[0], constant(made))
-            else:
-                self._add(
-                    made, cast(type[Operator], registry.find("operators", made.op_type))
-                )
+        """Add what a node is in a newer opset, which may be several nodes."""
+        for new in upgraded(proto, self.opsets[""], self.folding.tensors):
+            if new.op_type == "Constant":
+                self._set_constant(new.output[0], constant(new))
+                continue
+            cls = registry.find("operators", new.op_type)
+            self._add(new, cast(type[Operator], cls))
 
     def _inputs(
-        self,
-        proto: onnx.NodeProto,
-        operator: type[Operator],
-        attributes: dict[str, Any],
+        self, proto: onnx.NodeProto, cls: type[Operator], attributes: dict[str, Any]
     ) -> list:
-        """Names of values; static ones as Python values, from constants or (older opsets) from an attribute."""
-        parameters = list(operator.inputs.values())
-        variadic = (
-            bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_POSITIONAL
-        )
+        """Names of values; static inputs as Python values, from constants or (older opsets) from attributes."""
+        parameters = list(cls.inputs.values())
+        variadic = False
+        if parameters:
+            variadic = parameters[-1].kind is inspect.Parameter.VAR_POSITIONAL
         if len(proto.input) > len(parameters) and not variadic:
             raise Unsupported(
                 f"node {label(proto)} has {len(proto.input)} inputs, and {proto.op_type} takes "
                 f"{len(parameters)}"
             )
-        found: list[Any] = []
-        names = operator.input_names(len(proto.input))
-        for i, (own, name) in enumerate(zip(names, proto.input, strict=True)):
-            parameter = operator.inputs[own]
-            static = own in operator.static
-            found.append(
-                self._static(proto, name, parameter)
-                if static
-                else self._dynamic(proto, name, i)
-            )
-        for parameter in parameters[len(found) :]:
-            old = (
-                attributes.pop(parameter.name, None)
-                if parameter.name in operator.static
-                else None
-            )
-            if (
-                old is None
-                and parameter.default is inspect.Parameter.empty
-                and not variadic
-            ):
+        inputs: list[Any] = []
+        parameter_names = cls.input_names(len(proto.input))
+        for parameter_name, name in zip(parameter_names, proto.input, strict=True):
+            position = len(inputs)
+            if parameter_name in cls.static:
+                parameter = cls.inputs[parameter_name]
+                inputs.append(self._static(proto, name, parameter))
+            else:
+                inputs.append(self._dynamic(proto, name, position))
+        for parameter in parameters[len(inputs) :]:
+            argument = None
+            if parameter.name in cls.static:
+                argument = attributes.pop(parameter.name, None)
+            is_required = parameter.default is inspect.Parameter.empty and not variadic
+            if argument is None and is_required:
                 raise Deep500Error(
                     f"node {label(proto)} lacks its input {parameter.name!r}"
                 )
-            found.append(old)
-        while found and found[-1] is None:
-            found.pop()
-        return found
+            inputs.append(argument)
+        while inputs and inputs[-1] is None:
+            inputs.pop()
+        return inputs
 
     def _static(
         self, proto: onnx.NodeProto, name: str, parameter: inspect.Parameter
     ) -> Any:
         if not name:
             return None
-        if (found := self.folding.value(name)) is None:
-            return self._known(proto, name)  # a run brings it
+        static_array = self.folding.value(name)
+        if static_array is None:
+            self._check_available(proto, name)
+            return name  # known only at run time
         try:
-            return static_value(found, parameter.annotation)
+            return static_value(static_array, parameter.annotation)
         except ValueError as error:
             raise Deep500Error(
                 f"node {label(proto)} takes {name!r} as its {parameter.name}, which is {error}"
             ) from None
 
     def _check_constants(self, proto: onnx.NodeProto, inputs: list) -> None:
-        """Refuse a result whose type only the constants tell: Python's numbers are int64 and float32."""
-        schema = _schema(proto, self.opsets)
-        if (
-            schema is None
-            or not inputs
-            or not proto.input
-            or any(isinstance(i, str | np.generic) for i in inputs)
-        ):
+        """Refuse a node whose dtype would be lost: Python numbers stand for int64 and float32 only."""
+        operator_schema = schema(proto, self.opsets)
+        if operator_schema is None or not inputs or not proto.input:
             return
-        found = self.folding.value(proto.input[0])
-        if (
-            schema.inputs[0].type_str == schema.outputs[0].type_str
-            and found is not None
-            and found.dtype.name not in ("int64", "float32")
-        ):
+        if any(isinstance(value, str | np.generic) for value in inputs):
+            return
+        first = operator_schema.inputs[0]
+        result = operator_schema.outputs[0]
+        static_array = self.folding.value(proto.input[0])
+        if first.type_str != result.type_str or static_array is None:
+            return
+        if static_array.dtype.name not in ("int64", "float32"):
             raise Unsupported(
-                f"node {label(proto)} is a {proto.op_type} of {found.dtype}; it is there for int64 and "
-                "float32"
+                f"node {label(proto)} is a {proto.op_type} of {static_array.dtype}; it is there for "
+                "int64 and float32"
             )
 
     def _dynamic(self, proto: onnx.NodeProto, name: str, position: int) -> str | None:
         if not name:
             return None
-        self._known(proto, name)
+        self._check_available(proto, name)
         if name in self.weights and name not in self.trained:
-            schema = _schema(proto, self.opsets)
-            if self.roles.trains(proto, position, name, self.weights[name], schema):
+            operator_schema = schema(proto, self.opsets)
+            weight = self.weights[name]
+            if self.roles.trains(proto, position, name, weight, operator_schema):
                 self.trained[name] = None
-        self._parameter(name)
-        return name
+        return self._parameter(name)
 
-    def _known(self, proto: onnx.NodeProto, name: str) -> str:
-        if name not in self.known:
+    def _check_available(self, proto: onnx.NodeProto, name: str) -> None:
+        if name not in self.values:
             raise Deep500Error(
                 f"node {label(proto)} needs {name!r}, which nothing before it makes (or a cycle does)"
             )
-        return name
 
     def _settings(
-        self,
-        proto: onnx.NodeProto,
-        operator: type[Operator],
-        attributes: dict[str, Any],
+        self, proto: onnx.NodeProto, cls: type[Operator], attributes: dict[str, Any]
     ) -> dict[str, Any]:
-        fields = {f.name for f in dataclasses.fields(operator)}
+        """The attributes that the operator has; an unknown one is ignored only at its default."""
+        fields = {field.name for field in dataclasses.fields(cls)}
         for name in attributes.keys() - fields:
-            if attributes[name] != _defaults(proto, self.opsets).get(name):
+            setting = attributes[name]
+            defaults = attribute_defaults(proto, self.opsets)
+            if setting != defaults.get(name):
+                known_attributes = ", ".join(sorted(fields)) or "none"
                 raise Unsupported(
-                    f"the attribute {name!r} = {attributes[name]!r} of node {label(proto)} is not there "
-                    f"for {proto.op_type}; those that are: {', '.join(sorted(fields)) or 'none'}"
+                    f"the attribute {name!r} = {setting!r} of node {label(proto)} is not there "
+                    f"for {proto.op_type}; those that are: {known_attributes}"
                 )
-        return {name: given for name, given in attributes.items() if name in fields}
+        return {name: attributes[name] for name in attributes if name in fields}
 
     def _add_output(self, name: str, reference: Reference) -> None:
+        network = self.network
         if not isinstance(reference, str):
             raise Unsupported(
                 f"the output {name!r} is a sequence or an optional; only tensors can leave a network"
             )
         if reference in self.constants:
-            if name not in self.network.params:
-                self.network.add_param(name, self.constants[reference], trainable=False)
+            if name not in network.params:
+                network.add_param(name, self.constants[reference], trainable=False)
         elif reference != name:
-            self._append(
-                Node(
-                    self._name(name),
-                    registry.find("operators", "Identity")(),
-                    (reference,),
-                    (name,),
-                )
-            )
-        if name not in self.known and name not in self.network.params:
+            identity = registry.find("operators", "Identity")()
+            node_name = self._node_name(name)
+            self._append(Node(node_name, identity, (reference,), (name,)))
+        if name not in self.values and name not in network.params:
             raise Deep500Error(f"the output {name!r} is made by no node")
-        self.network.outputs.append(name)
+        network.outputs.append(name)
 
 
 def _expansion(node: onnx.NodeProto) -> Expansion | None:
+    """The function that expands a node while reading; None for a node that is added as it is."""
     if (node.domain, node.op_type) == ("ai.onnx.preview", "FlexAttention"):
         return flex_attention
-    return (
-        (CONTROL_FLOW | SEQUENCES).get(node.op_type)
-        if node.domain in ("", "ai.onnx")
-        else None
-    )
-
-
-def _opsets(model: onnx.ModelProto) -> dict[str, int]:
-    found = {
-        "" if entry.domain == "ai.onnx" else entry.domain: entry.version
-        for entry in model.opset_import
-    }
-    newest = onnx.defs.onnx_opset_version()
-    if not 1 <= found.get("", 1) <= newest:
-        raise Unsupported(
-            f"opset {found['']} is not known here; the installed onnx knows 1 to {newest}"
-        )
-    return found
-
-
-def _checked(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model, with its nodes in order, if onnx's own checker finds nothing wrong."""
-    if model.graph.sparse_initializer:
-        raise Unsupported("sparse initializers are not read")
-    model = with_output_shapes(model)
-    problem = _problem(model)
-    if UNSORTED in problem:
-        check_sources(model.graph)
-        model = in_order(model)
-        problem = _problem(model)
-    if problem:
-        raise Deep500Error(f"it is no valid ONNX: {problem}")
-    return model
-
-
-def _problem(model: onnx.ModelProto) -> str:
-    """What onnx's checker says about types, missing inputs, cycles and names that are used twice."""
-    try:
-        onnx.checker.check_model(model)
-    except (
-        onnx.checker.ValidationError,
-        ValueError,
-    ) as error:  # the latter beyond protobuf's 2 GB
-        return one_line(error, 300)
-    return ""
-
-
-def _schema(node: onnx.NodeProto, opsets: dict[str, int]) -> onnx.defs.OpSchema | None:
-    """What ONNX says about a standard operator."""
-    domain = "" if node.domain == "ai.onnx" else node.domain
-    if not onnx.defs.has(node.op_type, opsets[domain], domain):
-        return None
-    return onnx.defs.get_schema(node.op_type, opsets[domain], domain)
-
-
-def _defaults(node: onnx.NodeProto, opsets: dict[str, int]) -> dict[str, Any]:
-    """The defaults of the attributes of a standard operator."""
-    schema = _schema(node, opsets)
-    given = (
-        {
-            name: a.default_value
-            for name, a in schema.attributes.items()
-            if a.default_value.name
-        }
-        if schema
-        else {}
-    )
-    return {name: value(default, node) for name, default in given.items()}
+    if node.domain in ("", "ai.onnx"):
+        return EXPANSIONS.get(node.op_type)
+    return None

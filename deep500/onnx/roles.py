@@ -1,7 +1,8 @@
-"""Which weights of a file are trained: what it says about that, and a rule where it says nothing."""
+"""Decides which weights of a file are trained: by what the file declares, or else by a rule."""
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import onnx
@@ -9,9 +10,8 @@ import onnx
 from ..contracts.network import Network
 from ..errors import Deep500Error
 
-RUNNING = {
-    "BatchNormalization": {3: 1, 4: 2}
-}  # inputs that are running statistics, and the outputs that replace them
+# Inputs that are running statistics, and the outputs that replace them.
+RUNNING = {"BatchNormalization": {3: 1, 4: 2}}
 # Operators whose inputs from 1 on are parameters, of whatever size.
 PARAMETRIC = {
     "Conv",
@@ -31,29 +31,29 @@ PARAMETRIC = {
 }
 PRODUCTS = {"MatMul", "Gemm", "Conv", "Einsum"}  # an Add behind one adds its bias
 FLOATS = {"float16", "bfloat16", "float32", "float64"}
-KIND = "pkg.torch.export.graph_signature.InputSpec.kind"  # how PyTorch's exporter marks what it writes
+# The key under which PyTorch's exporter writes whether a weight was a parameter or a buffer.
+KIND = "pkg.torch.export.graph_signature.InputSpec.kind"
 
 
 class Roles:
     """Decides for every use of a weight whether that makes it a parameter to be trained.
 
-    PyTorch's exporter says which weights were parameters and which buffers. Without such a word, a float array is
-    trained unless it is a running statistic, comes in where ONNX's schema has no derivative (bounds, ratios), has
-    entries that no weight has (an infinity, or the least number of its type: a mask), or is a single number, most
-    often a setting (an exponent, an epsilon, a scale). A single number is trained where it can only be a parameter,
-    as in a Gemm or in the Add behind a MatMul.
+    PyTorch's exporter declares which weights were parameters and which buffers. Without such a declaration, a float
+    array is trained unless it is a running statistic, is an input without a derivative in ONNX's schema (bounds,
+    ratios), has entries that no weight has (an infinity, or the least number of its type: a mask), or is a single
+    number, most often a setting (an exponent, an epsilon, a scale). A single number is trained where it can only be a
+    parameter, as in a Gemm or in the Add behind a MatMul.
     """
 
     def __init__(self, graph: onnx.GraphProto):
-        self.said = {
-            info.name: entry.value == "PARAMETER"
-            for info in graph.value_info
-            for entry in info.metadata_props
-            if entry.key == KIND
-        }
-        self.makers = {
-            output: node.op_type for node in graph.node for output in node.output
-        }
+        self.is_parameter: dict[str, bool] = {}  # as the exporter declares it
+        for info in graph.value_info:
+            for entry in info.metadata_props:
+                if entry.key == KIND:
+                    self.is_parameter[info.name] = entry.value == "PARAMETER"
+        self.producers: dict[str, str] = {}  # the operator that computes each value
+        for node in graph.node:
+            self.producers |= dict.fromkeys(node.output, node.op_type)
 
     def trains(
         self,
@@ -63,61 +63,75 @@ class Roles:
         weight: np.ndarray,
         schema: onnx.defs.OpSchema | None,
     ) -> bool:
-        if weight.dtype.name not in FLOATS or position in RUNNING.get(node.op_type, ()):
+        """Whether this use of a weight, at a position among a node's inputs, makes it a trained parameter."""
+        statistics = RUNNING.get(node.op_type, {})
+        if weight.dtype.name not in FLOATS or position in statistics:
             return False
-        if name in self.said:
-            return self.said[name]
+        if name in self.is_parameter:
+            return self.is_parameter[name]
         if _without_derivative(schema, position) or not _finite(weight):
             return False
-        return weight.size > 1 or self._single(node, position)
+        if weight.size > 1:
+            return True
+        return self._trains_single(node, position)
 
-    def _single(self, node: onnx.NodeProto, position: int) -> bool:
+    def _trains_single(self, node: onnx.NodeProto, position: int) -> bool:
+        """Whether a single number can only be a parameter."""
         if node.op_type in PARAMETRIC:
             return position > 0
-        others = [name for i, name in enumerate(node.input) if i != position]
-        return node.op_type in PRODUCTS or (
-            node.op_type == "Add" and self.makers.get(others[0]) in PRODUCTS
-        )
+        if node.op_type in PRODUCTS:
+            return True
+        if node.op_type != "Add":
+            return False
+        first, second = node.input
+        other = second if position == 0 else first
+        return self.producers.get(other) in PRODUCTS
 
 
 def _without_derivative(schema: onnx.defs.OpSchema | None, position: int) -> bool:
     if schema is None or not schema.inputs:
         return False
-    formal = schema.inputs[min(position, len(schema.inputs) - 1)]
-    return (
-        formal.differentiation_category
-        == onnx.defs.OpSchema.DifferentiationCategory.NonDifferentiable
-    )
+    last = len(schema.inputs) - 1
+    formal = schema.inputs[min(position, last)]
+    categories = onnx.defs.OpSchema.DifferentiationCategory
+    return formal.differentiation_category == categories.NonDifferentiable
 
 
 def _finite(weight: np.ndarray) -> bool:
     """Whether all entries could be weights: masks hold infinities, or the least number of their type."""
-    return bool(
-        np.all(
-            np.abs(weight.astype(np.float32))
-            < (3e4 if weight.dtype == np.float16 else 1e30)
-        )
-    )
+    limit = 1e30
+    if weight.dtype == np.float16:
+        limit = 3e4
+    magnitudes = np.abs(weight.astype(np.float32))
+    return bool(np.all(magnitudes < limit))
 
 
 def read_roles(network: Network, metadata: Mapping[str, str]) -> None:
-    """What is trained, as the file says if Deep500 wrote it."""
+    """Set what is trained and which statistics are updated, if Deep500 wrote that into the file's metadata."""
     if "deep500.trainable" not in metadata:
         return
     try:
         trainable = json.loads(metadata["deep500.trainable"])
         updates = json.loads(metadata.get("deep500.state_updates", "{}"))
-        values = {o for n in network.nodes for o in n.outputs}
-        right = (
-            set(trainable) <= set(network.params)
-            and set(updates) <= set(network.params)
-            and set(updates.values()) <= values
-            and isinstance(trainable, list)
-        )
+        is_valid = _are_valid_roles(network, trainable, updates)
     except (ValueError, TypeError, AttributeError, RecursionError):
-        right = False
-    if not right:
+        is_valid = False
+    if not is_valid:
         raise Deep500Error(
             "its metadata name parameters that it does not have; remove deep500.* from metadata_props"
         )
-    network.trainable, network.state_updates = trainable, updates
+    network.trainable = trainable
+    network.state_updates = updates
+
+
+def _are_valid_roles(network: Network, trainable: Any, updates: Any) -> bool:
+    """Whether these name parameters and values of the network; may raise if they have the wrong types."""
+    values: set[str] = set()
+    for node in network.nodes:
+        values.update(node.outputs)
+    names = {*trainable, *updates}
+    if not names <= set(network.params):
+        return False
+    if not set(updates.values()) <= values:
+        return False
+    return isinstance(trainable, list)

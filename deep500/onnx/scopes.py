@@ -1,4 +1,4 @@
-"""What the names in a graph stand for: a subgraph has names of its own and sees those around it."""
+"""What names in a graph refer to: a subgraph has names of its own and sees those around it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from .values import label
 
 @dataclass(frozen=True)
 class Pieces:
-    """A sequence of pieces of one value, along an axis; how many there are is known only when it runs."""
+    """A sequence of pieces of one value along an axis, whose number is known only at run time."""
 
     value: str
     axis: int
@@ -24,36 +24,44 @@ Reference = str | tuple["Reference", ...] | Pieces | None
 
 
 class Scope:
-    """Names of one graph; one that is not bound here stands for what it does outside, in the end for itself."""
+    """The names of one graph; an unbound name refers to what it does in the outer scope, at the top to itself."""
 
     def __init__(self, prefix: str = "", outer: "Scope | None" = None):
-        self.prefix, self.outer = prefix, outer
+        self.prefix = prefix
+        self.outer = outer
         self.bound: dict[str, Reference] = {}
 
     def __getitem__(self, name: str) -> Reference:
         if name in self.bound:
             return self.bound[name]
-        return self.outer[name] if self.outer else name
+        if self.outer is None:
+            return name
+        return self.outer[name]
 
     def bind(self, names: Iterable[str], references: Iterable[Reference]) -> None:
-        """Names without a reference, and references without a name, are left out."""
-        self.bound.update((n, r) for n, r in zip(names, references, strict=False) if n)
+        """Let names refer to these references; empty names and surplus references are ignored."""
+        for name, reference in zip(names, references, strict=False):
+            if name:
+                self.bound[name] = reference
 
     def value(self, node: onnx.NodeProto, name: str) -> str:
-        """The value that a name stands for; an empty one is an input left out."""
-        found = self[name] if name else ""
-        if isinstance(found, tuple | Pieces):
+        """The value that a name refers to; "" for an input that is left out."""
+        if not name:
+            return ""
+        reference = self[name]
+        if isinstance(reference, tuple | Pieces):
             raise Unsupported(
                 f"node {label(node)} takes the sequence {name!r}, and {node.op_type} is there for "
                 "tensors only"
             )
-        return found or ""
+        return reference or ""
 
     def sequence(self, node: onnx.NodeProto, name: str) -> tuple[Reference, ...]:
-        found = self[name]
-        if not isinstance(found, tuple):
+        """The elements of a sequence; raises `Unsupported` if they are not known while reading."""
+        reference = self[name]
+        if not isinstance(reference, tuple):
             raise Unsupported(
                 f"node {label(node)} takes {name!r} as a sequence, and its elements are not known while "
                 "reading"
             )
-        return found
+        return reference

@@ -1,4 +1,4 @@
-"""Weights that were one before a file was written: exporters fold the transpose of a shared weight."""
+"""Ties weights again that an exporter separated by folding the transpose of a shared weight."""
 
 import hashlib
 from collections.abc import Iterable
@@ -10,21 +10,11 @@ from ..contracts.network import Network, Node
 
 
 def tie_again(network: Network, parameter_names: Iterable[str]) -> None:
-    """Make a trained matrix that is the transpose of one of these parameters its Transpose again.
+    """Replace a trained matrix that equals the transpose of one of these parameters by a Transpose node.
 
-    Only a matrix that is no parameter by the exporter's own word can be such a copy.
+    Only a matrix that the exporter does not declare a parameter can be such a copy.
     """
-    parameters = {*parameter_names}
-    originals = {}
-    for name in network.trainable:
-        if name in parameters and network.params[name].ndim == 2:
-            originals[_digest(network.params[name].T)] = name
-    copies = {}
-    for name in network.trainable:
-        if name not in parameters and network.params[name].ndim == 2:
-            original = originals.get(_digest(network.params[name]))
-            if original is not None:
-                copies[name] = original
+    copies = _transposed_copies(network, {*parameter_names})
     if not copies:
         return
     operator = registry.find("operators", "Transpose")(perm=(1, 0))
@@ -38,12 +28,34 @@ def tie_again(network: Network, parameter_names: Iterable[str]) -> None:
         del network.params[copy]
     network.trainable = [name for name in network.trainable if name not in copies]
     network.nodes = (*transposes, *network.nodes)
+    copy_names = ", ".join(copies)
+    original_names = ", ".join(copies.values())
     network.remarks.append(
-        f"{', '.join(copies)} was written as a transposed copy of {', '.join(copies.values())}: "
-        "they are one weight again"
+        f"{copy_names} was written as a transposed copy of {original_names}: they are one weight again"
     )
 
 
+def _transposed_copies(network: Network, parameters: set[str]) -> dict[str, str]:
+    """The names of parameters, by those of the trained matrices that equal their transposes."""
+    matrices = {}
+    originals = {}
+    for name in network.trainable:
+        param = network.params[name]
+        if param.ndim != 2:
+            continue
+        if name in parameters:
+            originals[_digest(param.T)] = name
+        else:
+            matrices[name] = param
+    copies = {}
+    for name, matrix in matrices.items():
+        original = originals.get(_digest(matrix))
+        if original is not None:
+            copies[name] = original
+    return copies
+
+
 def _digest(matrix: np.ndarray) -> bytes:
-    head = f"{matrix.shape} {matrix.dtype}".encode()
-    return hashlib.blake2b(head + np.ascontiguousarray(matrix).tobytes()).digest()
+    header = f"{matrix.shape} {matrix.dtype}".encode()
+    content = np.ascontiguousarray(matrix).tobytes()
+    return hashlib.blake2b(header + content).digest()

@@ -1,4 +1,4 @@
-"""What stands in ONNX's messages, as NumPy arrays and Python values."""
+"""Converts the messages of an ONNX file to NumPy arrays and Python values."""
 
 import math
 from typing import Any
@@ -17,136 +17,171 @@ from ..contracts.operator import Tensor
 from ..contracts.shape_inference import BATCH
 from ..errors import Deep500Error, Unsupported
 
+CONSTANT_DTYPES = {
+    "value_float": np.float32,
+    "value_floats": np.float32,
+    "value_int": np.int64,
+    "value_ints": np.int64,
+}
+
 
 def array(tensor: onnx.TensorProto) -> np.ndarray:
-    """A tensor's values; its shape is compared with its data before anything of that size is made."""
+    """A tensor's values; its shape is checked against its data before anything of that size is allocated."""
     dtype = _dtype(tensor.data_type, tensor.name)
-    wanted = math.prod(tensor.dims)
+    element_count = math.prod(tensor.dims)
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
         raise Deep500Error(
             f"the tensor {tensor.name!r} is in another file: give the path of the model"
         )
-    if any(n < 0 for n in tensor.dims):
+    if any(size < 0 for size in tensor.dims):
         raise Deep500Error(
             f"the tensor {tensor.name!r} has the negative shape {tuple(tensor.dims)}"
         )
-    typed = max(
+    width = bits(dtype)
+    packed = 1  # elements that share a byte, or a number of int32_data
+    if width < 8:
+        packed = 8 // width
+    if tensor.HasField("raw_data"):
+        stored = len(tensor.raw_data) * 8 / width
+    else:
+        stored = _typed_length(tensor) * packed
+    if not element_count <= stored < element_count + packed:
+        raise Deep500Error(
+            f"the tensor {tensor.name!r} of shape {tuple(tensor.dims)} has data for {stored:g} elements"
+        )
+    return np.array(onnx.numpy_helper.to_array(tensor))
+
+
+def _typed_length(tensor: onnx.TensorProto) -> int:
+    """The number of entries in the field that holds the data."""
+    return max(
         len(tensor.float_data),
         len(tensor.double_data),
         len(tensor.int32_data),
         len(tensor.int64_data),
     )
-    width = bits(dtype)
-    packed = (
-        8 // width if width < 8 else 1
-    )  # elements that share a byte, or a number of int32_data
-    there = (
-        len(tensor.raw_data) * 8 / width
-        if tensor.HasField("raw_data")
-        else typed * packed
-    )
-    if not wanted <= there < wanted + packed:
-        raise Deep500Error(
-            f"the tensor {tensor.name!r} of shape {tuple(tensor.dims)} has data for {there:g} elements"
-        )
-    return np.array(onnx.numpy_helper.to_array(tensor))
 
 
 def _dtype(number: int, name: str) -> str:
     if number == onnx.TensorProto.STRING:
         raise Unsupported(f"{name!r} is of strings; only numbers can be read")
-    if number not in NAMES:
-        known = {value: key.lower() for key, value in onnx.TensorProto.DataType.items()}
-        dtype = known.get(number, f"type {number}")
-        raise Unsupported(
-            f"{name!r} is of {dtype}; those that can be read: {listed(ALL)}"
-        )
-    return NAMES[number]
+    if number in NAMES:
+        return NAMES[number]
+    dtype = f"type {number}"
+    for onnx_name, onnx_number in onnx.TensorProto.DataType.items():
+        if onnx_number == number:
+            dtype = onnx_name.lower()
+    raise Unsupported(f"{name!r} is of {dtype}; those that can be read: {listed(ALL)}")
 
 
 def tensor(value: onnx.ValueInfoProto) -> Tensor:
-    """Shape and dtype of an input; a dimension without a size has its name, and the first one is the batch."""
-    kind = value.type.tensor_type
-    if not value.type.HasField("tensor_type") or not kind.HasField("shape"):
+    """Shape and dtype of an input; a dimension without a size gets a name, the first one that of the batch."""
+    tensor_type = value.type.tensor_type
+    is_tensor = value.type.HasField("tensor_type")
+    if not is_tensor or not tensor_type.HasField("shape"):
         raise Unsupported(f"the input {value.name!r} is no tensor of known shape")
-    shape = [_dimension(value.name, axis, d) for axis, d in enumerate(kind.shape.dim)]
-    if any(isinstance(n, int) and n < 0 for n in shape):
+    shape: list[int | str] = []
+    for axis, dimension in enumerate(tensor_type.shape.dim):
+        size = _dimension(value.name, axis, dimension)
+        shape.append(size)
+    sizes = [size for size in shape if isinstance(size, int)]
+    if min(sizes, default=0) < 0:
         raise Unsupported(
             f"the input {value.name!r} has the negative shape {tuple(shape)}"
         )
-    return Tensor(tuple(shape), _dtype(kind.elem_type, value.name))
+    dtype = _dtype(tensor_type.elem_type, value.name)
+    return Tensor(tuple(shape), dtype)
 
 
 def _dimension(name: str, axis: int, dimension: Any) -> int | str:
     if dimension.HasField("dim_value") and (dimension.dim_value or axis):
         return dimension.dim_value
-    return dimension.dim_param or (BATCH if axis == 0 else f"{name}.{axis}")
+    if dimension.dim_param:
+        return dimension.dim_param
+    if axis == 0:
+        return BATCH
+    return f"{name}.{axis}"
 
 
 def check_type(value: onnx.ValueInfoProto) -> None:
-    """Refuse a declared type that nothing here computes with."""
+    """Raise `Unsupported` for a declared type that is no tensor of numbers."""
     if value.type.WhichOneof("value") not in (None, "tensor_type"):
         raise Unsupported(f"{value.name!r} is no tensor")
-    if number := value.type.tensor_type.elem_type:
+    number = value.type.tensor_type.elem_type
+    if number:
         _dtype(number, value.name)
 
 
 def static_value(array: np.ndarray, annotation: Any) -> Any:
-    """An input that an operator takes as a Python value: numbers by its annotation, in tuples if that is one.
+    """The Python value of an array that an operator takes as a static input, as the annotation asks for it.
 
-    One that takes NumPy's scalars too gets those where Python's numbers would lose the dtype.
+    An annotation that allows NumPy scalars gets one where a Python number would lose the dtype.
     """
     return canonical(array.reshape(-1), annotation)
 
 
 def constant(node: onnx.NodeProto) -> np.ndarray:
-    """The value of a Constant node, in any of the ways that ONNX can write one."""
+    """The value of a Constant node, whichever attribute holds it."""
     for attribute in node.attribute:
         if attribute.name == "value":
             return array(attribute.t)
-        if attribute.name in ("value_float", "value_floats", "value_int", "value_ints"):
-            dtype = np.float32 if "float" in attribute.name else np.int64
-            return np.array(onnx.helper.get_attribute_value(attribute), dtype)
+        dtype = CONSTANT_DTYPES.get(attribute.name)
+        if dtype is not None:
+            number = onnx.helper.get_attribute_value(attribute)
+            return np.array(number, dtype)
     raise Unsupported(f"node {label(node)} is a Constant without numbers")
 
 
-def value(attribute: onnx.AttributeProto, node: onnx.NodeProto) -> Any:
-    """An attribute in Python; a float is the shortest one that is the same in float32, as its writer meant it.
+def attribute_values(node: onnx.NodeProto) -> dict[str, Any]:
+    """The attributes of a node by name, as onnx converts them."""
+    values = {}
+    for attribute in node.attribute:
+        values[attribute.name] = onnx.helper.get_attribute_value(attribute)
+    return values
 
-    A tensor of one element is a NumPy scalar, which knows its dtype.
+
+def value(attribute: onnx.AttributeProto, node: onnx.NodeProto) -> Any:
+    """An attribute as a Python value; a float is the shortest one that is the same number in float32.
+
+    A tensor of one element is a NumPy scalar, which keeps its dtype.
     """
+    types = onnx.AttributeProto
     plain = {
-        onnx.AttributeProto.INT,
-        onnx.AttributeProto.INTS,
-        onnx.AttributeProto.FLOAT,
-        onnx.AttributeProto.FLOATS,
-        onnx.AttributeProto.STRING,
-        onnx.AttributeProto.STRINGS,
+        types.INT,
+        types.INTS,
+        types.FLOAT,
+        types.FLOATS,
+        types.STRING,
+        types.STRINGS,
     }
-    if (
-        attribute.type == onnx.AttributeProto.TENSOR
-        and math.prod(attribute.t.dims) == 1
-    ):
-        return array(attribute.t).reshape(-1)[0]
+    if attribute.type == types.TENSOR and math.prod(attribute.t.dims) == 1:
+        elements = array(attribute.t).reshape(-1)
+        return elements[0]
     if attribute.type not in plain:
         raise Unsupported(
             f"the attribute {attribute.name!r} of node {label(node)} is neither numbers nor text"
         )
-    given = onnx.helper.get_attribute_value(attribute)
-    if isinstance(given, bytes):
-        return given.decode("utf-8", "replace")
-    if attribute.type == onnx.AttributeProto.STRINGS:
-        return tuple(text.decode("utf-8", "replace") for text in given)
-    return (
-        _shortest(given)
-        if isinstance(given, int | float)
-        else tuple(map(_shortest, given))
-    )
+    content = onnx.helper.get_attribute_value(attribute)
+    if isinstance(content, bytes):
+        return content.decode("utf-8", "replace")
+    if attribute.type == types.STRINGS:
+        return tuple(text.decode("utf-8", "replace") for text in content)
+    if isinstance(content, int | float):
+        return _shortest(content)
+    return tuple(map(_shortest, content))
 
 
 def _shortest(number: Any) -> Any:
-    return float(str(np.float32(number))) if isinstance(number, float) else number
+    """A float as the shortest decimal that is the same number in float32."""
+    if not isinstance(number, float):
+        return number
+    decimal = str(np.float32(number))
+    return float(decimal)
 
 
 def label(node: onnx.NodeProto) -> str:
-    return repr(node.name or f"{node.op_type} → {', '.join(node.output)}")
+    """What to call a node in messages: its name, or its operator and outputs."""
+    if node.name:
+        return repr(node.name)
+    outputs = ", ".join(node.output)
+    return repr(f"{node.op_type} → {outputs}")

@@ -1,4 +1,4 @@
-"""From a Network to an onnx.ModelProto that onnx's checker accepts and onnxruntime runs."""
+"""Writes a Network as an onnx.ModelProto that onnx's checker accepts and onnxruntime runs."""
 
 import json
 from collections.abc import Set
@@ -11,10 +11,7 @@ from onnx import helper, numpy_helper
 from .. import registry
 from ..contracts.network import Network, Node
 from ..errors import Deep500Error, Unsupported, one_line
-from .recording.kernels import fields, formal_input
-
-OPSET = 21
-IR_VERSION = 10  # what came with opset 21, so that older runtimes read it too
+from .recording.kernels import OPSET, fields, formal_input
 
 
 def model_of(network: Network) -> onnx.ModelProto:
@@ -22,122 +19,141 @@ def model_of(network: Network) -> onnx.ModelProto:
     network.check_complete()
     nodes: list[onnx.NodeProto] = []
     constants: dict[str, np.ndarray] = {}
+    opset = _opset(network)
     for node in network.ordered():
-        made, static = _node(network, node)
-        nodes.append(made)
+        proto, static = _node(network, node, opset)
+        nodes.append(proto)
         constants |= static
-    inputs = [
-        helper.make_tensor_value_info(name, _type(tensor.dtype), tensor.shape)
-        for name, tensor in network.inputs.items()
-    ]
-    weights = [
-        numpy_helper.from_array(np.asarray(value, order="C"), name)
-        for name, value in (network.params | constants).items()
-    ]
-    domains = sorted({node.operator.domain for node in network.nodes} - {""})
-    graph = helper.make_graph(
-        nodes,
-        network.name,
-        inputs,
-        [onnx.ValueInfoProto(name=name) for name in network.outputs],
-        weights,
-    )
+    graph = _graph(network, nodes, constants)
+    opsets = [helper.make_opsetid("", opset)]
+    domains = {node.operator.domain for node in network.nodes}
+    for domain in sorted(domains - {""}):
+        opsets.append(helper.make_opsetid(domain, 1))
+    ir_version = helper.find_min_ir_version_for(opsets, ignore_unknown=True)
     model = helper.make_model(
-        graph,
-        producer_name="deep500",
-        ir_version=IR_VERSION,
-        opset_imports=[
-            helper.make_opsetid("", OPSET),
-            *(helper.make_opsetid(domain, 1) for domain in domains),
-        ],
+        graph, producer_name="deep500", ir_version=ir_version, opset_imports=opsets
     )
-    helper.set_model_props(
-        model,
-        {
-            "deep500.trainable": json.dumps(network.trainable),
-            "deep500.state_updates": json.dumps(network.state_updates),
-        },
-    )
+    metadata = {
+        "deep500.trainable": json.dumps(network.trainable),
+        "deep500.state_updates": json.dumps(network.state_updates),
+    }
+    helper.set_model_props(model, metadata)
     try:
-        model = onnx.shape_inference.infer_shapes(
-            model
-        )  # which also gives the outputs their types
-        _match_dtypes(model.graph, constants.keys())
+        # Shape inference also gives the outputs their types.
+        model = onnx.shape_inference.infer_shapes(model)
+        _match_dtypes(model.graph, constants.keys(), opset)
         onnx.checker.check_model(model, full_check=True)
     except (
         onnx.checker.ValidationError,
         onnx.shape_inference.InferenceError,
         ValueError,
     ) as error:
+        reason = one_line(error, 300)
         raise Deep500Error(
-            f"the network {network.name!r} cannot be written as ONNX: {one_line(error, 300)}"
+            f"the network {network.name!r} cannot be written as ONNX: {reason}"
         ) from None
     return model
 
 
-def _match_dtypes(graph: onnx.GraphProto, constants: Set[str]) -> None:
-    """Give constants the dtypes of the inputs beside which ONNX wants them, as Pad does that of its filling."""
-    types = {}
+def _graph(
+    network: Network, nodes: list[onnx.NodeProto], constants: dict[str, np.ndarray]
+) -> onnx.GraphProto:
+    inputs = []
+    for name, tensor in network.inputs.items():
+        element_type = _type(tensor.dtype)
+        info = helper.make_tensor_value_info(name, element_type, tensor.shape)
+        inputs.append(info)
+    weights = []
+    for name, value in (network.params | constants).items():
+        array = np.asarray(value, order="C")
+        weights.append(numpy_helper.from_array(array, name))
+    outputs = [onnx.ValueInfoProto(name=name) for name in network.outputs]
+    return helper.make_graph(nodes, network.name, inputs, outputs, weights)
+
+
+def _opset(network: Network) -> int:
+    """The oldest opset from `OPSET` on that has all operators, so that older runtimes can read the model."""
+    opset = OPSET
+    for node in network.nodes:
+        if not node.operator.domain:
+            opset = max(opset, node.operator.since)
+    return opset
+
+
+def _match_dtypes(graph: onnx.GraphProto, constants: Set[str], opset: int) -> None:
+    """Give constants the dtype of other inputs of their node where ONNX requires it, as for Pad's fill value."""
+    element_types = {}
     for value in (*graph.input, *graph.value_info):
-        types[value.name] = value.type.tensor_type.elem_type
-    tensors = {tensor.name: tensor for tensor in graph.initializer}
-    types |= {name: t.data_type for name, t in tensors.items() if name not in constants}
+        element_types[value.name] = value.type.tensor_type.elem_type
+    tensors = {}
+    for tensor in graph.initializer:
+        tensors[tensor.name] = tensor
+        if tensor.name not in constants:
+            element_types[tensor.name] = tensor.data_type
     for node in graph.node:
-        if constants.isdisjoint(node.input) or not onnx.defs.has(
-            node.op_type, OPSET, node.domain
-        ):
+        is_standard = onnx.defs.has(node.op_type, opset, node.domain)
+        if constants.isdisjoint(node.input) or not is_standard:
             continue
-        formals = [
-            formal_input(node.op_type, place).type_str
-            for place in range(len(node.input))
-        ]
-        known = {
-            f: types[n]
-            for f, n in zip(formals, node.input, strict=True)
-            if types.get(n)
-        }
-        for formal, name in zip(formals, node.input, strict=True):
-            if (
-                name in constants
-                and known.get(formal, tensors[name].data_type)
-                != tensors[name].data_type
-            ):
-                dtype = helper.tensor_dtype_to_np_dtype(known[formal])
-                array = numpy_helper.to_array(tensors[name]).astype(dtype)
-                tensors[name].CopyFrom(numpy_helper.from_array(array, name))
+        required = _required_types(node, element_types, opset)
+        for position, name in enumerate(node.input):
+            type_variable = formal_input(node.op_type, position, opset).type_str
+            if name in constants and type_variable in required:
+                _cast(tensors[name], required[type_variable])
 
 
-def _node(network: Network, node: Node) -> tuple[onnx.NodeProto, dict[str, np.ndarray]]:
+def _required_types(
+    node: onnx.NodeProto, element_types: dict[str, int], opset: int
+) -> dict[str, int]:
+    """The element types of a node's inputs, by the type variables of ONNX's schema."""
+    required = {}
+    for position, name in enumerate(node.input):
+        element_type = element_types.get(name)
+        if element_type:
+            type_variable = formal_input(node.op_type, position, opset).type_str
+            required[type_variable] = element_type
+    return required
+
+
+def _cast(tensor: onnx.TensorProto, element_type: int) -> None:
+    if tensor.data_type == element_type:
+        return
+    dtype = helper.tensor_dtype_to_np_dtype(element_type)
+    array = numpy_helper.to_array(tensor).astype(dtype)
+    tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
+
+
+def _node(
+    network: Network, node: Node, opset: int
+) -> tuple[onnx.NodeProto, dict[str, np.ndarray]]:
     """A node, and the constants that hold its static inputs."""
-    operator, name = node.operator, type(node.operator).__name__
-    if not operator.domain and (
-        operator.since > OPSET or type(operator) is not registry.find("operators", name)
-    ):
-        raise Unsupported(
-            f"node {node.name!r} is a {name} of opset {operator.since}, and opset {OPSET} is written"
-        )
-    known = not operator.domain and onnx.defs.has(name, OPSET)
-    schema = onnx.defs.get_schema(name, OPSET) if known else None
-    settings = operator.settings if schema is None else fields(operator)
-    attributes = {
-        key: numpy_helper.from_array(value.reshape(1))
-        if isinstance(value, np.generic)
-        else value
-        for key, value in settings.items()
-        if value is not None
-    }
-    inputs, constants = [], {}
-    names = operator.input_names(len(node.inputs))
-    for parameter, value in zip(names, node.inputs, strict=True):
+    operator = node.operator
+    name = type(operator).__name__
+    _check_version(node, opset)
+    schema = None
+    settings = operator.settings
+    if not operator.domain and onnx.defs.has(name, opset):
+        schema = onnx.defs.get_schema(name, opset)
+        settings = fields(operator, opset)
+    attributes: dict[str, Any] = {}
+    for key, value in settings.items():
+        if isinstance(value, np.generic):
+            value = numpy_helper.from_array(value.reshape(1))
+        if value is not None:
+            attributes[key] = value
+    inputs: list[str] = []
+    constants = {}
+    parameters = operator.input_names(len(node.inputs))
+    for parameter, value in zip(parameters, node.inputs, strict=True):
         if value is None or isinstance(value, str):
             inputs.append(value or "")
         elif schema is not None and parameter in schema.attributes:
             attributes[parameter] = value
         else:
-            inputs.append(network._free(f"{node.name}.{parameter}"))
-            constants[inputs[-1]] = _constant(value)
-    _check_attributes(node, attributes, schema)
-    made = helper.make_node(
+            constant_name = network._free_name(f"{node.name}.{parameter}")
+            inputs.append(constant_name)
+            constants[constant_name] = _constant(value)
+    _check_attributes(node, attributes, schema, opset)
+    proto = helper.make_node(
         name,
         inputs,
         list(node.outputs),
@@ -145,28 +161,47 @@ def _node(network: Network, node: Node) -> tuple[onnx.NodeProto, dict[str, np.nd
         domain=operator.domain,
         **attributes,
     )
-    return made, constants
+    return proto, constants
 
 
-def _check_attributes(node: Node, attributes: dict[str, Any], schema: Any) -> None:
-    if schema is not None and (unknown := attributes.keys() - set(schema.attributes)):
+def _check_version(node: Node, opset: int) -> None:
+    """Raise `Unsupported` for a standard operator that is not the one of the opset that is written."""
+    operator = node.operator
+    if operator.domain:
+        return
+    name = type(operator).__name__
+    if type(operator) is not registry.find("operators", name):
         raise Unsupported(
-            f"{sorted(unknown)[0]!r} of node {node.name!r} is no attribute of ONNX's "
-            f"{type(node.operator).__name__} in opset {OPSET}"
+            f"node {node.name!r} is a {name} of opset {operator.since}, and opset {opset} is written"
+        )
+
+
+def _check_attributes(
+    node: Node, attributes: dict[str, Any], schema: Any, opset: int
+) -> None:
+    if schema is None:
+        return
+    unknown = attributes.keys() - set(schema.attributes)
+    if unknown:
+        first = min(unknown)
+        operator = type(node.operator).__name__
+        raise Unsupported(
+            f"{first!r} of node {node.name!r} is no attribute of ONNX's {operator} in opset {opset}"
         )
 
 
 def _constant(value: Any) -> np.ndarray:
     if isinstance(value, bool | np.generic):
         return np.asarray(value)
-    return np.asarray(value, np.int64 if _integers(value) else np.float32)
+    if _are_integers(value):
+        return np.asarray(value, np.int64)
+    return np.asarray(value, np.float32)
 
 
-def _integers(value: Any) -> bool:
-    return all(
-        isinstance(v, int)
-        for v in (value if isinstance(value, tuple | list) else (value,))
-    )
+def _are_integers(value: Any) -> bool:
+    if isinstance(value, tuple | list):
+        return all(isinstance(element, int) for element in value)
+    return isinstance(value, int)
 
 
 def _type(dtype: str) -> int:

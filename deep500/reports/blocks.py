@@ -24,7 +24,7 @@ MOST_PROBLEMS = 20  # shown of a bundle
 
 @dataclass(frozen=True)
 class Banner:
-    """The answer, said first. Renderers without colour print `sentence`; a page shows pills, headline and figures."""
+    """The answer, which comes first: a page shows verdicts, headline and figures, other formats `sentence`."""
 
     sentence: Text
     headline: Text
@@ -84,7 +84,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Figures:
-    """Pictures; `draw` is called only by a renderer that can show them. `numbers` says one of them in numbers."""
+    """Pictures; `draw` is called only by a renderer that can show them. `numbers` gives their content as tables."""
 
     draw: Callable[[], Sequence[Picture]]
     numbers: Mapping[str, "Details"] = field(
@@ -103,7 +103,7 @@ class Details:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands below it; without content it shows nothing. `quiet`: the terminal skips the heading."""
+    """A heading with blocks below it; without content it shows nothing. A `quiet` heading is not for the terminal."""
 
     title: str
     blocks: Sequence["Block"]
@@ -141,7 +141,7 @@ Block: TypeAlias = (
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that is shown of one result; `problems` say why it does not verify."""
+    """Everything that is shown of one result; `problems` are the reasons why it does not verify."""
 
     kicker: str
     title: str
@@ -150,20 +150,21 @@ class Report:
 
     @property
     def shown(self) -> list[Block]:
-        """The blocks, below what does not verify."""
+        """The blocks, below the problems."""
         return [*unverified(self.problems), *self.blocks]
 
 
 def unverified(problems: Sequence[str], what: str = "this bundle") -> list[Block]:
-    """What stands first where a bundle does not verify; nothing where it does."""
+    """The block that comes first if a bundle does not verify; nothing without problems."""
     if not problems:
         return []
-    count = f"{len(problems)} problem{'s' * (len(problems) > 1)}"
+    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
     headline = (
         f"NOT VERIFIED: {what} has {count}. Numbers below are computed from those samples whose hashes hold; "
         "everything else may have been changed."
     )
     lines = list(problems[:MOST_PROBLEMS])
-    if len(problems) > MOST_PROBLEMS:
-        lines.append(f"and {len(problems) - MOST_PROBLEMS} more: see `d5 verify`")
+    hidden = len(problems) - MOST_PROBLEMS
+    if hidden > 0:
+        lines.append(f"and {hidden} more: see `d5 verify`")
     return [Problems(lines, headline)]

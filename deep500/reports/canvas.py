@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK = "#767676"  # a mid-grey that is legible on white and on black; a page may replace it by its own colour
-# Okabe and Ito's palette, told apart with every kind of colour blindness, without its black and yellow.
+# Okabe and Ito's palette, which can be told apart with every kind of colour blindness, without black and yellow.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 MOST_ENTRIES = 12
 LONGEST_LABEL = 30  # pictures shorten longer names; tables then number them
 WIDTH = 7.4  # inches
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
+_STEPS = (1, 2, 2.5, 5, 10)  # between ticks, up to a power of 10
 _SETTINGS: dict[str, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "deep500",
@@ -50,11 +51,11 @@ _SETTINGS: dict[str, Any] = {
 
 @contextmanager
 def settings() -> Iterator[None]:
-    """Draw with the project's looks; what the process had set before is restored."""
+    """Draw with this project's style; afterwards the settings of the process are restored."""
     import matplotlib
 
     with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
-        # The browser sets the text, so a glyph that is missing here may well be there.
+        # The browser draws the text, and may have a glyph that is missing here.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         yield
 
@@ -71,18 +72,23 @@ def svg(figure: "Figure", name: str, description: str) -> str:
 
     file = io.StringIO()
     FigureCanvasSVG(figure).print_svg(file, metadata={"Date": None})
-    text = file.getvalue()
-    text = _smaller(text[text.index("<svg") :])
+    document = file.getvalue()
+    start = document.index("<svg")
+    text = _with_ids_of(name, _smaller(document[start:]))
+    attributes = f'role="img" aria-label="{description}" style="font-family: {_FONTS}"'
+    return text.replace("<svg ", f"<svg {attributes} ", 1)
+
+
+def _with_ids_of(name: str, text: str) -> str:
+    """The SVG with the name before every id that is used, and without the other ids."""
     used = set(re.findall(r"#([\w-]+)[\")]", text))
-    text = re.sub(
-        r' id="([^"]*)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", text
-    )
-    text = re.sub(r'(url\(|href=")#', rf"\1#{name}-", text)
-    return text.replace(
-        "<svg ",
-        f'<svg role="img" aria-label="{description}" style="font-family: {_FONTS}" ',
-        1,
-    )
+
+    def renamed(attribute: re.Match[str]) -> str:
+        old = attribute[1]
+        return f' id="{name}-{old}"' if old in used else ""
+
+    text = re.sub(r' id="([^"]*)"', renamed, text)
+    return re.sub(r'(url\(|href=")#', rf"\1#{name}-", text)
 
 
 def _smaller(text: str) -> str:
@@ -92,17 +98,14 @@ def _smaller(text: str) -> str:
     # A dot is a line of no length with round ends; a tenth of a point is precise enough for it.
     text = re.sub(r"M (\d+\.\d)\d* (\d+\.\d)\d* \nL \1\d* \2\d* \n", r"M\1 \2h0", text)
     text = re.sub(r"\s*\n?([MLQCz])\s+(?=[\d\"-])", r"\1", text)
-    # The font is said once for all, rotations by nothing do nothing, and joins of thin lines look all the same.
-    text = re.sub(
-        r" font-family: 'DejaVu Sans';| transform=\"rotate\(-0 .*?\)\"| ?stroke-linejoin: miter;?",
-        "",
-        text,
-    )
+    # The root element sets the font, a rotation by 0 does nothing, and all joins of thin lines look the same.
+    superfluous = r" font-family: 'DejaVu Sans';| transform=\"rotate\(-0 .*?\)\"| ?stroke-linejoin: miter;?"
+    text = re.sub(superfluous, "", text)
     return re.sub(r"\s*\n\s*", "\n", text)
 
 
 def _shorter_numbers(tag: re.Match[str]) -> str:
-    """Coordinates in a tag to a hundredth of a point; text between tags is what a reader sees, and stays."""
+    """The tag with its coordinates cut to a hundredth of a point; the text between tags is not touched."""
     return re.sub(r"(\d+\.\d\d)\d+", r"\1", tag[0])
 
 
@@ -111,39 +114,44 @@ def colour(index: int) -> str:
 
 
 def dashes(index: int) -> Any:
-    """After the colours are used up, the line tells entries apart."""
-    return ("-", (0, (4, 1.5)))[index // len(COLOURS) % 2]
+    """The line style of an entry: dashed where the colours are used a second time."""
+    solid = "-"
+    dashed = (0, (4, 1.5))
+    repetition = index // len(COLOURS)
+    return dashed if repetition % 2 else solid
 
 
 def labels(names: Sequence[str], most: int = LONGEST_LABEL) -> dict[str, str]:
-    """Names short enough for a picture, with their number in the table where any had to be shortened."""
+    """Names short enough for a picture; if any is too long, all carry their number in the table."""
     short = {name: shortened(clean(name), most) for name in names}
-    return (
-        {name: f"{i}. {text}" for i, (name, text) in enumerate(short.items(), 1)}
-        if numbered(names)
-        else short
-    )
+    if not numbered(names):
+        return short
+    with_numbers = {}
+    for i, (name, text) in enumerate(short.items(), 1):
+        with_numbers[name] = f"{i}. {text}"
+    return with_numbers
 
 
 def time_axis(axes: "Axes", which: str, low: float, high: float, log: bool) -> str:
-    """Give the axis from low to high ticks in one unit (or each its own, if logarithmic); returns the unit's name."""
+    """Give the axis from low to high ticks in one unit (each in its own, if logarithmic); returns the unit's name."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis, set_scale, set_limits = _axis(axes, which)
+    is_long = which == "x"
     if log:
-        (axes.set_xscale if which == "x" else axes.set_yscale)("log")
-    (axes.set_xlim if which == "x" else axes.set_ylim)(low, high)
-    scale, unit = unit_of(high)
-    if log:
-        many = high / low > (500 if which == "x" else 20)
-        axis.set_major_locator(LogLocator(subs=(1.0,) if many else (1.0, 2.0, 5.0)))
+        set_scale("log")
+        set_limits(low, high)
+        is_wide = high / low > (500 if is_long else 20)
+        subdivisions = (1.0,) if is_wide else (1.0, 2.0, 5.0)
+        axis.set_major_locator(LogLocator(subs=subdivisions))
         axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter(FuncFormatter(lambda v, _: _short_time(v)))
+        axis.set_major_formatter(FuncFormatter(lambda x, _: _short_time(x)))
         return "log scale"
-    axis.set_major_locator(
-        MaxNLocator(6 if which == "x" else 3, steps=(1, 2, 2.5, 5, 10))
-    )
-    axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v / scale:.10g}"))
+    set_limits(low, high)
+    scale, unit = unit_of(high)
+    most_ticks = 6 if is_long else 3
+    axis.set_major_locator(MaxNLocator(most_ticks, steps=_STEPS))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / scale:.10g}"))
     return unit
 
 
@@ -151,30 +159,34 @@ def number_axis(axes: "Axes", which: str, low: float, high: float, log: bool) ->
     """Give the axis room around low to high and plain numbers as ticks; returns "log scale" or nothing."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-    axis = axes.xaxis if which == "x" else axes.yaxis
-    set_scale, set_limits = (
-        (axes.set_xscale, axes.set_xlim)
-        if which == "x"
-        else (axes.set_yscale, axes.set_ylim)
-    )
+    axis, set_scale, set_limits = _axis(axes, which)
+    plain_number = FuncFormatter(lambda x, _: f"{x:.6g}")
     if log:
         set_scale("log")
         set_limits(low / 1.2, high * 1.2)
-        axis.set_major_locator(
-            LogLocator(subs=(1.0,) if high / low > 500 else (1.0, 3.0))
-        )
+        subdivisions = (1.0,) if high / low > 500 else (1.0, 3.0)
+        axis.set_major_locator(LogLocator(subs=subdivisions))
         axis.set_minor_locator(NullLocator())
-    else:
-        room = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
-        set_limits(low - room, high + room)
-        axis.set_major_locator(MaxNLocator(6, steps=(1, 2, 2.5, 5, 10)))
-    axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:.6g}"))
-    return "log scale" if log else ""
+        axis.set_major_formatter(plain_number)
+        return "log scale"
+    room = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
+    set_limits(low - room, high + room)
+    axis.set_major_locator(MaxNLocator(6, steps=_STEPS))
+    axis.set_major_formatter(plain_number)
+    return ""
+
+
+def _axis(axes: "Axes", which: str) -> tuple[Any, Any, Any]:
+    """The x or y axis, with the methods that set its scale and its limits."""
+    if which == "x":
+        return axes.xaxis, axes.set_xscale, axes.set_xlim
+    return axes.yaxis, axes.set_yscale, axes.set_ylim
 
 
 def _short_time(x: float) -> str:
     scale, unit = unit_of(x)
-    return f"{x / scale:.4g} {unit}"
+    scaled = x / scale
+    return f"{scaled:.4g} {unit}"
 
 
 def numbered(names: Sequence[str]) -> bool:

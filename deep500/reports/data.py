@@ -16,12 +16,18 @@ def _value(value: Any) -> Any:
     if isinstance(value, Figures):
         return {"type": "Figures", "numbers": _value(value.numbers)}
     if is_dataclass(value) and not isinstance(value, type):
-        content = {
-            field.name: _value(getattr(value, field.name)) for field in fields(value)
-        }
-        return {"type": type(value).__name__} | content
+        return _fields(value)
     if isinstance(value, Mapping):
         return {str(key): _value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_value(item) for item in value]
-    return str(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return str(value)
+    return value
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    content = {"type": type(value).__name__}
+    for field in fields(value):
+        content[field.name] = _value(getattr(value, field.name))
+    return content

@@ -47,8 +47,8 @@ def _block(block: Block, level: int) -> str:
         case Problems(lines, headline):
             return alarm(lines, headline)
         case Sentence(text):
-            said = inline(text)
-            return f"<p>{said}</p>" if said else ""
+            sentence = inline(text)
+            return f"<p>{sentence}</p>" if sentence else ""
         case Bullets(lines):
             return bullets(lines)
         case Table():
@@ -68,8 +68,10 @@ def _block(block: Block, level: int) -> str:
 
 
 def _figures(block: Figures) -> str:
-    drawn = []
+    figures = []
     for picture in block.draw():
-        numbers = block.numbers.get(picture.name)
-        drawn.append(figure(picture, _block(numbers, 4) if numbers else ""))
-    return "".join(drawn)
+        details_of_numbers = ""
+        if numbers := block.numbers.get(picture.name):
+            details_of_numbers = _block(numbers, 4)
+        figures.append(figure(picture, details_of_numbers))
+    return "".join(figures)

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 
 BOX, LINE = 168.0, 18.0  # widths of a box, and of an edge that passes a layer
 GAP = 16.0  # between neighbours in a layer
@@ -26,6 +26,14 @@ class Slot:
     def width(self) -> float:
         return LINE if self.box is None else BOX
 
+    @property
+    def left(self) -> float:
+        return self.x - self.width / 2
+
+    @property
+    def right(self) -> float:
+        return self.x + self.width / 2
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -40,45 +48,54 @@ class Layout:
 
 
 def arrange(count: int, edges: Sequence[Edge]) -> Layout:
-    """A place for so many boxes, given in an order in which most edges point forward."""
+    """A place for each of `count` boxes, whose order should let most edges point forward."""
     layers = _layers(count, edges)
     depth = max(layers, default=0) + 1
-    columns_needed = -(-depth // TALLEST)
-    tall = -(-depth // columns_needed)
-    columns = [layer // tall for layer in layers]
-    slots = [Slot(i, layers[i] % tall) for i in range(count)]
-    inside = [edge for edge in edges if columns[edge[0]] == columns[edge[1]]]
-    crossing = [edge for edge in edges if columns[edge[0]] != columns[edge[1]]]
-    paths = {edge: _path(slots, edge) for edge in inside}
-    widths = [
-        _place(
-            [slot for slot, column in zip(slots, columns, strict=True) if column == c],
-            paths,
-        )
-        for c in range(columns_needed)
-    ]
-    return Layout(slots, columns, paths, crossing, widths, tall)
+    columns_needed = _divided_up(depth, TALLEST)
+    rows = _divided_up(depth, columns_needed)
+    columns = [layer // rows for layer in layers]
+    slots = [Slot(box, layer % rows) for box, layer in enumerate(layers)]
+    paths: dict[Edge, list[Slot]] = {}
+    crossing = []
+    for start, end in edges:
+        if columns[start] != columns[end]:
+            crossing.append((start, end))
+        else:
+            paths[start, end] = _path(slots[start], slots[end])
+    boxes: list[list[Slot]] = [[] for _ in range(columns_needed)]
+    for slot, column in zip(slots, columns, strict=True):
+        boxes[column].append(slot)
+    widths = [_place(boxes_of_column, paths) for boxes_of_column in boxes]
+    return Layout(slots, columns, paths, crossing, widths, rows)
+
+
+def _divided_up(n: int, divisor: int) -> int:
+    """n / divisor, rounded up."""
+    return -(-n // divisor)
 
 
 def _layers(count: int, edges: Sequence[Edge]) -> list[int]:
-    """The longest way from a source; a source stands right above what uses it first."""
-    before, after = defaultdict(list), defaultdict(list)
+    """The length of the longest path from a source; a source stands right above the first box that uses it."""
+    before = defaultdict(list)
+    after = defaultdict(list)
     for start, end in edges:
-        if start < end:  # one that points back is drawn, and decides on nothing
+        if start < end:  # an edge that points back is drawn, but moves no box
             before[end].append(start)
             after[start].append(end)
     layers = [0] * count
     for box in range(count):
-        layers[box] = max((layers[b] + 1 for b in before[box]), default=0)
+        for source in before[box]:
+            below_source = layers[source] + 1
+            layers[box] = max(layers[box], below_source)
     for box in range(count):
         if not before[box] and after[box]:
-            layers[box] = max(0, min(layers[b] for b in after[box]) - 1)
+            first_user = min(layers[user] for user in after[box])
+            layers[box] = max(0, first_user - 1)
     return layers
 
 
-def _path(slots: Sequence[Slot], edge: Edge) -> list[Slot]:
+def _path(start: Slot, end: Slot) -> list[Slot]:
     """The slots from one box to the other, with new ones in the layers between."""
-    start, end = slots[edge[0]], slots[edge[1]]
     path = [start]
     for layer in range(start.layer + 1, end.layer):
         path.append(Slot(None, layer))
@@ -90,61 +107,81 @@ def _path(slots: Sequence[Slot], edge: Edge) -> list[Slot]:
 
 
 def _place(boxes: Sequence[Slot], paths: dict[Edge, list[Slot]]) -> float:
-    """Order the slots of one column and give them their x; returns its width."""
-    own = {id(slot) for slot in boxes}
-    rows: dict[int, list[Slot]] = defaultdict(list)
-    for slot in boxes:
-        rows[slot.layer].append(slot)
-    for path in paths.values():
-        if id(path[0]) in own:
-            for slot in path[1:-1]:
-                rows[slot.layer].append(slot)
+    """Order the slots of one column and set their x; returns the width of the column."""
+    rows = _rows(boxes, paths)
     for row in rows.values():
         _spread(row)
     for sweep in range(SWEEPS):
-        for layer in sorted(rows, reverse=bool(sweep % 2)):
-            _sort(rows[layer], down=sweep % 2 == 0)
+        upwards = sweep % 2 == 1
+        for layer in sorted(rows, reverse=upwards):
+            _sort(rows[layer], down=not upwards)
     for sweep in range(SWEEPS):
-        for layer in sorted(rows, reverse=bool(sweep % 2)):
+        upwards = sweep % 2 == 1
+        for layer in sorted(rows, reverse=upwards):
             _align(rows[layer])
-    left = min((s.x - s.width / 2 for row in rows.values() for s in row), default=0.0)
-    for row in rows.values():
-        for slot in row:
-            slot.x -= left
-    return max((s.x + s.width / 2 for row in rows.values() for s in row), default=0.0)
+    slots = list(chain.from_iterable(rows.values()))
+    if not slots:
+        return 0.0
+    leftmost = min(slot.left for slot in slots)
+    for slot in slots:
+        slot.x -= leftmost
+    return max(slot.right for slot in slots)
+
+
+def _rows(
+    boxes: Sequence[Slot], paths: dict[Edge, list[Slot]]
+) -> dict[int, list[Slot]]:
+    """The slots of one column by their layer: those of its boxes, then those of the edges between them."""
+    rows: dict[int, list[Slot]] = defaultdict(list)
+    for slot in boxes:
+        rows[slot.layer].append(slot)
+    ids_of_boxes = {id(slot) for slot in boxes}
+    for path in paths.values():
+        if id(path[0]) not in ids_of_boxes:
+            continue
+        for slot in path[1:-1]:
+            rows[slot.layer].append(slot)
+    return rows
 
 
 def _spread(row: Sequence[Slot]) -> None:
-    """One beside the other, in the middle."""
-    x = -sum(slot.width + GAP for slot in row) / 2
+    """Put the slots side by side, centred."""
+    total = sum(slot.width + GAP for slot in row)
+    x = -total / 2
     for slot in row:
         slot.x = x + slot.width / 2
         x += slot.width + GAP
 
 
 def _sort(row: list[Slot], down: bool) -> None:
-    """By where the neighbours in the layer before are."""
+    """Order the slots by the mean x of their neighbours in the layer before."""
 
-    def middle(slot: Slot) -> float:
-        others = slot.above if down else slot.below
-        return sum(other.x for other in others) / len(others) if others else slot.x
+    def position(slot: Slot) -> float:
+        neighbours = slot.above if down else slot.below
+        return _mean_x(neighbours, slot.x)
 
-    row.sort(key=middle)
+    row.sort(key=position)
     _spread(row)
 
 
 def _align(row: Sequence[Slot]) -> None:
-    """Towards the middle of the neighbours, as far as the others in the layer allow."""
-    wanted = []
+    """Move the slots towards the mean x of their neighbours, as far as the others in the layer allow."""
+    targets = [_mean_x(slot.above + slot.below, slot.x) for slot in row]
+    for slot, target in zip(row, targets, strict=True):
+        slot.x = target
+    for slot, neighbour in pairwise(row):
+        half_widths = (slot.width + neighbour.width) / 2
+        neighbour.x = max(neighbour.x, slot.x + half_widths + GAP)
+    misses = []
+    for slot, target in zip(row, targets, strict=True):
+        misses.append(target - slot.x)
+    mean_miss = sum(misses) / len(row)
     for slot in row:
-        others = slot.above + slot.below
-        wanted.append(
-            sum(other.x for other in others) / len(others) if others else slot.x
-        )
-    for slot, x in zip(row, wanted, strict=True):
-        slot.x = x
-    for left, right in pairwise(row):
-        right.x = max(right.x, left.x + (left.width + right.width) / 2 + GAP)
-    shift = sum(x - slot.x for slot, x in zip(row, wanted, strict=True)) / len(row)
-    for slot in row:
-        slot.x += shift
+        slot.x += mean_miss
+
+
+def _mean_x(slots: Sequence[Slot], default: float) -> float:
+    if not slots:
+        return default
+    total = sum(slot.x for slot in slots)
+    return total / len(slots)

@@ -24,12 +24,9 @@ from .text import Code, Text, Verdict, clean, harmless
 
 def markdown(report: Report) -> str:
     """The whole report, without pictures."""
-    return (
-        join(
-            [f"# {inline(clean(report.title))}", *(_block(b, 2) for b in report.shown)]
-        )
-        + "\n"
-    )
+    title = inline(clean(report.title))
+    body = _body(report.shown, 2)
+    return join([f"# {title}", body]) + "\n"
 
 
 def _block(block: Block, level: int) -> str:
@@ -57,13 +54,15 @@ def _block(block: Block, level: int) -> str:
 
 
 def _fenced(text: str) -> str:
-    """A block of code whose fence is longer than any in it."""
-    fence = "`" * max(3, 1 + _longest_run_of_backticks(text))
+    """The text as a block of code, whose fence is longer than any run of backticks in it."""
+    length = max(3, 1 + _longest_run_of_backticks(text))
+    fence = "`" * length
     return f"{fence}\n{text}\n{fence}"
 
 
 def _longest_run_of_backticks(text: str) -> int:
-    return max(map(len, re.findall("`+", text)), default=0)
+    runs = re.findall("`+", text)
+    return max(map(len, runs), default=0)
 
 
 def _body(blocks: Sequence[Block], level: int) -> str:
@@ -71,20 +70,26 @@ def _body(blocks: Sequence[Block], level: int) -> str:
 
 
 def join(parts: Sequence[str]) -> str:
-    """The parts that say something, a blank line between them."""
+    """The parts that are not empty, with a blank line between them."""
     stripped = [part.strip("\n") for part in parts]
     return "\n\n".join(part for part in stripped if part.strip())
 
 
 def heading(title: str, body: str, level: int = 2) -> str:
-    return f"{'#' * level} {inline(clean(title))}\n\n{body}" if body.strip() else ""
+    """A heading over a body; nothing without a body."""
+    if not body.strip():
+        return ""
+    hashes = "#" * level
+    return f"{hashes} {inline(clean(title))}\n\n{body}"
 
 
 def problems(block: Problems) -> str:
-    headline = f"**{inline(block.headline)}**" if block.headline else ""
-    return join(
-        [headline, bullets([f"PROBLEM: {clean(line)}" for line in block.lines])]
-    )
+    """A list of the problems below their headline."""
+    headline = ""
+    if block.headline:
+        headline = f"**{inline(block.headline)}**"
+    lines = [f"PROBLEM: {clean(line)}" for line in block.lines]
+    return join([headline, bullets(lines)])
 
 
 def bullets(lines: Sequence[Text]) -> str:
@@ -110,16 +115,21 @@ def cells(content: Table) -> list[list[str]]:
 
 
 def inline(text: Text) -> str:
+    """Text of any kind as Markdown."""
     if not isinstance(text, str):
         return "".join(map(inline, text))
+    safe = harmless(text)
     if isinstance(text, Verdict):
-        return harmless(text)
-    is_code, text = isinstance(text, Code), harmless(text)
-    if is_code and text:
-        fence = "`" * (1 + _longest_run_of_backticks(text))
-        pad = " " if text[:1] == "`" or text[-1:] == "`" else ""
-        return f"{fence}{pad}{text}{pad}{fence}"
-    # Only what could become HTML or a link is escaped, so that the terminal shows few backslashes.
-    return re.sub(
-        r"<(?=[a-zA-Z/!?])|(?<=\])(?=[(\[])", lambda found: "\\" + found[0], text
-    )
+        return safe
+    if isinstance(text, Code) and safe:
+        return _code(safe)
+    # Only the start of a tag or a link is escaped, so that the terminal shows few backslashes.
+    return re.sub(r"<(?=[a-zA-Z/!?])|(?<=\])(?=[(\[])", r"\\\g<0>", safe)
+
+
+def _code(text: str) -> str:
+    """The text as inline code, between more backticks than any run in it."""
+    fence = "`" * (1 + _longest_run_of_backticks(text))
+    if text.startswith("`") or text.endswith("`"):
+        text = f" {text} "
+    return f"{fence}{text}{fence}"

@@ -1,7 +1,7 @@
 """The pieces of an HTML page: no script, nothing from outside, everything from data escaped."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 from .blocks import Banner, Picture, Table
@@ -17,7 +17,7 @@ from .text import (
     harmless,
 )
 
-# Never colour alone.
+# Colour alone never carries a meaning.
 SIGNS = {
     "faster": "▼",
     "slower": "▲",
@@ -35,12 +35,12 @@ SIGNS = {
     "better": "▲",
     "worse": "▼",
 }
-# A page that was tampered with still loads nothing and runs nothing.
+# Even a page that was tampered with loads nothing and runs nothing.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def escaped(text: str) -> str:
-    """Text from anyone, as HTML that shows it and does nothing else."""
+    """Untrusted text as HTML that shows it and does nothing else."""
     return escape(harmless(text))
 
 
@@ -67,30 +67,50 @@ def page(kicker: str, title: str, body: str) -> str:
 """
 
 
-def banner(found: Banner) -> str:
+def banner(content: Banner) -> str:
     """The answer, in a frame of its colour."""
-    total = sum(found.verdicts.values())
-    pills = [
-        pill(word, f"{n} " if total > 1 else "") for word, n in found.verdicts.items()
-    ]
-    tone = next(iter(found.verdicts)) if len(found.verdicts) == 1 else ""
-    words = [
-        str(part) if isinstance(part, Verdict) else part
-        for part in flat(found.headline)
-    ]
-    figures = [
-        f"<div><dt>{inline(label)}</dt><dd>{inline(value)}</dd></div>"
-        for label, value in found.figures
-    ]
+    tone = ""
+    if len(content.verdicts) == 1:
+        [tone] = content.verdicts
+    pills = _pills(content.verdicts) or pill("measured")
+    headline = _headline(content.headline)
+    figures = ""
+    for label, value in content.figures:
+        figures += f"<div><dt>{inline(label)}</dt><dd>{inline(value)}</dd></div>"
+    status = inline(content.status)
+    colour = css_class(tone)
     return (
-        f'<section class="banner {css_class(tone)}">{" ".join(pills) or pill("measured")}\n'
-        f'<p class="headline">{"".join(map(inline, words))}</p>\n'
-        f'<dl>{"".join(figures)}</dl>\n<p class="muted">{inline(found.status)}</p></section>'
+        f'<section class="banner {colour}">{pills}\n'
+        f'<p class="headline">{headline}</p>\n'
+        f'<dl>{figures}</dl>\n<p class="muted">{status}</p></section>'
     )
 
 
+def _pills(verdicts: Mapping[Verdict, int]) -> str:
+    """The verdicts, each with its count if there are several."""
+    total = sum(verdicts.values())
+    pills = []
+    for verdict, n in verdicts.items():
+        count = f"{n} " if total > 1 else ""
+        pills.append(pill(verdict, count))
+    return " ".join(pills)
+
+
+def _headline(text: Text) -> str:
+    """The headline, in which verdicts are plain words: their pills stand above it."""
+    headline = ""
+    for part in flat(text):
+        if isinstance(part, Verdict):
+            part = str(part)
+        headline += inline(part)
+    return headline
+
+
 def pill(verdict: str, count: str = "") -> str:
-    return f'<span class="verdict {css_class(verdict)}">{SIGNS.get(verdict, "●")} {count}{escaped(verdict)}</span>'
+    sign = SIGNS.get(verdict, "●")
+    word = escaped(verdict)
+    colour = css_class(verdict)
+    return f'<span class="verdict {colour}">{sign} {count}{word}</span>'
 
 
 def css_class(verdict: str) -> str:
@@ -98,7 +118,7 @@ def css_class(verdict: str) -> str:
 
 
 def alarm(problems: Sequence[str], headline: str = "") -> str:
-    """What is wrong with the bundle itself."""
+    """A box with the problems of the bundle itself; nothing without any."""
     if not problems:
         return ""
     title = escaped(headline or "Problems of this bundle")
@@ -111,9 +131,11 @@ def figure(picture: Picture, more: str = "") -> str:
     svg = picture.svg.replace(INK, "var(--ink)")
     for number, colour in enumerate(COLOURS, 1):
         svg = svg.replace(colour, f"var(--colour-{number})")
+    title = escaped(picture.title)
+    caption = prose(picture.caption)
     return (
-        f'<figure><h3>{escaped(picture.title)}</h3><div class="picture" tabindex="0">{svg}</div>'
-        f"<figcaption>{prose(picture.caption)}</figcaption>{more}</figure>\n"
+        f'<figure><h3>{title}</h3><div class="picture" tabindex="0">{svg}</div>'
+        f"<figcaption>{caption}</figcaption>{more}</figure>\n"
     )
 
 
@@ -122,60 +144,76 @@ def section(title: str, body: str, level: int = 2) -> str:
     if not body:
         return ""
     headed = f"<h{level}>{escaped(title)}</h{level}>\n{body}"
-    return f"<section>{headed}</section>\n" if level == 2 else headed
+    if level == 2:
+        return f"<section>{headed}</section>\n"
+    return headed
 
 
 def details(summary: str, body: str) -> str:
-    return (
-        f"<details><summary>{escaped(summary)}</summary>{body}</details>"
-        if body
-        else ""
-    )
+    """A body that is shown when its summary is clicked; nothing without a body."""
+    if not body:
+        return ""
+    return f"<details><summary>{escaped(summary)}</summary>{body}</details>"
 
 
 def bullets(lines: Sequence[Text]) -> str:
-    return (
-        "<ul>" + "".join(f"<li>{inline(line)}</li>" for line in lines) + "</ul>"
-        if lines
-        else ""
-    )
+    if not lines:
+        return ""
+    items = "".join(f"<li>{inline(line)}</li>" for line in lines)
+    return f"<ul>{items}</ul>"
 
 
 def table(content: Table) -> str:
+    """A table that scrolls sideways if it is too wide; nothing without rows."""
     if not content.rows:
         return ""
-    align = content.align.ljust(len(content.headers), "l")
-    marks = [' class="r"' if a == "r" else "" for a in align]
-    head = "".join(
-        f'<th scope="col"{mark}>{escaped(h)}</th>'
-        for h, mark in zip(content.headers, marks, strict=True)
-    )
-    body = "".join(_row(row, content.headers, marks) for row in content.rows)
-    pairs = ' class="pairs"' if len(content.headers) == 2 else ""
+    headers = [escaped(header) for header in content.headers]
+    align = content.align.ljust(len(headers), "l")
+    marks = [_alignment(side) for side in align]
+    head = ""
+    for header, mark in zip(headers, marks, strict=True):
+        head += f'<th scope="col"{mark}>{header}</th>'
+    body = "".join(_row(row, headers, marks) for row in content.rows)
+    pairs = ' class="pairs"' if len(headers) == 2 else ""
     return f'<div class="wide"><table{pairs}><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n'
 
 
+def _alignment(side: str) -> str:
+    return ' class="r"' if side == "r" else ""
+
+
 def _row(row: Sequence[Text], headers: Sequence[str], marks: Sequence[str]) -> str:
-    # The label repeats the header on narrow screens, where rows are stacked.
-    cells = "".join(
-        f'<td data-label="{escaped(header)}"{mark}><div>{inline(cell)}</div></td>'
-        for cell, header, mark in zip(row[1:], headers[1:], marks[1:], strict=True)
-    )
-    return f'<tr><th scope="row">{inline(row[0])}</th>{cells}</tr>\n'
+    """A row of a table; every cell repeats its (escaped) header for narrow screens, where cells are stacked."""
+    name, *values = row
+    cells = ""
+    for value, header, mark in zip(values, headers[1:], marks[1:], strict=True):
+        cells += f'<td data-label="{header}"{mark}><div>{inline(value)}</div></td>'
+    return f'<tr><th scope="row">{inline(name)}</th>{cells}</tr>\n'
 
 
 def inline(text: Text) -> str:
+    """Text of any kind as HTML."""
     if not isinstance(text, str):
         return "".join(map(inline, text))
     if isinstance(text, Verdict):
         return pill(text)
     if isinstance(text, Number):
-        interval = f" <span>{escaped(text.interval)}</span>" if text.interval else ""
-        n = f"<span>, {escaped(text.n)}</span>" if text.n else ""
-        return f'<span class="number"><b>{escaped(text.value)}</b>{interval}{n}</span>'
-    return f"<code>{escaped(text)}</code>" if isinstance(text, Code) else prose(text)
+        return _number(text)
+    if isinstance(text, Code):
+        return f"<code>{escaped(text)}</code>"
+    return prose(text)
+
+
+def _number(number: Number) -> str:
+    parts = f"<b>{escaped(number.value)}</b>"
+    if number.interval:
+        parts += f" <span>{escaped(number.interval)}</span>"
+    if number.n:
+        parts += f"<span>, {escaped(number.n)}</span>"
+    return f'<span class="number">{parts}</span>'
 
 
 def prose(text: str) -> str:
-    """Escaped, with numbers kept on one line with their units."""
-    return re.sub(r"(?<=\d) (?=[%×]|[mµnp]?s\b)|(?<=[≥≤]) ", "\u00a0", escaped(text))
+    """The text, escaped, with a no-break space between a number and its unit."""
+    space_before_unit = r"(?<=\d) (?=[%×]|[mµnp]?s\b)|(?<=[≥≤]) "
+    return re.sub(space_before_unit, "\u00a0", escaped(text))

@@ -1,4 +1,4 @@
-"""Where a result was made: the environment, the sensors and the raw data, whatever facts they hold."""
+"""Blocks about where a result was made: the environment, the sensors and the raw data."""
 
 import shlex
 from collections.abc import Mapping
@@ -39,23 +39,17 @@ HIGHLIGHTS = (
 AS_RECORDED = (
     "What was planned, the environment and the sensors are as they were recorded."
 )
-Facts = list[tuple[str, str, str, str]]  # fact, value, source, why it is unknown
+Fact = tuple[str, str, str, str]  # name, value, source, why it is unknown
+Facts = list[Fact]
 
 
 def environment_section(document: Document, sensors: Document | None = None) -> Section:
-    """How much of the environment is known, what matters most, and all facts on demand."""
+    """How much of the environment is known, the most important facts, and all facts on demand."""
+    tables = [_facts_table(name, facts) for name, facts in environment(document)]
+    all_facts = Details("All facts", tables, long=True)
     blocks: list[Block] = [
         Sentence(completeness(document)),
-        PageOnly(
-            [
-                highlights(document),
-                Details(
-                    "All facts",
-                    [_facts_table(*group) for group in environment(document)],
-                    long=True,
-                ),
-            ]
-        ),
+        PageOnly([highlights(document), all_facts]),
     ]
     if sensors:
         lines = [_reading(*fact) for fact in facts_of(sensors)]
@@ -64,11 +58,12 @@ def environment_section(document: Document, sensors: Document | None = None) -> 
 
 
 def raw_data(bundle: str | None, digest: str | None) -> Footer:
-    """Where the raw samples lie, their hash, and how to check the report."""
+    """Where the raw samples are, their hash, and how to check the report."""
     lines: list[Text] = []
     if bundle:
-        command = Code(f"d5 verify {shlex.quote(clean(bundle))}")
-        lines.append(["The raw samples lie in ", Code(clean(bundle)), "."])
+        path = clean(bundle)
+        command = Code(f"d5 verify {shlex.quote(path)}")
+        lines.append(["The raw samples lie in ", Code(path), "."])
         lines.append(["Every number above can be computed again: ", command, "."])
         lines.append(AS_RECORDED)
     else:
@@ -81,43 +76,63 @@ def raw_data(bundle: str | None, digest: str | None) -> Footer:
 def _facts_table(name: str, facts: Facts) -> Section:
     rows = []
     for fact, value, source, unknown in facts:
-        rows.append([fact, f"unknown: {unknown}" if unknown else value, source])
+        if unknown:
+            value = f"unknown: {unknown}"
+        rows.append([fact, value, source])
     return Section(name, [Table(["fact", "value", "source"], rows)])
 
 
 def _reading(name: str, value: str, source: str, unknown: str) -> str:
-    said = f"{name}: unknown, {unknown}" if unknown else f"{name}: {value}"
-    return f"{said} ({source})" if source else said
+    """A fact of a sensor as one line."""
+    line = f"{name}: {value}"
+    if unknown:
+        line = f"{name}: unknown, {unknown}"
+    if source:
+        line += f" ({source})"
+    return line
 
 
 def completeness(document: Document) -> str:
     """How much of the environment is known."""
-    facts = [fact for _, found in environment(document) for fact in found]
-    known = sum(not unknown for *_, unknown in facts)
+    facts: Facts = []
+    for _, facts_of_class in environment(document):
+        facts += facts_of_class
     if not facts:
         return "The environment was not recorded."
-    return (
-        f"{known} of {len(facts)} facts are known ({percent(known / len(facts), 2)})."
-    )
+    known_count = sum(not unknown for *_, unknown in facts)
+    share = percent(known_count / len(facts), 2)
+    return f"{known_count} of {len(facts)} facts are known ({share})."
 
 
 def highlights(document: Document) -> Table:
     """Per class of facts: what matters most to timings, how much is known, and what is not."""
     rows: list[list[Text]] = []
     for name, facts in environment(document):
-        known = [(fact, value) for fact, value, _, unknown in facts if not unknown]
-        shown = [(fact, value) for fact, value in known if fact in HIGHLIGHTS] or known[
-            :3
-        ]
+        known_count = sum(not unknown for *_, unknown in facts)
+        missing = [fact for fact, *_, unknown in facts if unknown]
         rows.append(
             [
                 name,
-                f"{len(known)} of {len(facts)}",
-                "; ".join(f"{k}: {shortened(v, 70)}" for k, v in shown),
-                ", ".join(fact for fact, *_, unknown in facts if unknown) or NOTHING,
+                f"{known_count} of {len(facts)}",
+                "; ".join(_most_important(facts)),
+                ", ".join(missing) or NOTHING,
             ]
         )
     return Table(["class", "known", "among them", "unknown"], rows)
+
+
+def _most_important(facts: Facts) -> list[str]:
+    """The highlights among the known facts, each with its value; the first three known facts without any."""
+    known_lines = []
+    highlighted = []
+    for fact, value, _, unknown in facts:
+        if unknown:
+            continue
+        line = f"{fact}: {shortened(value, 70)}"
+        known_lines.append(line)
+        if fact in HIGHLIGHTS:
+            highlighted.append(line)
+    return highlighted or known_lines[:3]
 
 
 def environment(document: Document) -> list[tuple[str, Facts]]:
@@ -129,27 +144,26 @@ def environment(document: Document) -> list[tuple[str, Facts]]:
 
 
 def facts_of(documents: object) -> Facts:
-    """What a document says fact by fact: a value with its unit and source, or why there is none."""
+    """The facts of a document: each with its value, unit and source, or with why it is unknown."""
     if not isinstance(documents, Mapping):
         return [("", plain(documents), "", "")]
     return [_fact(clean(name), fact) for name, fact in documents.items()]
 
 
-def _fact(name: str, fact: object) -> tuple[str, str, str, str]:
+def _fact(name: str, fact: object) -> Fact:
+    if fact is None:
+        return name, plain(fact), "", "no value"
     if not isinstance(fact, Mapping):
-        return name, plain(fact), "", "" if fact is not None else "no value"
-    source, value = plain(fact.get("source") or ""), fact.get("value")
+        return name, plain(fact), "", ""
+    source = plain(fact.get("source") or "")
+    value = fact.get("value")
     if value is None:
-        return (
-            name,
-            NOTHING,
-            source,
-            plain(fact.get("unavailable") or "no reason given"),
-        )
-    text = ", ".join(map(plain, value)) if isinstance(value, list) else plain(value)
-    return (
-        name,
-        f"{text} {plain(fact['unit'])}" if fact.get("unit") else text,
-        source,
-        "",
-    )
+        reason = plain(fact.get("unavailable") or "no reason given")
+        return name, NOTHING, source, reason
+    if isinstance(value, list):
+        text = ", ".join(map(plain, value))
+    else:
+        text = plain(value)
+    if fact.get("unit"):
+        text += f" {plain(fact['unit'])}"
+    return name, text, source, ""

@@ -32,14 +32,15 @@ WIDTH = 100
 
 
 def terminal(report: Report, drawn: bool | None = None) -> str:
-    """The short form; `drawn`: by `rich` (what standard output is decides unless it is said)."""
+    """The short form; `drawn` says whether `rich` draws the tables (by default, if standard output is a terminal)."""
     return blocks_text(report.shown, drawn)
 
 
 def blocks_text(blocks: Sequence[Block], drawn: bool | None = None) -> str:
     """Some blocks as text, as in a report."""
-    styled = sys.stdout.isatty() if drawn is None else drawn
-    return join([_block(block, styled) for block in blocks])
+    if drawn is None:
+        drawn = sys.stdout.isatty()
+    return join([_block(block, drawn) for block in blocks])
 
 
 def _block(block: Block, styled: bool) -> str:
@@ -58,7 +59,9 @@ def _block(block: Block, styled: bool) -> str:
             return harmless(text)
         case Section(title, blocks, quiet):
             body = blocks_text(blocks, styled)
-            return body if quiet else heading(title, body)
+            if quiet:
+                return body
+            return heading(title, body)
         case Footer(blocks):
             return blocks_text(blocks, styled)
         case Figures() | Details() | PageOnly():
@@ -69,23 +72,25 @@ def table_text(content: Table, styled: bool = False) -> str:
     """A table in at most WIDTH columns; a wider one becomes several, or one list per row."""
     if not content.rows:
         return ""
-    columns = (
-        min(WIDTH, shutil.get_terminal_size((WIDTH, 0)).columns) if styled else WIDTH
-    )
-    parts = fitted(headers(content), cells(content), content.align, columns)
+    width = WIDTH
+    if styled:
+        screen = shutil.get_terminal_size((WIDTH, 0))
+        width = min(WIDTH, screen.columns)
+    parts = fitted(headers(content), cells(content), content.align, width)
     draw = _drawn if styled else table
     return join([draw(*part) for part in parts])
 
 
 def _drawn(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> str:
-    """The same table by rich, with rules instead of Markdown's bars."""
+    """The table as rich draws it, with rules instead of Markdown's bars."""
     from rich import box
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text as RichText
 
     drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
-    for header, side in zip(headers, align.ljust(len(headers), "l"), strict=True):
+    align = align.ljust(len(headers), "l")
+    for header, side in zip(headers, align, strict=True):
         drawn.add_column(RichText(header), justify="right" if side == "r" else "left")
     for row in rows:
         drawn.add_row(*map(RichText, row))

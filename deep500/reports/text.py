@@ -25,51 +25,55 @@ class Verdict(str):
 
 
 def verdict_of(word: object) -> Verdict:
-    """The verdict of a comparison; what is none of the known words is a refusal."""
-    return (
-        Verdict(word)
-        if isinstance(word, str) and word in VERDICTS
-        else Verdict("refused")
-    )
+    """The verdict of a comparison; anything but a known word is a refusal."""
+    if isinstance(word, str) and word in VERDICTS:
+        return Verdict(word)
+    return Verdict("refused")
 
 
 def listed(parts: Sequence[Text], separator: str = ", ") -> list[Text]:
     """The parts with a separator between them."""
-    return [x for part in parts for x in (separator, part)][1:]
+    separated: list[Text] = []
+    for part in parts:
+        if separated:
+            separated.append(separator)
+        separated.append(part)
+    return separated
 
 
 def flat(text: Text) -> list[str]:
     """The parts of nested texts, in order."""
-    return (
-        [text]
-        if isinstance(text, str)
-        else [part for nested in text for part in flat(nested)]
-    )
+    if isinstance(text, str):
+        return [text]
+    parts = []
+    for nested in text:
+        parts += flat(nested)
+    return parts
 
 
 def clean(text: object) -> str:
-    """Text from a file on one line; what could drive a terminal, or hide in a statement, is shown as an escape."""
+    """Text from a file on one line; control and invisible characters are shown as escapes."""
     short = shortened(str(text).strip(), MOST_CHARACTERS)
-    return visible(short.replace("\r\n", "\n").replace("\n", " ⏎ ").replace("\t", " "))
+    one_line = short.replace("\r\n", "\n").replace("\n", " ⏎ ")
+    return visible(one_line.replace("\t", " "))
 
 
 def harmless(text: str) -> str:
-    """As `clean`, for the renderers: lines and spaces stay as they are."""
+    """As `clean`, for the renderers: line breaks and spaces stay as they are."""
     return "\n".join(map(visible, text.split("\n")))
 
 
 def shortened(text: str, most: int) -> str:
-    """At most that many characters, with the middle left out: both ends tell statements apart."""
+    """At most that many characters, with the middle left out: statements often differ at either end."""
     if len(text) <= most:
         return text
     tail = math.ceil((most - 1) / 3)
-    return text[: most - 1 - tail] + "…" + text[-tail:]
+    head = most - 1 - tail
+    return text[:head] + "…" + text[-tail:]
 
 
 def plain(value: object) -> str:
     """Any value of a JSON document on one line."""
-    return clean(
-        value
-        if isinstance(value, str)
-        else json.dumps(value, ensure_ascii=False, default=str)
-    )
+    if isinstance(value, str):
+        return clean(value)
+    return clean(json.dumps(value, ensure_ascii=False, default=str))

@@ -14,6 +14,7 @@ from .benching.comparing import contrast
 from .benching.data import ReportData
 from .benching.report import bench_report
 
+LONGEST_TITLE = 100
 UNFINISHED = "unfinished: the run was ended before its time"
 
 
@@ -31,7 +32,9 @@ class Bench(ResultKind):
         return check_blocks(plan, blocks)
 
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
-        return Result(plan, list(blocks)).derived if blocks else None  # type: ignore[arg-type]
+        if not blocks:
+            return None
+        return Result(plan, list(blocks)).derived  # type: ignore[arg-type]
 
     def report(self, record: Record) -> Report:
         data = report_data(record)
@@ -41,18 +44,18 @@ class Bench(ResultKind):
         """Every entry with its own verdicts, beside everything that is derived."""
         derived = report_data(record).derived
         verdicts: dict[str, list[dict[str, Any]]] = {}
-        for c in derived["comparisons"]:
-            said = {"against": c["base"]} | {
-                k: c[k] for k in ("verdict", "ratio", "low", "high")
-            }
-            verdicts.setdefault(c["other"], []).append(said)
+        for comparison in derived["comparisons"]:
+            verdict = {"against": comparison["base"]}
+            for key in ("verdict", "ratio", "low", "high"):
+                verdict[key] = comparison[key]
+            verdicts.setdefault(comparison["other"], []).append(verdict)
         entries = []
         for entry in derived["entries"]:
-            own = {
+            additions = {
                 "warmup_cut": entry["warmup"]["cut"],
                 "verdicts": verdicts.get(entry["name"], []),
             }
-            entries.append(entry | own)
+            entries.append(entry | additions)
         return dict(derived) | {"entries": entries}
 
     def accepted(self, record: Record) -> bool:
@@ -70,8 +73,10 @@ def report_data(record: Record) -> ReportData:
         raise Deep500Error(
             f"{record.bundle} holds no samples yet: nothing was measured before it ended"
         )
+    names = [entry["name"] for entry in record.plan["entries"]]
+    title = " · ".join(names)
     return ReportData(
-        title=" · ".join(entry["name"] for entry in record.plan["entries"])[:100],
+        title=title[:LONGEST_TITLE],
         plan=record.plan,
         environment=record.environment,
         derived=record.derived,
@@ -84,7 +89,8 @@ def report_data(record: Record) -> ReportData:
 
 def _with_samples(data: ReportData, record: Record) -> ReportData:
     result = _result(record)
-    samples, discarded = {}, {}
+    samples = {}
+    discarded = {}
     for i, name in enumerate(result.names):
         samples[name] = [process.seconds[i] for process in result.processes]
         discarded[name] = [process.discarded[i] for process in result.processes]

@@ -41,6 +41,7 @@ CHECK = {
     "dtype": str,
     "case": str,
 }
+FACTS = ("operator", "framework", "kernel", "isolated")
 MOST_PLACES = 5  # of a fault that are named
 UNFINISHED = "unfinished: the run was ended before all frameworks were checked"
 
@@ -54,39 +55,47 @@ class Check(ResultKind):
     def check_blocks(
         self, plan: Plan, blocks: Sequence[object]
     ) -> list[dict[str, Any]]:
-        checked = []
+        reports = []
         for number, block in enumerate(blocks):
             report = check_object(f"samples.jsonl: block {number}", block, REPORT)
+            where = f"samples.jsonl: a check in block {number}"
             for check in report["checks"]:
-                where = f"samples.jsonl: a check in block {number}"
                 check_object(where, check, CHECK)
-                check_object(
-                    where, check, {key: SINCE[key] for key in SINCE if key in check}
-                )
-            checked.append(report)
-        return checked
+                present = {key: kind for key, kind in SINCE.items() if key in check}
+                check_object(where, check, present)
+            reports.append(report)
+        return reports
 
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
         if not blocks:
             return None
-        reports = [OperatorReport.from_json(dict(block)) for block in blocks]
-        return {"ok": all(reports), "reports": [_summary(report) for report in reports]}
+        reports = _reports(blocks)
+        summaries = [_summary(report) for report in reports]
+        return {"ok": all(reports), "reports": summaries}
 
     def report(self, record: Record) -> Report:
         if not record.blocks:
             raise Deep500Error(
                 f"{record.bundle} holds no checks yet: nothing was checked before it ended"
             )
-        reports = [OperatorReport.from_json(dict(block)) for block in record.blocks]
+        reports = _reports(record.blocks)
+        subject = clean(self.subject(record.plan))
+        several = len(reports) > 1
         problems = [] if record.finished else [UNFINISHED]
-        operator = clean(self.subject(record.plan))
-        blocks: list[Block] = [_banner(operator, reports), Problems(problems)]
-        blocks.append(Bullets([_line(report) for report in reports]))
-        blocks += [_section(report, short=len(reports) > 1) for report in reports]
-        blocks.append(Sentence(self.again(record.plan)))
-        return Report(
-            "Deep500 check", operator, [*blocks, raw_data(record.bundle, record.hash)]
-        )
+        lines = []
+        sections = []
+        for report in reports:
+            lines.append(_line(report))
+            sections.append(_section(report, short=several))
+        blocks: list[Block] = [
+            _banner(subject, reports),
+            Problems(problems),
+            Bullets(lines),
+            *sections,
+            Sentence(self.again(record.plan)),
+            raw_data(record.bundle, record.hash),
+        ]
+        return Report("Deep500 check", subject, blocks)
 
     def subject(self, plan: Plan) -> str:
         """What was checked."""
@@ -99,9 +108,7 @@ class Check(ResultKind):
 
     def numbers(self, record: Record) -> dict[str, Any]:
         """Every check, beside the verdict."""
-        reports = [
-            OperatorReport.from_json(dict(block)).to_json() for block in record.blocks
-        ]
+        reports = [report.to_json() for report in _reports(record.blocks)]
         return {"ok": self.accepted(record), "reports": reports}
 
     def accepted(self, record: Record) -> bool:
@@ -109,26 +116,34 @@ class Check(ResultKind):
 
     def exit_code(self, record: Record) -> int:
         """1 where something is wrong, 3 where nothing is but no verdict was reached."""
-        wrong = record.derived and any(
-            report["wrong"] for report in record.derived["reports"]
-        )
-        return 0 if self.accepted(record) else 1 if wrong else UNDECIDED
+        if self.accepted(record):
+            return 0
+        if not record.derived:
+            return UNDECIDED
+        if any(report["wrong"] for report in record.derived["reports"]):
+            return 1
+        return UNDECIDED
 
 
 def check_block(report: OperatorReport) -> dict[str, Any]:
     """A report as a block: what was seen, without what follows from it."""
-    found = report.to_json()
-    checks = [
-        {key: check[key] for key in (*CHECK, *SINCE)} for check in found["checks"]
-    ]
-    facts = {key: found[key] for key in ("operator", "framework", "kernel", "isolated")}
-    return facts | {"checks": checks}
+    document = report.to_json()
+    block = {key: document[key] for key in FACTS}
+    checks = []
+    keys = (*CHECK, *SINCE)
+    for check in document["checks"]:
+        checks.append({key: check[key] for key in keys})
+    return block | {"checks": checks}
+
+
+def _reports(blocks: Blocks) -> list[OperatorReport]:
+    return [OperatorReport.from_json(dict(block)) for block in blocks]
 
 
 def _summary(report: OperatorReport) -> dict[str, Any]:
-    not_applicable = [
-        check for check in report.checks if check.verdict == "not applicable"
-    ]
+    """The numbers of one framework in derived.json."""
+    verdicts = [check.verdict for check in report.checks]
+    worst = [check.to_json() for check in report.summary()]
     return {
         "operator": report.operator,
         "framework": report.framework,
@@ -136,70 +151,71 @@ def _summary(report: OperatorReport) -> dict[str, Any]:
         "ok": report.ok,
         "checks": len(report.checks),
         "wrong": len(report.wrong),
-        "not_applicable": len(not_applicable),
-        "cases": _cases(report),
-        "worst": [check.to_json() for check in report.summary()],
+        "not_applicable": verdicts.count("not applicable"),
+        "cases": _case_count(report),
+        "worst": worst,
     }
 
 
-def _cases(report: OperatorReport) -> int:
+def _case_count(report: OperatorReport) -> int:
     return len({check.case for check in report.checks if check.case})
 
 
-def _banner(operator: str, reports: Sequence[OperatorReport]) -> Banner:
-    words = [Verdict(report.verdict) for report in reports]
-    said = listed(
-        [
-            [clean(report.framework), " ", word]
-            for report, word in zip(reports, words, strict=True)
-        ]
-    )
-    headline: list[Text] = [f"{operator}: ", *said]
-    return Banner(headline, headline, {word: words.count(word) for word in words})
+def _banner(subject: str, reports: Sequence[OperatorReport]) -> Banner:
+    """The verdict of every framework."""
+    verdicts: list[Text] = []
+    counts: dict[Verdict, int] = {}
+    for report in reports:
+        verdict = Verdict(report.verdict)
+        verdicts.append([clean(report.framework), " ", verdict])
+        counts[verdict] = counts.get(verdict, 0) + 1
+    headline: list[Text] = [f"{subject}: ", *listed(verdicts)]
+    return Banner(headline, headline, counts)
+
+
+def _name(report: OperatorReport) -> str:
+    """The framework and its kernel: pytorch (native)."""
+    kernel = clean(report.kernel)
+    return f"{clean(report.framework)} ({kernel})"
 
 
 def _line(report: OperatorReport) -> list[Text]:
-    """One framework in one line: the verdict, what speaks against it, and with which inputs it was tried."""
-    counts = f"{len(report.checks)} checks"
+    """One framework in one line: the verdict, and the first reason against it."""
+    reason = f"{len(report.checks)} checks"
     if report.wrong:
-        first = report.wrong[0]
-        counts = (
-            f"{len(report.wrong)} of {counts} are wrong, the first: {clean(first.name)}"
-        )
+        wrong = f"{len(report.wrong)} of {reason}"
+        first = clean(report.wrong[0].name)
+        reason = f"{wrong} are wrong, the first: {first}"
     elif report.undecided:
-        counts = clean(report.undecided[0].text)
-    name = f"{clean(report.framework)} ({clean(report.kernel)})"
-    return [f"{name}: ", Verdict(report.verdict), f", {counts}"]
+        reason = clean(report.undecided[0].text)
+    verdict = Verdict(report.verdict)
+    return [f"{_name(report)}: ", verdict, f", {reason}"]
 
 
 def _section(report: OperatorReport, short: bool) -> Section:
-    """What is wrong and what was tried; the table of all checks where there is room for it."""
+    """What is wrong and what was tried; if `short`, the table of all checks is only on the page."""
     blocks: list[Block] = [Bullets(_faults(report))]
-    if cases := _cases(report):
-        above = Sentence(f"The worst of {cases} case{'s' * (cases != 1)}:")
-        whole: list[Block] = [above, _table(report), *_regimes(report)]
-        blocks += [PageOnly(whole)] if short else whole
-    title = f"{clean(report.operator)} on {clean(report.framework)} ({clean(report.kernel)})"
-    return Section(title, blocks)
+    cases = _case_count(report)
+    if cases:
+        noun = "case" if cases == 1 else "cases"
+        introduction = Sentence(f"The worst of {cases} {noun}:")
+        details: list[Block] = [introduction, _table(report), *_regimes(report)]
+        if short:
+            details = [PageOnly(details)]
+        blocks += details
+    operator = clean(report.operator)
+    return Section(f"{operator} on {_name(report)}", blocks)
 
 
 def _faults(report: OperatorReport) -> list[Text]:
     """The first fault of every promise and dtype, and in which other cases there is one."""
     groups: dict[tuple[str, str], list[OneCheck]] = {}
     for check in [*report.wrong, *report.undecided]:
-        groups.setdefault((check.name, check.dtype), []).append(check)
+        key = check.name, check.dtype
+        groups.setdefault(key, []).append(check)
     lines: list[Text] = []
     for first, *others in groups.values():
-        places = list(
-            dict.fromkeys(clean(check.regime or check.case) for check in others)
-        )
-        also = f" (also: {', '.join(places[:MOST_PLACES])}" if places else ""
-        more = (
-            f" and {len(places) - MOST_PLACES} more"
-            if len(places) > MOST_PLACES
-            else ""
-        )
-        lines.append(_fault(first) + also + more + (")" if places else ""))
+        lines.append(_fault(first) + _other_places(others))
     return lines
 
 
@@ -209,15 +225,35 @@ def _fault(check: OneCheck) -> str:
     return f"{place}: {clean(check.text)}"
 
 
+def _other_places(checks: Sequence[OneCheck]) -> str:
+    """In which other regimes or cases the same fault was seen."""
+    places: list[str] = []
+    for check in checks:
+        place = clean(check.regime or check.case)
+        if place not in places:
+            places.append(place)
+    if not places:
+        return ""
+    listing = ", ".join(places[:MOST_PLACES])
+    others = len(places) - MOST_PLACES
+    if others > 0:
+        listing += f" and {others} more"
+    return f" (also: {listing})"
+
+
 def _regimes(report: OperatorReport) -> list[Block]:
-    """With which harder inputs it was tried, and which lie outside of what it takes."""
-    tried, outside = _tried(report)
+    """With which harder inputs it was tried, and which ones it does not accept."""
+    tried, not_judged = _tried(report)
     blocks: list[Block] = []
     if tried:
-        blocks.append(Sentence(f"Tried as well: {clean(', '.join(tried))}."))
-    if outside:
-        reasons = [f"{clean(name)} ({clean(text)})" for name, text in outside.items()]
-        blocks.append(Sentence(f"Not judged: {', '.join(reasons)}."))
+        listing = clean(", ".join(tried))
+        blocks.append(Sentence(f"Tried as well: {listing}."))
+    reasons = []
+    for name, reason in not_judged.items():
+        reasons.append(f"{clean(name)} ({clean(reason)})")
+    if reasons:
+        listing = ", ".join(reasons)
+        blocks.append(Sentence(f"Not judged: {listing}."))
     if not report.isolated:
         blocks.append(Sentence("It was judged in the process in which it ran."))
     return blocks
@@ -226,36 +262,40 @@ def _regimes(report: OperatorReport) -> list[Block]:
 def _tried(report: OperatorReport) -> tuple[list[str], dict[str, str]]:
     """The regimes in which there was a verdict, and why there was none in the others."""
     tried: dict[str, None] = {}
-    outside: dict[str, str] = {}
+    not_judged: dict[str, str] = {}
     for check in report.checks:
-        if check.regime and check.name == "forward":
-            if check.ok is None:
-                outside[check.regime] = check.text
-            else:
-                tried[check.regime] = None
-    return list(tried), {
-        name: text for name, text in outside.items() if name not in tried
-    }
+        if not check.regime or check.name != "forward":
+            continue
+        if check.ok is None:
+            not_judged[check.regime] = check.text
+        else:
+            tried[check.regime] = None
+    for regime in tried:
+        not_judged.pop(regime, None)
+    return list(tried), not_judged
 
 
 def _table(report: OperatorReport) -> Table:
+    headers = ["check", "dtype", "verdict", "value", "bound", "note"]
     rows = [_row(check) for check in report.summary()]
-    return Table(
-        ["check", "dtype", "verdict", "value", "bound", "note"], rows, "lllrrt"
-    )
+    return Table(headers, rows, "lllrrt")
 
 
 def _row(check: OneCheck) -> list[Text]:
-    note = "" if check.ok is False else clean(check.text)
-    numbers = [_number(check.value), _number(check.bound)]
+    note = clean(check.text)
+    if check.ok is False:
+        note = ""
     return [
         clean(check.name),
         clean(check.dtype),
         Verdict(check.verdict),
-        *numbers,
+        _number(check.value),
+        _number(check.bound),
         note,
     ]
 
 
 def _number(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.3g}"
+    if value is None:
+        return NOTHING
+    return f"{value:.3g}"

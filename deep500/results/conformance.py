@@ -35,34 +35,32 @@ class Conformance(ResultKind):
         checked = check_object("plan.json", plan, PLAN)
         for case in checked["cases"]:
             check_object("plan.json: a case", case, CASE)
-        check_object(
-            "plan.json: versions",
-            checked["versions"],
-            dict.fromkeys(checked["versions"], str),
-        )
+        versions = checked["versions"]
+        check_object("plan.json: versions", versions, dict.fromkeys(versions, str))
         return checked
 
     def check_blocks(
         self, plan: Plan, blocks: Sequence[object]
     ) -> list[dict[str, Any]]:
-        checked, cases = [], len(plan["cases"])
+        cases = len(plan["cases"])
+        checked = []
         for number, block in enumerate(blocks):
-            column = check_object(f"samples.jsonl: block {number}", block, BLOCK)
+            where = f"samples.jsonl: block {number}"
+            column = check_object(where, block, BLOCK)
             if not len(column["words"]) == len(column["texts"]) == cases:
-                raise Deep500Error(
-                    f"samples.jsonl: block {number} does not fit the {cases} cases"
-                )
+                raise Deep500Error(f"{where} does not fit the {cases} cases")
             checked.append(column)
-        if len({column["column"] for column in checked}) < len(checked):
+        names = {column["column"] for column in checked}
+        if len(names) < len(checked):
             raise Deep500Error("samples.jsonl: two blocks are of the same column")
         return checked
 
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
         if not blocks:
             return None
-        columns: dict[str, dict[str, int]] = {
-            block["column"]: dict(Counter(block["words"])) for block in blocks
-        }
+        columns: dict[str, dict[str, int]] = {}
+        for block in blocks:
+            columns[block["column"]] = dict(Counter(block["words"]))
         return {"cases": len(plan["cases"]), "columns": columns}
 
     def report(self, record: Record) -> Report:
@@ -72,41 +70,42 @@ class Conformance(ResultKind):
             )
         cases, verdicts = verdicts_of(record)
         problems = [] if record.finished else [UNFINISHED]
-        blocks: list[Block] = [_banner(record), Problems(problems)]
-        blocks.append(Section("Totals", [_clean(page.totals(verdicts))]))
-        blocks.append(
-            Section("Passes by kind of case", [_clean(page.kinds(cases, verdicts))])
-        )
-        if GRADIENT in verdicts:
-            blocks.append(
-                Section(
-                    "Derivatives", [Sentence(_one_line(page.derivatives(verdicts)))]
-                )
-            )
-        operators: list[Block] = [
-            Sentence(page.BY_OPERATOR),
-            _clean(page.operators(cases, verdicts)),
+        kinds = _clean(page.kinds(cases, verdicts))
+        blocks: list[Block] = [
+            _banner(record),
+            Problems(problems),
+            Section("Totals", [_clean(page.totals(verdicts))]),
+            Section("Passes by kind of case", [kinds]),
         ]
-        blocks.append(PageOnly([Section("By operator", operators)]))
-        blocks.append(
-            Section(
-                "Wrong results and errors", [_clean(page.failures(cases, verdicts))]
-            )
-        )
+        if GRADIENT in verdicts:
+            derivatives = Sentence(_one_line(page.derivatives(verdicts)))
+            blocks.append(Section("Derivatives", [derivatives]))
+        operators = _clean(page.operators(cases, verdicts))
+        by_operator: list[Block] = [Sentence(page.BY_OPERATOR), operators]
+        failures = _clean(page.failures(cases, verdicts))
         reasons: list[Block] = []
         for column, table in page.reasons(verdicts).items():
             reasons.append(Section(clean(column), [_clean(table)]))
-        blocks.append(PageOnly([Section("Why cases are unsupported", reasons)]))
-        blocks.append(environment_section(record.environment))
-        blocks.append(raw_data(record.bundle, record.hash))
+        blocks += [
+            PageOnly([Section("By operator", by_operator)]),
+            Section("Wrong results and errors", [failures]),
+            PageOnly([Section("Why cases are unsupported", reasons)]),
+            environment_section(record.environment),
+            raw_data(record.bundle, record.hash),
+        ]
         return Report("Deep500 conformance", "ONNX's test suite", blocks)
 
 
 def verdicts_of(record: Record) -> tuple[list[CaseName], dict[str, list[Verdict]]]:
-    """The cases, and by column what became of each: what the page of the documentation is written from."""
-    cases = [
-        CaseName(**{key: case[key] for key in CASE}) for case in record.plan["cases"]
-    ]
+    """The cases, and the verdicts on all of them by column."""
+    cases = []
+    for case in record.plan["cases"]:
+        name = CaseName(
+            name=case["name"],
+            kind=case["kind"],
+            operator=case["operator"],
+        )
+        cases.append(name)
     verdicts = {}
     for block in record.blocks:
         pairs = zip(block["words"], block["texts"], strict=True)
@@ -121,20 +120,22 @@ def documentation_page(record: Record) -> str:
 
 def _banner(record: Record) -> Banner:
     derived = record.derived or {}
-    said = []
+    passes = []
     for block in record.blocks:
         column = block["column"]
-        said.append(f"{clean(column)} {derived['columns'][column].get(PASS, 0)}")
-    headline = f"Passes of {derived['cases']} cases: {', '.join(said)}"
+        count = derived["columns"][column].get(PASS, 0)
+        passes.append(f"{clean(column)} {count}")
+    headline = f"Passes of {derived['cases']} cases: {', '.join(passes)}"
     return Banner(f"{headline}.", headline)
 
 
 def _clean(table: Table) -> Table:
-    """A table whose texts may come from anyone."""
+    """The table with clean texts: they may come from anyone."""
+    headers = list(map(clean, table.headers))
     rows = []
     for row in table.rows:
-        rows.append([clean(cell) for cell in row])
-    return Table([clean(header) for header in table.headers], rows, table.align)
+        rows.append(list(map(clean, row)))
+    return Table(headers, rows, table.align)
 
 
 def _one_line(text: str) -> str:

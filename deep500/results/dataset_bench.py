@@ -5,10 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 from ..contracts.result import Blocks, Plan, Record
-from ..reports.blocks import Block, Bullets, Report, Section, Table
+from ..reports.blocks import Bullets, Report, Section, Table
 from ..reports.tables import NOTHING, is_number, number
 from ..reports.text import Text, clean
 from .bench import Bench
+
+BEFORE = 2  # blocks of any benchmark: the banner and its problems
+LARGEST = 1e15  # examples; what is more is no count
 
 
 class DatasetBench(Bench):
@@ -21,19 +24,22 @@ class DatasetBench(Bench):
         examples = _about(plan, "examples")
         rates = []
         for entry in derived["entries"]:
-            rates.append(_rate(entry, examples.get(entry["name"])))
+            count = examples.get(entry["name"])
+            rates.append(_rate(entry, count))
         return derived | {"examples_per_second": rates}
 
     def report(self, record: Record) -> Report:
         report = super().report(record)
         rates = (record.derived or {}).get("examples_per_second", [])
         rows = [_row(rate) for rate in rates]
-        headers = ["read", "examples/s", "95 % interval"]
-        sections: list[Block] = [
-            Section("Throughput", [Table(headers, rows, "lrr")], quiet=True),
-            Section("Page cache", [Bullets(_page_cache(record.plan))], quiet=True),
+        throughput = Table(["read", "examples/s", "95 % interval"], rows, "lrr")
+        page_cache = Bullets(_page_cache(record.plan))
+        blocks = [
+            *report.blocks[:BEFORE],
+            Section("Throughput", [throughput], quiet=True),
+            Section("Page cache", [page_cache], quiet=True),
+            *report.blocks[BEFORE:],
         ]
-        blocks = [*report.blocks[:2], *sections, *report.blocks[2:]]
         return replace(report, kicker="Deep500 data-set benchmark", blocks=blocks)
 
 
@@ -48,18 +54,26 @@ def _about(plan: Plan, key: str) -> Mapping[str, Any]:
 
 def _rate(entry: Mapping[str, Any], examples: object) -> dict[str, Any]:
     """Examples per second at the median; the longest time gives the lowest rate."""
-    times = {"value": entry["median"], "low": entry["high"], "high": entry["low"]}
-    rate: dict[str, Any] = {"name": entry["name"]}
-    for key, time in times.items():
-        rate[key] = None
-        if is_number(examples) and 0 < examples < 1e15 and time:
-            rate[key] = examples / time
-    return rate
+    return {
+        "name": entry["name"],
+        "value": _per_second(examples, entry["median"]),
+        "low": _per_second(examples, entry["high"]),
+        "high": _per_second(examples, entry["low"]),
+    }
+
+
+def _per_second(examples: object, time: Any) -> float | None:
+    if not is_number(examples) or not 0 < examples < LARGEST:
+        return None
+    if not time:
+        return None
+    return examples / time
 
 
 def _row(rate: Mapping[str, Any]) -> list[Text]:
     interval = NOTHING
-    low, high = rate["low"], rate["high"]
+    low = rate["low"]
+    high = rate["high"]
     if is_number(low) and is_number(high):
         interval = f"[{number(low)}, {number(high)}]"
     return [clean(rate["name"]), number(rate["value"]), interval]
@@ -71,10 +85,11 @@ def _page_cache(plan: Plan) -> list[Text]:
     for container, state in _about(plan, "page_cache").items():
         if not isinstance(state, Mapping):
             continue
-        seen = "not told"
+        resident = "not told"
         share = state.get("resident")
         if is_number(share):
-            seen = f"{share:.0%} of the pages in memory"
+            resident = f"{share:.0%} of the pages in memory"
         word = clean(str(state.get("state")))
-        lines.append(f"page cache, {clean(container)}: {word} ({seen})")
+        name = clean(container)
+        lines.append(f"page cache, {name}: {word} ({resident})")
     return lines

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ FACTS_SHOWN = (
     ("software runtime", "blas of numpy"),
     ("software compiler", "c++ compiler"),
 )
-EXTRAS = {  # what of Deep500 installs it
+EXTRAS = {  # the extra of Deep500 that installs a framework
     "jax": "jax",
     "mpi": "mpi",
     "onnxruntime": "onnx",
@@ -46,9 +46,8 @@ class Noise:
     n: int
     median_s: float
     spread: float  # (p75 - p25) / median of single calls
-    between_processes: (
-        float | None
-    )  # standard deviation of the process medians / median
+    # The standard deviation of the medians of processes, divided by the median.
+    between_processes: float | None
     ratio: float | None
     low: float | None
     high: float | None
@@ -62,18 +61,16 @@ class Doctor(ResultKind):
 
     def check_plan(self, plan: object) -> dict[str, Any]:
         checked = check_plan(plan)
-        installed, advice = checked.get("installed"), checked.get("advice")
-        if not isinstance(installed, dict) or not isinstance(
-            checked.get("clock"), dict
-        ):
+        installed = checked.get("installed")
+        clock = checked.get("clock")
+        if not isinstance(installed, dict) or not isinstance(clock, dict):
             raise Deep500Error(
                 "plan.json does not say what is installed, or which clock there is"
             )
-        if not isinstance(advice, list) or not all(
-            isinstance(line, str) for line in advice
-        ):
+        if not _is_list_of_texts(checked.get("advice")):
             raise Deep500Error("plan.json: its advice is not a list of sentences")
-        if [entry["name"] for entry in checked["entries"]] != ["a", "b"]:
+        names = [entry["name"] for entry in checked["entries"]]
+        if names != ["a", "b"]:
             raise Deep500Error(
                 "plan.json: noise is measured between the entries a and b"
             )
@@ -88,18 +85,17 @@ class Doctor(ResultKind):
         if not blocks:
             return None
         noise = measure_noise(Result(plan, list(blocks)))  # type: ignore[arg-type]
-        return {
-            "noise": asdict(noise),
-            "advice": [*plan["advice"], *_noise_advice(noise)],
-        }
+        advice = [*plan["advice"], *_noise_advice(noise)]
+        return {"noise": asdict(noise), "advice": advice}
 
     def report(self, record: Record) -> Report:
         derived = record.derived or {}
-        advice = [clean(line) for line in derived.get("advice", record.plan["advice"])]
-        blocks: list[Block] = [
+        plan = record.plan
+        advice = [clean(line) for line in derived.get("advice", plan["advice"])]
+        blocks = [
             Section("This machine", [_machine(record)]),
             *_noise_section(derived.get("noise")),
-            Section("Installed", [_installed(record.plan["installed"])]),
+            Section("Installed", [_installed(plan["installed"])]),
             Section("Sensors", [_sensors(record.sensors or {})]),
             Section("What to fix", [Bullets(advice or [FIT])]),
             raw_data(record.bundle, record.hash),
@@ -108,10 +104,10 @@ class Doctor(ResultKind):
 
     def numbers(self, record: Record) -> dict[str, Any]:
         """Everything the doctor saw, as data."""
-        surroundings = Environment.from_json(record.environment)
+        environment = Environment.from_json(record.environment)
         return {
-            "environment": surroundings.to_json(),
-            "completeness": surroundings.completeness.fraction,
+            "environment": environment.to_json(),
+            "completeness": environment.completeness.fraction,
             "clock": record.plan["clock"],
             "installed": record.plan["installed"],
             "sensors": record.sensors,
@@ -119,56 +115,72 @@ class Doctor(ResultKind):
         }
 
 
+def _is_list_of_texts(value: object) -> bool:
+    if not isinstance(value, list):
+        return False
+    return all(isinstance(item, str) for item in value)
+
+
 def measure_noise(result: Result) -> Noise:
-    """What the samples of a statement against itself say of the machine."""
-    series = [process.seconds[0] for process in result.processes]
-    low, median, high = np.quantile(np.concatenate(series), [0.25, 0.5, 0.75])
-    medians = [float(np.median(values)) for values in series]
-    between = float(np.std(medians, ddof=1) / median) if len(medians) > 1 else None
+    """The noise of the machine, from samples of a statement against itself."""
+    samples = [process.seconds[0] for process in result.processes]
+    low, median, high = np.quantile(np.concatenate(samples), [0.25, 0.5, 0.75])
+    process_medians = [float(np.median(values)) for values in samples]
+    between = None
+    if len(process_medians) > 1:
+        deviation = np.std(process_medians, ddof=1)
+        between = float(deviation / median)
+    noise = Noise(
+        n=sum(map(len, samples)),
+        median_s=float(median),
+        spread=float((high - low) / median),
+        between_processes=between,
+        ratio=None,
+        low=None,
+        high=None,
+        verdict="inconclusive",
+    )
     try:
         null = result.compare("a", "b")
-        answer: tuple[float | None, float | None, float | None, str] = (
-            null.ratio,
-            null.low,
-            null.high,
-            null.verdict,
-        )
     except Refused:
-        answer = (None, None, None, "inconclusive")
-    spread = float((high - low) / median)
-    return Noise(sum(map(len, series)), float(median), spread, between, *answer)
+        return noise
+    return replace(
+        noise, ratio=null.ratio, low=null.low, high=null.high, verdict=null.verdict
+    )
 
 
 def _noise_advice(noise: Noise) -> list[str]:
-    said = []
+    advice = []
     if noise.ratio is not None and noise.verdict in ("slower", "faster"):
-        said.append(
+        advice.append(
             f"the same code differs from itself by {noise.ratio:.3f} ×: raise --margin, or quieten "
             "the machine"
         )
     if noise.spread > LARGE_SPREAD:
-        said.append(
+        advice.append(
             f"single calls spread by {noise.spread:.0%}: close other programs, or give a larger "
             "--budget"
         )
-    return said
+    return advice
 
 
 def _machine(record: Record) -> Table:
-    surroundings = Environment.from_json(record.environment)
-    rows = [
-        [name, clean(surroundings.fact(group, name))] for group, name in FACTS_SHOWN
-    ]
-    clock, complete = record.plan["clock"], surroundings.completeness
-    rows.append(["clock", _clock(clock)])
-    known = f"{complete.known} of {complete.total} facts ({percent(complete.fraction)})"
-    return Table(["fact", "value"], [*rows, ["environment known", known]])
+    environment = Environment.from_json(record.environment)
+    rows = []
+    for group, name in FACTS_SHOWN:
+        fact = environment.fact(group, name)
+        rows.append([name, clean(fact)])
+    rows.append(["clock", _clock(record.plan["clock"])])
+    complete = environment.completeness
+    share = percent(complete.fraction)
+    facts = f"{complete.known} of {complete.total} facts ({share})"
+    rows.append(["environment known", facts])
+    return Table(["fact", "value"], rows)
 
 
 def _clock(clock: Mapping[str, Any]) -> str:
-    overhead, resolution = (
-        plain(clock.get(key)) for key in ("overhead_ns", "resolution_ns")
-    )
+    overhead = plain(clock.get("overhead_ns"))
+    resolution = plain(clock.get("resolution_ns"))
     name = plain(clock.get("name"))
     return f"{name}: reading it costs {overhead} ns, it steps by {resolution} ns"
 
@@ -177,27 +189,33 @@ def _noise_section(noise: Mapping[str, Any] | None) -> list[Block]:
     if noise is None:
         return [Problems(["unfinished: no noise was measured before it ended"])]
     compared = ratio(noise["ratio"], noise["low"], noise["high"], noise["n"])
+    against_itself = [compared, f": {noise['verdict']}"]
     rows: list[list[Text]] = [
         ["single calls, p25 to p75", _share(noise["spread"])],
         ["between processes, sd", _share(noise["between_processes"])],
-        ["the same code against itself", [compared, f": {noise['verdict']}"]],
+        ["the same code against itself", against_itself],
     ]
-    title = f"Noise (a call of {seconds(noise['median_s'])}, n = {noise['n']})"
+    call = seconds(noise["median_s"])
+    title = f"Noise (a call of {call}, n = {noise['n']})"
     return [Section(title, [Table(["what", "how much"], rows)])]
 
 
 def _share(value: object) -> str:
-    return percent(value) if is_number(value) and math.isfinite(value) else NOTHING
+    if not is_number(value) or not math.isfinite(value):
+        return NOTHING
+    return percent(value)
 
 
 def _installed(installed: Mapping[str, Any]) -> Table:
     rows = []
     for name, version in installed.items():
-        rows.append([clean(name), plain(version) if version else _missing(name)])
+        state = plain(version) if version else _missing(name)
+        rows.append([clean(name), state])
     return Table(["framework", "version"], rows)
 
 
 def _missing(name: str) -> str:
+    """That a framework is not installed, and the command that installs it."""
     if name not in EXTRAS:
         return "not installed"
     return f"not installed: pip install 'deep500-bench[{EXTRAS[name]}]'"
@@ -205,8 +223,7 @@ def _missing(name: str) -> str:
 
 def _sensors(readings: Mapping[str, Any]) -> Table:
     rows = []
-    for name, _, source, unknown in facts_of(readings):
-        rows.append(
-            [name, f"unavailable: {unknown}" if unknown else "yes", source or NOTHING]
-        )
+    for name, _, source, reason in facts_of(readings):
+        available = f"unavailable: {reason}" if reason else "yes"
+        rows.append([name, available, source or NOTHING])
     return Table(["sensor", "available", "source"], rows, "ltt")

@@ -10,6 +10,7 @@ from ..reports.blocks import Banner, Block, Bullets, Problems, Report, Section, 
 from ..reports.surroundings import raw_data
 from ..reports.text import Text, clean
 
+Row = dict[str, Any]  # the errors of one function in one dtype on one framework
 PLAN = {"functions": [str], "frameworks": [str], "dtypes": [str], "n": int, "seed": int}
 BLOCK = {"framework": str, "rows": [dict]}
 ROW = {
@@ -47,25 +48,26 @@ class Elementary(ResultKind):
         self, plan: Plan, blocks: Sequence[object]
     ) -> list[dict[str, Any]]:
         checked = []
-        functions, dtypes = set(plan["functions"]), set(plan["dtypes"])
+        functions = set(plan["functions"])
+        dtypes = set(plan["dtypes"])
         for number, block in enumerate(blocks):
             part = check_object(f"samples.jsonl: block {number}", block, BLOCK)
+            where = f"samples.jsonl: a row of block {number}"
             for row in part["rows"]:
-                check_object(f"samples.jsonl: a row of block {number}", row, ROW)
+                check_object(where, row, ROW)
                 if row["function"] not in functions or row["dtype"] not in dtypes:
-                    raise Deep500Error(
-                        f"samples.jsonl: a row of block {number} was not planned"
-                    )
+                    raise Deep500Error(f"{where} was not planned")
             checked.append(part)
         return checked
 
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
-        rows: list[dict[str, Any]] = []
+        rows = []
         for block in blocks:
             rows += block["rows"]
         if not rows:
             return None
-        functions, dtypes = _positions(plan["functions"]), _positions(plan["dtypes"])
+        functions = _positions(plan["functions"])
+        dtypes = _positions(plan["dtypes"])
         rows.sort(key=lambda row: (functions[row["function"]], dtypes[row["dtype"]]))
         return {"rows": rows, "largest": _largest(rows)}
 
@@ -76,98 +78,130 @@ class Elementary(ResultKind):
             )
         rows = record.derived["rows"]
         problems = [] if record.finished else [UNFINISHED]
+        notes = Bullets(_notes(rows, record.plan["seed"]))
         blocks: list[Block] = [
             _banner(record.derived["largest"]),
             Problems(problems),
             Section("Errors", [_table(rows)], quiet=True),
-            Section("Notes", [Bullets(_notes(rows, record.plan["seed"]))], quiet=True),
+            Section("Notes", [notes], quiet=True),
             raw_data(record.bundle, record.hash),
         ]
         return Report("Deep500 exactness", "Elementary functions", blocks)
 
     def numbers(self, record: Record) -> dict[str, Any]:
-        about = {
+        """Every row, with the unit of its errors."""
+        rows = record.derived["rows"] if record.derived else []
+        return {
             "unit": "ULP",
             "largest": "of the sample: a lower bound",
             "seed": record.plan["seed"],
+            "rows": rows,
         }
-        return about | {"rows": record.derived["rows"] if record.derived else []}
 
 
 def _positions(names: Sequence[str]) -> dict[str, int]:
-    """Where each name stands; of one that is there twice, the first place."""
+    """The position of each name; of a name that is there twice, the first one."""
     positions: dict[str, int] = {}
     for number, name in enumerate(names):
         positions.setdefault(name, number)
     return positions
 
 
-def _largest(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _largest(rows: Sequence[Row]) -> dict[str, Any]:
     """Per framework the row with the largest error; an error of None is infinite."""
-    worst: dict[str, dict[str, Any]] = {}
+    worst: dict[str, Row] = {}
     for row in rows:
-        known = worst.get(row["framework"])
-        if not row["unsupported"] and (known is None or _error(row) > _error(known)):
+        if row["unsupported"]:
+            continue
+        so_far = worst.get(row["framework"])
+        if so_far is None or _error(row) > _error(so_far):
             worst[row["framework"]] = row
-    keys = ("function", "dtype", "largest")
-    return {
-        framework: {key: row[key] for key in keys} for framework, row in worst.items()
-    }
+    largest = {}
+    for framework, row in worst.items():
+        largest[framework] = {
+            "function": row["function"],
+            "dtype": row["dtype"],
+            "largest": row["largest"],
+        }
+    return largest
 
 
-def _error(row: dict[str, Any]) -> float:
-    return float("inf") if row["largest"] is None else row["largest"]
+def _error(row: Row) -> float:
+    if row["largest"] is None:
+        return float("inf")
+    return row["largest"]
 
 
 def _banner(largest: dict[str, Any]) -> Banner:
     if not largest:
         return Banner("Nothing could be measured.", "Nothing could be measured")
-    said = []
+    errors = []
     for framework, row in largest.items():
-        error, where = (
-            _ulp(row["largest"]),
-            f"{clean(row['function'])} in {clean(row['dtype'])}",
-        )
-        said.append(f"{clean(framework)} {error} ULP ({where})")
-    headline = f"Largest errors: {'; '.join(said)}"
+        error = _ulp(row["largest"])
+        function = _function(row)
+        errors.append(f"{clean(framework)} {error} ULP ({function})")
+    headline = f"Largest errors: {'; '.join(errors)}"
     return Banner(f"{headline}.", headline)
 
 
-def _table(rows: Sequence[dict[str, Any]]) -> Table:
+def _function(row: Row) -> str:
+    """The function and its dtype: exp in float32."""
+    function = clean(row["function"])
+    dtype = clean(row["dtype"])
+    return f"{function} in {dtype}"
+
+
+def _table(rows: Sequence[Row]) -> Table:
     """Every function with its largest and mean error."""
-    cells: list[list[Text]] = []
+    cells = []
     for row in rows:
         if row["unsupported"]:
             continue
-        words = [
-            clean(row[key]) for key in ("function", "dtype", "framework", "kernel")
+        line = [
+            clean(row["function"]),
+            clean(row["dtype"]),
+            clean(row["framework"]),
+            clean(row["kernel"]),
+            _ulp(row["largest"]),
+            clean(row["at"]),
+            _ulp(row["mean"]),
+            str(row["n"]),
+            clean(row["domain"]),
         ]
-        errors = [_ulp(row["largest"]), clean(row["at"]), _ulp(row["mean"])]
-        cells.append([*words, *errors, str(row["n"]), clean(row["domain"])])
+        cells.append(line)
     return Table([*HEADERS, "n", "domain"], cells, "llllrlrrl")
 
 
-def _notes(rows: Sequence[dict[str, Any]], seed: int) -> list[Text]:
+def _notes(rows: Sequence[Row], seed: int) -> list[Text]:
     """What the numbers are; wrong results at special points and refusals, each with its frameworks."""
-    said: dict[str, list[str]] = {}
+    frameworks_by_fault: dict[str, list[str]] = {}
     for row in rows:
-        what = f"{clean(row['function'])} in {clean(row['dtype'])}"
-        lines = [f"{what}: {clean(fault)}" for fault in row["special"]]
-        if row["unsupported"]:
-            lines.append(f"{what} was not measured: {clean(row['unsupported'])}")
-        for line in lines:
-            said.setdefault(line, []).append(clean(row["framework"]))
-    introduction = (
+        for fault in _faults(row):
+            frameworks = frameworks_by_fault.setdefault(fault, [])
+            frameworks.append(clean(row["framework"]))
+    notes: list[Text] = [
         "The largest error is that of a sample (half uniform over the domain, half by the logarithm, "
         f"seed {seed}): a lower bound of the largest there is. 0.5 is correctly rounded; truth: mpmath."
-    )
-    return [
-        introduction,
-        *(f"{', '.join(names)}: {line}" for line, names in said.items()),
     ]
+    for fault, frameworks in frameworks_by_fault.items():
+        subjects = ", ".join(frameworks)
+        notes.append(f"{subjects}: {fault}")
+    return notes
+
+
+def _faults(row: Row) -> list[str]:
+    """Wrong results at special points, and the reason if the function was not measured."""
+    function = _function(row)
+    faults = [f"{function}: {clean(fault)}" for fault in row["special"]]
+    if row["unsupported"]:
+        reason = clean(row["unsupported"])
+        faults.append(f"{function} was not measured: {reason}")
+    return faults
 
 
 def _ulp(value: float | None) -> str:
     if value is None:
         return "infinite"
-    return f"{value:.2f}" if value < 1e4 else f"{value:.2e}"
+    if value < 1e4:
+        return f"{value:.2f}"
+    return f"{value:.2e}"

@@ -13,8 +13,16 @@ from .bench import Bench, report_data
 from .networks.breakdowns import breakdowns
 from .networks.report import network_report
 
-OPERATOR = {"node": str, "operator": str, "kernel": str, "direction": str, "ns": list}
-KEY = "breakdown"  # what a block of operators' times has and others have not
+OPERATOR = {
+    "node": str,
+    "operator": str,
+    "kernel": str,
+    "direction": str,
+    "ns": list,
+}
+KEY = "breakdown"  # only blocks with the times of single operators have it
+BREAKDOWN = {KEY: str, "process": int, "network": list, "operators": [dict]}
+LARGEST_NS = 1 << 62
 
 
 class NetworkBench(Bench):
@@ -24,7 +32,7 @@ class NetworkBench(Bench):
         self, plan: Plan, blocks: Sequence[object]
     ) -> list[dict[str, Any]]:
         names = {entry["name"] for entry in plan["entries"]}
-        checked: list[dict[str, Any]] = []
+        checked = []
         for block in blocks:
             if isinstance(block, dict) and KEY in block:
                 _check_breakdown(block, names)
@@ -38,20 +46,20 @@ class NetworkBench(Bench):
         derived = super().derive(plan, _timed(blocks))
         if derived is None:
             return None
-        own = [block for block in blocks if KEY in block]
-        return derived | {"breakdowns": breakdowns(own, plan["level"])}
+        of_operators = [block for block in blocks if KEY in block]
+        return derived | {"breakdowns": breakdowns(of_operators, plan["level"])}
 
     def report(self, record: Record) -> Report:
         return network_report(report_data(record))
 
     def compare(self, a: Record, b: Record, margin: float, level: float) -> Contrast:
-        first, second = (
-            replace(record, blocks=_timed(record.blocks)) for record in (a, b)
-        )
-        return super().compare(first, second, margin, level)
+        times_a = replace(a, blocks=_timed(a.blocks))
+        times_b = replace(b, blocks=_timed(b.blocks))
+        return super().compare(times_a, times_b, margin, level)
 
 
 def _timed(blocks: Blocks) -> list[Any]:
+    """The blocks with the times of whole networks."""
     return [block for block in blocks if KEY not in block]
 
 
@@ -62,17 +70,16 @@ def _check_breakdown(block: Any, names: set[str]) -> None:
         )
     if isinstance(block.get("unsupported"), str):
         return
-    what = "samples.jsonl: a breakdown"
-    check_object(
-        what, block, {KEY: str, "process": int, "network": list, "operators": [dict]}
-    )
+    where = "samples.jsonl: a breakdown"
+    check_object(where, block, BREAKDOWN)
+    series = [block["network"]]
+    for operator in block["operators"]:
+        series.append(check_object(where, operator, OPERATOR)["ns"])
     rounds = len(block["network"])
-    for times in (block["network"], *(_operator(what, o) for o in block["operators"])):
-        if len(times) != rounds or not all(
-            type(t) is int and 0 < t < 1 << 62 for t in times
-        ):
-            raise Deep500Error(f"{what} has times that are not one per round")
+    for times in series:
+        if len(times) != rounds or not all(map(_is_time, times)):
+            raise Deep500Error(f"{where} has times that are not one per round")
 
 
-def _operator(what: str, row: Any) -> list[int]:
-    return check_object(what, row, OPERATOR)["ns"]
+def _is_time(ns: object) -> bool:
+    return type(ns) is int and 0 < ns < LARGEST_NS

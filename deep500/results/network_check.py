@@ -67,16 +67,21 @@ class NetworkCheck(ResultKind):
     def check_blocks(
         self, plan: Plan, blocks: Sequence[object]
     ) -> list[dict[str, Any]]:
-        return [_checked(number, block) for number, block in enumerate(blocks)]
+        checked = []
+        for number, block in enumerate(blocks):
+            checked.append(_checked(number, block))
+        return checked
 
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
         if not blocks:
             return None
         sides = _sides(blocks)
         first = first_of(side.first for side in sides)
-        right = all(side.verdict == "ok" for side in sides)
-        numbers = [_numbers(side) for side in sides]
-        return {"ok": right, "first": first and first.to_json(), "sides": numbers}
+        return {
+            "ok": all(side.verdict == "ok" for side in sides),
+            "first": first and first.to_json(),
+            "sides": [_numbers(side) for side in sides],
+        }
 
     def report(self, record: Record) -> Report:
         if not record.blocks:
@@ -86,21 +91,31 @@ class NetworkCheck(ResultKind):
         sides = _sides(record.blocks)
         name = clean(" and ".join(record.plan["models"]))
         problems = [] if record.finished else [UNFINISHED]
-        blocks: list[Block] = [_banner(name, sides), Problems(problems)]
-        blocks.append(Bullets([clean(remark) for remark in record.plan["remarks"]]))
-        blocks.append(_overview(sides))
-        blocks += [_faults(side) for side in sides]
-        blocks.append(Figures(lambda: shares(sides)))
-        blocks.append(PageOnly([_nodes(side) for side in sides]))
+        remarks = [clean(remark) for remark in record.plan["remarks"]]
         seed = record.plan["seed"]
-        blocks.append(Sentence(f"`--seed {seed}` draws the same inputs again."))
-        return Report(
-            "Deep500 check", name, [*blocks, raw_data(record.bundle, record.hash)]
-        )
+        faults = []
+        nodes: list[Block] = []
+        for side in sides:
+            faults.append(_faults(side))
+            nodes.append(_nodes(side))
+        blocks: list[Block] = [
+            _banner(name, sides),
+            Problems(problems),
+            Bullets(remarks),
+            _overview(sides),
+            *faults,
+            Figures(lambda: shares(sides)),
+            PageOnly(nodes),
+            Sentence(f"`--seed {seed}` draws the same inputs again."),
+            raw_data(record.bundle, record.hash),
+        ]
+        return Report("Deep500 check", name, blocks)
 
     def numbers(self, record: Record) -> dict[str, Any]:
         """Every check, beside the verdict."""
-        checks = [check for side in record.blocks for check in side["checks"]]
+        checks = []
+        for side in record.blocks:
+            checks += side["checks"]
         return dict(record.derived or {}) | {"nodes": checks}
 
     def accepted(self, record: Record) -> bool:
@@ -110,10 +125,13 @@ class NetworkCheck(ResultKind):
         """1 where something is wrong, 3 where nothing is but not everything has a verdict."""
         if self.accepted(record):
             return 0
-        return 1 if record.derived and record.derived["first"] else UNDECIDED
+        if record.derived and record.derived["first"]:
+            return 1
+        return UNDECIDED
 
 
 def _checked(number: int, block: object) -> dict[str, Any]:
+    """The block, if it has the form of this version; else a Deep500Error."""
     where = f"samples.jsonl: block {number}"
     side = check_object(where, block, SIDE)
     for check in side["checks"]:
@@ -128,6 +146,7 @@ def _sides(blocks: Blocks) -> list[Side]:
 
 
 def _numbers(side: Side) -> dict[str, Any]:
+    """The numbers of one framework in derived.json."""
     worst = {}
     for direction in DIRECTIONS:
         check = side.worst(direction)
@@ -146,21 +165,26 @@ def _numbers(side: Side) -> dict[str, Any]:
 
 
 def _banner(name: str, sides: Sequence[Side]) -> Banner:
-    words = [Verdict(side.verdict) for side in sides]
-    pairs = zip(sides, words, strict=True)
-    said = listed([[clean(side.framework), " ", word] for side, word in pairs])
-    headline: list[Text] = [f"{name}: ", *said]
-    return Banner(headline, headline, {word: words.count(word) for word in words})
+    """The verdict of every framework."""
+    verdicts: list[Text] = []
+    counts: dict[Verdict, int] = {}
+    for side in sides:
+        verdict = Verdict(side.verdict)
+        verdicts.append([clean(side.framework), " ", verdict])
+        counts[verdict] = counts.get(verdict, 0) + 1
+    headline: list[Text] = [f"{name}: ", *listed(verdicts)]
+    return Banner(headline, headline, counts)
 
 
 def _overview(sides: Sequence[Side]) -> Table:
     """What was compared on every framework, and how near to its bound the worst came."""
-    rows: list[list[Text]] = []
+    rows = []
     for side in sides:
         for direction in DIRECTIONS:
-            found = [check for check in side.checks if check.direction == direction]
-            if found:
-                rows.append([clean(side.framework), direction, *_counts(found)])
+            checks = [check for check in side.checks if check.direction == direction]
+            if checks:
+                framework = clean(side.framework)
+                rows.append([framework, direction, *_counts(checks)])
     headers = [
         "framework",
         "direction",
@@ -173,28 +197,38 @@ def _overview(sides: Sequence[Side]) -> Table:
     return Table(headers, rows, "lllrrrl")
 
 
-def _counts(found: Sequence[NodeCheck]) -> list[Text]:
-    """The verdict, how many checks there were, and the one that took most of its bound."""
-    part = Side("", list(found))
-    worst = part.worst(found[0].direction)
-    share = f"{worst.share:.2g}" if worst else NOTHING
-    place = shortened(clean(worst.node), LONGEST_NAME) if worst else NOTHING
+def _counts(checks: Sequence[NodeCheck]) -> list[Text]:
+    """The verdict on checks of one direction, how many there are, and the one that took most of its bound."""
+    part = Side("", list(checks))
     failed = len(part.wrong) + len(part.undecided)
-    return [Verdict(part.verdict), str(len(found)), str(failed), share, place]
+    worst = part.worst(checks[0].direction)
+    share = place = NOTHING
+    if worst:
+        share = f"{worst.share:.2g}"
+        place = shortened(clean(worst.node), LONGEST_NAME)
+    return [
+        Verdict(part.verdict),
+        str(len(checks)),
+        str(failed),
+        share,
+        place,
+    ]
 
 
 def _faults(side: Side) -> Section:
-    """The first divergence, others that are not explained by it, and what could not be asked."""
+    """The first divergence, others that are not explained by it, and what could not be checked."""
     if side.verdict == "ok":
         return Section("", [])
     lines: list[Text] = [clean(check.sentence) for check in side.wrong[:MOST_FAULTS]]
-    if len(side.wrong) > MOST_FAULTS:
-        lines.append(f"and {len(side.wrong) - MOST_FAULTS} more")
+    others = len(side.wrong) - MOST_FAULTS
+    if others > 0:
+        lines.append(f"and {others} more")
     if not side.wrong:
         lines.append(clean(summary(side)))
     elif side.lost:
         lines.append(clean(side.lost))
-    return Section(f"{clean(side.framework)}: what diverges first", [Bullets(lines)])
+    framework = clean(side.framework)
+    return Section(f"{framework}: what diverges first", [Bullets(lines)])
 
 
 def _nodes(side: Side) -> Section:
@@ -210,23 +244,26 @@ def _nodes(side: Side) -> Section:
         "note",
     ]
     blocks: list[Block] = [Table(headers, rows, "lllllrrt")]
-    if len(side.checks) > MOST_ROWS:
-        blocks.append(
-            Sentence(f"The first {MOST_ROWS} of {len(side.checks)}; `--json` has all.")
-        )
+    total = len(side.checks)
+    if total > MOST_ROWS:
+        blocks.append(Sentence(f"The first {MOST_ROWS} of {total}; `--json` has all."))
     return Section(f"Nodes on {clean(side.framework)}", blocks)
 
 
 def _row(check: NodeCheck) -> list[Text]:
-    names = [
+    return [
         Code(clean(check.node)),
         clean(check.operator),
         check.direction,
         clean(check.kernel),
+        Verdict(check.verdict),
+        _number(check.error),
+        _number(check.bound),
+        clean(check.text),
     ]
-    numbers = [_number(check.error), _number(check.bound)]
-    return [*names, Verdict(check.verdict), *numbers, clean(check.text)]
 
 
 def _number(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.3g}"
+    if value is None:
+        return NOTHING
+    return f"{value:.3g}"

@@ -26,8 +26,9 @@ class Recipe(ResultKind):
         return training.check_blocks(blocks)
 
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
-        trained = any("test" in block for block in blocks)
-        return training.outcome(plan, blocks) if trained else None
+        if not any("test" in block for block in blocks):
+            return None  # no seed is trained to its end
+        return training.outcome(plan, blocks)
 
     def report(self, record: Record) -> Report:
         return outcome_report(outcome_data(record))

@@ -73,19 +73,20 @@ class Reproduction(ResultKind):
     def check_blocks(
         self, plan: Plan, blocks: Sequence[object]
     ) -> list[dict[str, Any]]:
-        return [
-            _checked_block(number, block, plan) for number, block in enumerate(blocks)
-        ]
+        checked = []
+        for number, block in enumerate(blocks):
+            checked.append(_checked_block(number, block, plan))
+        return checked
 
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
         if not blocks:
             return None
-        answers = {
+        return {
             "reproduced": reproduced(plan, blocks),
             "replicated": replicated(plan, blocks),
             "interpretable": interpretable(plan),
+            "times": times(plan, blocks),
         }
-        return answers | {"times": times(plan, blocks)}
 
     def report(self, record: Record) -> Report:
         if record.derived is None:
@@ -101,32 +102,40 @@ class Reproduction(ResultKind):
         """0 if it is replicated (the same bits are), 1 if it is not, 3 if that is not decided."""
         if not record.derived or not record.finished:
             return UNDECIDED
-        verdict = record.derived["replicated"]["verdict"]
-        if verdict == "no":
+        replication = record.derived["replicated"]["verdict"]
+        bits = record.derived["reproduced"]["verdict"]
+        if replication == "no":
             return 1
-        same_bits = record.derived["reproduced"]["verdict"] == "yes"
-        return 0 if verdict == "yes" or same_bits else UNDECIDED
+        if "yes" in (replication, bits):
+            return 0
+        return UNDECIDED
 
 
 def _checked_block(number: int, block: object, plan: Plan) -> dict[str, Any]:
+    """The block of a seed or the summary; raises a Deep500Error if it has another form."""
     where = f"samples.jsonl: block {number}"
     if isinstance(block, dict) and "seed" in block:
-        checked = check_object(where, block, SEED)
-        has_step = checked["first_step"] is not None and checked["largest"] is not None
-        if not checked["same_losses"] and not has_step:
-            raise Deep500Error(f"{where}: losses differ, and it does not say where")
-        return checked
+        return _checked_seed(where, block)
     summary = check_object(where, block, SUMMARY)
     _check_results(where, summary)
     if len(summary["claims"]) != len(plan["original"]["claims"]):
         raise Deep500Error(f"{where}: it has not as many claims as the original")
     for change in summary["environment"]:
-        if not is_change({key: change[key] for key in change if key != "weight"}):
+        without_weight = {key: change[key] for key in change if key != "weight"}
+        if not is_change(without_weight):
             raise Deep500Error(
                 f"{where}: a difference of the environments has no usable form"
             )
         check_object(where, change, {"weight": str})
     return summary
+
+
+def _checked_seed(where: str, block: object) -> dict[str, Any]:
+    seed = check_object(where, block, SEED)
+    has_place = seed["first_step"] is not None and seed["largest"] is not None
+    if not seed["same_losses"] and not has_place:
+        raise Deep500Error(f"{where}: losses differ, and it does not say where")
+    return seed
 
 
 def _check_results(where: str, results: dict[str, Any]) -> None:

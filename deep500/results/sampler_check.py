@@ -66,50 +66,59 @@ class SamplerCheck(ResultKind):
         name = clean(record.plan["sampler"])
         faults: list[Text] = []
         for check in report.wrong:
-            faults.append(f"{clean(check.name)}: {clean(check.text)}")
+            fault = clean(check.text)
+            faults.append(f"{clean(check.name)}: {fault}")
         blocks: list[Block] = [
             _banner(name, report),
             Problems([]),
             Bullets(faults),
             _table(report),
-            PageOnly([Sentence(_how(report))]),
+            PageOnly([Sentence(_method(report))]),
             raw_data(record.bundle, record.hash),
         ]
         return Report("Deep500 check", name, blocks)
 
     def numbers(self, record: Record) -> dict[str, Any]:
         """Every check, beside the verdict."""
-        return {
-            **(record.derived or {}),
-            "reports": [dict(block) for block in record.blocks],
-        }
+        reports = [dict(block) for block in record.blocks]
+        return {**(record.derived or {}), "reports": reports}
 
     def accepted(self, record: Record) -> bool:
         return bool(record.derived and record.derived["ok"])
 
 
 def _table(report: SamplerReport) -> Table:
-    rows: list[list[Text]] = []
+    rows = []
     for check in report.checks:
         value = bound = NOTHING
         if check.value is not None:
-            value, bound = f"{check.value:.3g}", f"{check.bound:.3g}"
-        verdict = Verdict(check.verdict)
-        rows.append([clean(check.name), verdict, value, bound, clean(check.text)])
+            value = f"{check.value:.3g}"
+            bound = f"{check.bound:.3g}"
+        row = [
+            clean(check.name),
+            Verdict(check.verdict),
+            value,
+            bound,
+            clean(check.text),
+        ]
+        rows.append(row)
     return Table(["check", "verdict", "value", "bound", "note"], rows, "llrrt")
 
 
 def _banner(name: str, report: SamplerReport) -> Banner:
-    word = Verdict("ok" if report.ok else "wrong")
-    tested = [check for check in report.checks if check.ok is not None]
-    count = f", {len(report.wrong) or 'none'} of {len(tested)} checks found a fault"
-    headline: list[Text] = [f"{name}: ", word, count]
-    return Banner(headline, headline, {word: 1})
+    verdict = Verdict("ok" if report.ok else "wrong")
+    judged = [check for check in report.checks if check.ok is not None]
+    wrong = len(report.wrong) or "none"
+    count = f", {wrong} of {len(judged)} checks found a fault"
+    headline = [f"{name}: ", verdict, count]
+    return Banner(headline, headline, {verdict: 1})
 
 
-def _how(report: SamplerReport) -> str:
+def _method(report: SamplerReport) -> str:
+    """What was drawn, and what the values of statistical checks are."""
+    sampler = clean(report.sampler)
     return (
-        f"{clean(report.sampler)} drew {report.epochs} epochs of {report.size} examples. The values of "
+        f"{sampler} drew {report.epochs} epochs of {report.size} examples. The values of "
         "shares, positions and independence are probabilities (chi-square tests, by Bonferroni over the "
         f"examples): each is below {report.level:g} by chance with that probability."
     )

@@ -1,10 +1,10 @@
-"""What transformations share: which values must stay, and which parameters never change."""
+"""Shared by transformations: the values that must keep their names, and the parameters that never change."""
 
 from ..contracts.network import Network
 
 
-def wanted_values(network: Network) -> set[str]:
-    """The values that keep their names because somebody outside asks for them."""
+def required_values(network: Network) -> set[str]:
+    """The values that must keep their names: outputs of the network and updates of its state."""
     return {*network.outputs, *network.state_updates.values()}
 
 
@@ -15,8 +15,8 @@ def constants(network: Network) -> list[str]:
 
 
 def remove_unused_constants(network: Network) -> None:
-    """Drop constants that no node takes; trained parameters stay."""
-    wanted = wanted_values(network)
+    """Remove constants that no node uses; trained parameters stay."""
+    required = required_values(network)
     for name in constants(network):
-        if name not in wanted and not network.consumers(name):
+        if name not in required and not network.consumers(name):
             del network.params[name]

@@ -1,4 +1,4 @@
-"""Does a node treat every example of a batch by itself?"""
+"""Checks whether a node treats every example of a batch by itself."""
 
 from typing import Any
 
@@ -7,19 +7,21 @@ import numpy as np
 from ..contracts.network import Network, Node
 from ..errors import Deep500Error
 from ..frameworks import evaluate
-from ._editing import wanted_values
+from ._editing import required_values
 
 
 def needed_outputs(network: Network, node: Node) -> list[str]:
-    """The outputs of a node that somebody takes."""
-    wanted = wanted_values(network)
-    return [
-        value for value in node.outputs if value in wanted or network.consumers(value)
-    ]
+    """The outputs of a node that are used."""
+    required = required_values(network)
+    needed = []
+    for value in node.outputs:
+        if value in required or network.consumers(value):
+            needed.append(value)
+    return needed
 
 
 def check_independent_rows(network: Network, node: Node, split: list[str]) -> None:
-    """Refuse a node that mixes examples, by running it on two random ones, together and one by one.
+    """Raise `Deep500Error` for a node that mixes examples: it is run on two random ones, together and one by one.
 
     `split` names the inputs that hold the examples.
     """
@@ -28,20 +30,22 @@ def check_independent_rows(network: Network, node: Node, split: list[str]) -> No
     if node.operator.random:
         raise Deep500Error(f"{problem} is random")
     inputs = [_example_input(network, value, split) for value in node.inputs]
-    both = _results(node, inputs)
-    first = _results(node, _one_row(node, inputs, split, 0))
-    second = _results(node, _one_row(node, inputs, split, 1))
+    both_results = _results(node, inputs)
+    first_results = _results(node, _one_row(node, inputs, split, 0))
+    second_results = _results(node, _one_row(node, inputs, split, 1))
     for name in needed_outputs(network, node):
-        if np.ndim(both[name]) == 0 or len(both[name]) != 2:
+        together = both_results[name]
+        if np.ndim(together) == 0 or len(together) != 2:
             raise Deep500Error(f"{problem} makes {name!r} without a batch")
-        if not _are_close(np.concatenate([first[name], second[name]]), both[name]):
+        separate = np.concatenate([first_results[name], second_results[name]])
+        if not _are_close(separate, together):
             raise Deep500Error(f"{problem} mixes the examples of a batch")
 
 
-def _are_close(apart: np.ndarray, together: np.ndarray) -> bool:
-    if apart.shape != together.shape:
+def _are_close(separate: np.ndarray, together: np.ndarray) -> bool:
+    if separate.shape != together.shape:
         return False
-    return np.allclose(apart, together, rtol=1e-3, atol=1e-5, equal_nan=True)
+    return np.allclose(separate, together, rtol=1e-3, atol=1e-5, equal_nan=True)
 
 
 def _results(node: Node, inputs: list[Any]) -> dict[str, np.ndarray]:
@@ -69,7 +73,8 @@ def _example_input(network: Network, value: Any, split: list[str]) -> Any:
 def _one_row(node: Node, inputs: list[Any], split: list[str], row: int) -> list[Any]:
     """The inputs with one example only in the values that are split."""
     rows = list(inputs)
-    for place, value in enumerate(node.inputs):
+    for position, value in enumerate(node.inputs):
         if value in split:
-            rows[place] = inputs[place][row : row + 1]
+            both = inputs[position]
+            rows[position] = both[row : row + 1]
     return rows

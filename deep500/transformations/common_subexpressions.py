@@ -1,30 +1,31 @@
-"""Nodes that compute what another node has computed already."""
+"""Removes nodes that compute what another node has computed already."""
 
 from collections.abc import Hashable
 
 from ..contracts.network import Network, Node
 from ..contracts.transformation import Transformation
-from ._editing import constants, remove_unused_constants, wanted_values
+from ._editing import constants, remove_unused_constants, required_values
 
 
 class CommonSubexpressions(Transformation):
-    """Removes a node that has the operator and the inputs of an earlier one; constants of equal values are one.
+    """Removes a node that has the operator and the inputs of an earlier one; constants of equal values are merged.
 
-    Random nodes are left, and nodes that make an output of the network. Trained parameters of equal values stay
-    different ones.
+    Random nodes stay, and nodes that compute an output of the network. Trained parameters of equal values stay
+    separate.
     """
 
     def apply(self, network: Network) -> None:
         _merge_constants(network)
-        wanted = wanted_values(network)
+        required = required_values(network)
         first: dict[Hashable, Node] = {}
-        for name in [node.name for node in network.ordered()]:
+        names = [node.name for node in network.ordered()]
+        for name in names:
             node = network.node(name)  # with the inputs that it has by now
             key = _key(node)
             if key is None:
                 continue
             earlier = first.setdefault(key, node)
-            if earlier is node or not wanted.isdisjoint(node.outputs):
+            if earlier is node or not required.isdisjoint(node.outputs):
                 continue
             for old, new in zip(node.outputs, earlier.outputs, strict=True):
                 network.rewire(old, new)
@@ -33,7 +34,7 @@ class CommonSubexpressions(Transformation):
 
 
 def _key(node: Node) -> Hashable | None:
-    """What nodes that compute the same have in common; None if there is no such thing.
+    """A key that is equal for nodes that compute the same; None for a random node and for unhashable inputs.
 
     Values are compared as numbers and as texts, since 0.0 equals -0.0, and 1 equals True.
     """
@@ -54,12 +55,11 @@ def _key(node: Node) -> Hashable | None:
 
 
 def _merge_constants(network: Network) -> None:
-    wanted = wanted_values(network)
+    required = required_values(network)
     first: dict[Hashable, str] = {}
     for name in constants(network):
         array = network.params[name]
-        earlier = first.setdefault(
-            (str(array.dtype), array.shape, array.tobytes()), name
-        )
-        if earlier != name and name not in wanted:
+        key = (str(array.dtype), array.shape, array.tobytes())
+        earlier = first.setdefault(key, name)
+        if earlier != name and name not in required:
             network.rewire(name, earlier)

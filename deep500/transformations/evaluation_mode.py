@@ -6,9 +6,9 @@ from ..contracts.transformation import Transformation
 
 
 class EvaluationMode(Transformation):
-    """Every node as it is in evaluation: normalisation by running statistics, no dropout. Nothing moves them any more.
+    """Puts every node into evaluation mode: normalisation by running statistics, which stay fixed, and no dropout.
 
-    It computes what the network computes in inference; training it would be another thing.
+    The result computes what the network computes in inference; it is not meant to be trained.
     """
 
     def apply(self, network: Network) -> None:

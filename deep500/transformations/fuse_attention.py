@@ -1,5 +1,5 @@
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -30,127 +30,176 @@ class FuseAttention(Transformation):
 
 
 def _attention(values: Rewriting, node: Node) -> list[Node] | None:
-    """The nodes that do all of it, if this one multiplies the weights with v."""
+    """The nodes that replace this one, if it multiplies the weights of attention with v."""
     weights, v = node.inputs
-    softmax = values.maker(weights, "Softmax")
-    if softmax is None or softmax.operator.settings["axis"] not in (-1, 3):
+    softmax = values.producer(weights, "Softmax")
+    if softmax is None or not values.used_once(str(weights)):
         return None
-    scores, mask = _scores_and_mask(values, str(softmax.inputs[0]))
-    if not values.used_once(str(weights)) or not values.used_once(scores):
+    if softmax.operator.settings["axis"] not in (-1, 3):
         return None
-    scale, factors = values.product(scores)
-    matmul = values.maker(factors[0], "MatMul") if len(factors) == 1 else None
-    if matmul is None or not values.used_once(matmul.outputs[0]):
+    masked = str(softmax.inputs[0])
+    scores, mask = _scores_and_mask(values, masked)
+    match = _scaled_product(values, scores)
+    if match is None:
         return None
-    q_scale, q_factors = values.product(str(matmul.inputs[0]))
-    k_scale, k_factors = values.product(str(matmul.inputs[1]))
-    if len(q_factors) != 1 or len(k_factors) != 1:
-        return None
-    q, keys = q_factors[0], _keys(values, k_factors[0])
-    if keys is None or not _fit(values, q, keys[0], v):
+    scale, q, transposed = match
+    keys = _keys(values, transposed)
+    if keys is None:
         return None
     k, nodes = keys
-    settings: dict[str, Any] = {"scale": scale * q_scale * k_scale}
+    if not _shapes_fit(values, q, k, v):
+        return None
+    settings: dict[str, Any] = {"scale": scale}
     inputs: tuple[Any, ...] = (q, k, v)
-    if mask is not None and _is_causal(values, mask, q, k):
-        settings["is_causal"] = 1
-    elif mask is not None:
-        if not _mask_fits(values, mask, q, k):
+    if mask is not None:
+        if _is_causal(values, mask, q, k):
+            settings["is_causal"] = 1
+        elif _mask_fits(values, mask, q, k):
+            inputs = (q, k, v, mask)
+        else:
             return None
-        inputs = (*inputs, mask)
-    return [
-        *nodes,
-        replace(node, operator=operator("Attention", **settings), inputs=inputs),
-    ]
+    fused = replace(node, operator=operator("Attention", **settings), inputs=inputs)
+    return [*nodes, fused]
+
+
+def _scaled_product(values: Rewriting, scores: str) -> tuple[float, str, str] | None:
+    """The scale, q and kᵀ of scores = scale q kᵀ, in which each factor may be scaled by itself."""
+    if not values.used_once(scores):
+        return None
+    scale, factors = values.product(scores)
+    if len(factors) != 1:
+        return None
+    matmul = values.producer(factors[0], "MatMul")
+    if matmul is None or not values.used_once(matmul.outputs[0]):
+        return None
+    scaled_q, scaled_k = cast(tuple[str, str], matmul.inputs)
+    q_scale, q_factors = values.product(scaled_q)
+    k_scale, k_factors = values.product(scaled_k)
+    if len(q_factors) != 1 or len(k_factors) != 1:
+        return None
+    total_scale = scale * q_scale * k_scale
+    return total_scale, q_factors[0], k_factors[0]
 
 
 def _scores_and_mask(values: Rewriting, masked: str) -> tuple[str, str | None]:
-    """The parts of scores + mask; only one of them comes from a product of matrices."""
-    total = values.maker(masked, "Add")
+    """The parts of scores + mask, of which one comes from a matrix product; (masked, None) if there is no mask."""
+    total = values.producer(masked, "Add")
     if total is None or not values.used_once(masked):
         return masked, None
     for scores, mask in values.in_any_order(total):
         _, factors = values.product(scores)
-        if len(factors) == 1 and values.maker(factors[0], "MatMul"):
+        if len(factors) == 1 and values.producer(factors[0], "MatMul"):
             return scores, mask
     return masked, None
 
 
 def _keys(values: Rewriting, transposed: str) -> tuple[str, list[Node]] | None:
-    """k of kᵀ, and the nodes that are needed to make it."""
-    node = values.maker(transposed, "Transpose", "Reshape")
+    """k of kᵀ, and the nodes that are needed to compute it."""
+    node = values.producer(transposed, "Transpose", "Reshape")
     if node is None:
         return None
     if kind(node) == "Reshape":
         return _joined_keys(values, node)
-    has_four_axes = node.operator.settings["perm"] == SWAPPED
-    return (str(node.inputs[0]), []) if has_four_axes else None
+    if node.operator.settings["perm"] != SWAPPED:
+        return None
+    return str(node.inputs[0]), []
 
 
 def _joined_keys(values: Rewriting, reshape: Node) -> tuple[str, list[Node]] | None:
-    """k of a kᵀ that is made with batch and heads as one axis: (n, length, size), transposed, reshaped to four axes."""
-    transpose = values.maker(reshape.inputs[0], "Transpose")
-    target = reshape.inputs[1]
-    after = values.shape(reshape.outputs[0])
-    if (
-        transpose is None
-        or transpose.operator.settings["perm"] != (0, 2, 1)
-        or after is None
-    ):
+    """k of a kᵀ whose batch and heads are one axis: (n, length, size), transposed, then reshaped to four axes."""
+    transpose = values.producer(reshape.inputs[0], "Transpose")
+    if transpose is None:
+        return None
+    if transpose.operator.settings["perm"] != (0, 2, 1):
         return None
     joined = str(transpose.inputs[0])
-    if len(after) != 4 or (values.shape(joined) or ())[1:] != after[:1:-1]:
+    joined_shape = values.shape(joined) or ()
+    transposed_shape = values.shape(reshape.outputs[0])
+    if transposed_shape is None or len(transposed_shape) != 4:
         return None
-    split = (*after[:2], *after[:1:-1])
-    before = values.maker(joined, "Reshape")
-    if before is not None and values.shape(before.inputs[0]) == split:
-        return str(before.inputs[0]), []
+    batch, heads, size, length = transposed_shape
+    if joined_shape[1:] != (length, size):
+        return None
+    k_shape = (batch, heads, length, size)
+    before = values.producer(joined, "Reshape")
+    if before is not None:
+        k = str(before.inputs[0])
+        if values.shape(k) == k_shape:
+            return k, []
+    target = reshape.inputs[1]
     if not isinstance(target, tuple) or 0 in target:
         return None
+    return _add_keys(values, reshape, joined, k_shape)
+
+
+def _add_keys(
+    values: Rewriting, reshape: Node, joined: str, shape: tuple[int | str, ...]
+) -> tuple[str, list[Node]]:
+    """k with four axes, and a new node that reshapes it from three."""
+    target = cast(tuple[int, ...], reshape.inputs[1])
+    batch, heads, size, length = target
     k = values.new_name(f"{joined}.heads")
-    inputs = (joined, (*target[:2], *target[:1:-1]))
-    node = Node(
-        values.new_name(f"{reshape.name}.heads"), reshape.operator, inputs, (k,)
-    )
-    values.specs[k] = Tensor(split, values.dtype(joined) or "float32")
+    name = values.new_name(f"{reshape.name}.heads")
+    inputs = (joined, (batch, heads, length, size))
+    node = Node(name, reshape.operator, inputs, (k,))
+    dtype = values.dtype(joined) or "float32"
+    values.specs[k] = Tensor(shape, dtype)
     return k, [node]
 
 
-def _fit(values: Rewriting, q: Any, k: Any, v: Any) -> bool:
+def _shapes_fit(values: Rewriting, q: Any, k: Any, v: Any) -> bool:
     """Whether the shapes are known, and those of attention in which every head has its own keys."""
-    shapes = [values.shape(x) for x in (q, k, v)]
-    if any(shape is None or len(shape) != 4 for shape in shapes):
+    shapes: list[tuple[int | str, ...]] = []
+    for value in (q, k, v):
+        shape = values.shape(value)
+        if shape is None or len(shape) != 4:
+            return False
+        shapes.append(shape)
+    q_shape, k_shape, v_shape = shapes
+    *q_heads, _, q_size = q_shape
+    *k_heads, keys, k_size = k_shape
+    *v_heads, rows, _ = v_shape
+    if not q_heads == k_heads == v_heads:
         return False
-    of_q, of_k, of_v = (shape or () for shape in shapes)
-    same_heads = of_q[:2] == of_k[:2] == of_v[:2]
-    return same_heads and of_q[3] == of_k[3] and of_k[2] == of_v[2]
+    return q_size == k_size and keys == rows
 
 
 def _mask_fits(values: Rewriting, mask: str, q: str, k: str) -> bool:
     """Whether the mask has a column for every key, and broadcasts to the scores otherwise."""
-    shape, of_q, of_k = values.shape(mask), values.shape(q), values.shape(k)
-    if shape is None or of_q is None or of_k is None or not 2 <= len(shape) <= 4:
+    shape = values.shape(mask)
+    q_shape = values.shape(q)
+    k_shape = values.shape(k)
+    if shape is None or q_shape is None or k_shape is None:
         return False
-    wanted = (*of_q[:3], of_k[2])[-len(shape) :]
-    rest = zip(shape[:-1], wanted[:-1], strict=True)
-    return shape[-1] == wanted[-1] and all(size in (1, full) for size, full in rest)
+    rank = len(shape)
+    if not 2 <= rank <= 4:
+        return False
+    scores_shape = (*q_shape[:3], k_shape[2])
+    *leading, columns = scores_shape[-rank:]
+    if shape[-1] != columns:
+        return False
+    pairs = zip(shape[:-1], leading, strict=True)
+    return all(size in (1, full_size) for size, full_size in pairs)
 
 
 def _is_causal(values: Rewriting, mask: str, q: str, k: str) -> bool:
     """Whether the mask is 0 up to the diagonal, and hides everything above it, for any batch and head."""
     constant = values.constant(mask)
-    of_q, of_k = values.shape(q), values.shape(k)
-    if constant is None or of_q is None or of_k is None or of_q[2] != of_k[2]:
+    q_shape = values.shape(q)
+    k_shape = values.shape(k)
+    if constant is None or q_shape is None or k_shape is None:
         return False
-    if (
-        constant.ndim < 2
-        or constant.shape[-2:] != (of_q[2], of_k[2])
-        or constant.dtype.kind != "f"
-    ):
+    if constant.ndim < 2 or constant.dtype.kind != "f":
         return False
-    square = constant.reshape(-1, *constant.shape[-2:])
-    if len(square) != 1:
+    length = q_shape[2]
+    if k_shape[2] != length or constant.shape[-2:] != (length, length):
         return False
-    above = np.triu(np.ones(square.shape[1:], bool), 1)
-    hidden = np.finfo(constant.dtype).min / 2
-    return bool((square[0][~above] == 0).all() and (square[0][above] <= hidden).all())
+    squares = constant.reshape(-1, *constant.shape[-2:])
+    if len(squares) != 1:
+        return False
+    square = squares[0]
+    above = np.triu(np.ones(square.shape, bool), 1)
+    visible = square[~above]
+    hidden = square[above]
+    limit = np.finfo(constant.dtype).min / 2
+    return bool((visible == 0).all() and (hidden <= limit).all())

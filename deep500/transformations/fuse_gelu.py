@@ -5,7 +5,8 @@ from ..contracts.network import Network, Node
 from ..contracts.transformation import Transformation
 from ._matching import Rewriting, kind, operator
 
-SLOPE, CUBE = math.sqrt(2 / math.pi), 0.044715
+SLOPE = math.sqrt(2 / math.pi)
+CUBE = 0.044715
 
 
 class FuseGelu(Transformation):
@@ -25,46 +26,54 @@ class FuseGelu(Transformation):
 
 
 def _gelu(values: Rewriting, node: Node) -> tuple[str, str] | None:
-    """x, and how it is approximated."""
-    half, factors = values.product(node.outputs[0])
+    """x and the approximation ("none" or "tanh") of a Gelu whose result this node computes."""
+    result = node.outputs[0]
+    half, factors = values.product(result)
     if half != 0.5 or len(factors) != 2:
         return None
-    for x, rest in (factors, factors[::-1]):
-        total = values.maker(rest, "Add")
-        if total is None or not _same_shape(values, x, node.outputs[0]):
+    first, second = factors
+    for x, sigmoid in ((first, second), (second, first)):
+        total = values.producer(sigmoid, "Add")
+        if total is None or not _same_shape(values, x, result):
             continue
-        for bend, one in values.in_any_order(total):
+        for function, one in values.in_any_order(total):
             if values.number(one) != 1:
                 continue
-            if _is_erf(values, bend, x):
+            if _is_erf(values, function, x):
                 return x, "none"
-            if _is_tanh(values, bend, x):
+            if _is_tanh(values, function, x):
                 return x, "tanh"
     return None
 
 
-def _is_erf(values: Rewriting, bend: str, x: str) -> bool:
+def _is_erf(values: Rewriting, value: str, x: str) -> bool:
     """Whether this is erf(x / sqrt(2))."""
-    erf = values.maker(bend, "Erf")
+    erf = values.producer(value, "Erf")
     if erf is None:
         return False
-    slope, factors = values.product(str(erf.inputs[0]))
-    return factors == [x] and values.is_close(slope, math.sqrt(0.5), x)
+    argument = str(erf.inputs[0])
+    slope, factors = values.product(argument)
+    if factors != [x]:
+        return False
+    return values.is_close(slope, math.sqrt(0.5), x)
 
 
-def _is_tanh(values: Rewriting, bend: str, x: str) -> bool:
+def _is_tanh(values: Rewriting, value: str, x: str) -> bool:
     """Whether this is tanh(sqrt(2 / pi) (x + 0.044715 x³))."""
-    tanh = values.maker(bend, "Tanh")
+    tanh = values.producer(value, "Tanh")
     if tanh is None:
         return False
-    slope, factors = values.product(str(tanh.inputs[0]))
-    if len(factors) != 1 or not values.is_close(slope, SLOPE, x):
+    argument = str(tanh.inputs[0])
+    slope, factors = values.product(argument)
+    if len(factors) != 1:
         return False
-    total = values.maker(factors[0], "Add")
-    return total is not None and any(
-        linear == x and _is_cube(values, cubic, x)
-        for linear, cubic in values.in_any_order(total)
-    )
+    if not values.is_close(slope, SLOPE, x):
+        return False
+    total = values.producer(factors[0], "Add")
+    if total is None:
+        return False
+    terms = values.in_any_order(total)
+    return any(linear == x and _is_cube(values, cubic, x) for linear, cubic in terms)
 
 
 def _is_cube(values: Rewriting, cubic: str, x: str) -> bool:
@@ -74,13 +83,15 @@ def _is_cube(values: Rewriting, cubic: str, x: str) -> bool:
         return False
     if factors == [x, x, x]:
         return True
-    power = values.maker(factors[0], "Pow") if len(factors) == 1 else None
-    return (
-        power is not None
-        and power.inputs[0] == x
-        and values.number(power.inputs[1]) == 3
-    )
+    if len(factors) != 1:
+        return False
+    power = values.producer(factors[0], "Pow")
+    if power is None:
+        return False
+    base, exponent = power.inputs
+    return base == x and values.number(exponent) == 3
 
 
 def _same_shape(values: Rewriting, x: str, y: str) -> bool:
-    return values.shape(x) is not None and values.shape(x) == values.shape(y)
+    shape = values.shape(x)
+    return shape is not None and shape == values.shape(y)

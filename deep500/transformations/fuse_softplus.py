@@ -10,7 +10,7 @@ from ._matching import Rewriting, operator
 
 
 class FuseSoftplus(Transformation):
-    """Recognises softplus: log(exp(x) + 1), and a choice of x itself above a threshold, where both round to the same.
+    """Recognises softplus: log(exp(x) + 1), also with x itself above a threshold, where both round to the same.
 
     log(exp(x) + 1) is infinite where exp(x) is; Softplus is not.
     """
@@ -24,19 +24,18 @@ class FuseSoftplus(Transformation):
                 continue
             x = _logarithm(rewriting, node)
             if x is not None:
-                rewriting.replace(
-                    node, replace(node, operator=operator("Softplus"), inputs=(x,))
-                )
+                fused = replace(node, operator=operator("Softplus"), inputs=(x,))
+                rewriting.replace(node, fused)
         rewriting.finish()
 
 
 def _thresholded(values: Rewriting, node: Node) -> str | None:
-    """softplus(b x) / b of Where(b x > threshold, x, softplus(b x) / b), which is the same with a high threshold."""
-    choice = values.maker(node.outputs[0], "Where")
+    """softplus(b x) / b of Where(b x > threshold, x, softplus(b x) / b), if the threshold is high enough."""
+    choice = values.producer(node.outputs[0], "Where")
     if choice is None:
         return None
     condition, x, smooth = choice.inputs
-    greater = values.maker(condition, "Greater")
+    greater = values.producer(condition, "Greater")
     if greater is None or not isinstance(smooth, str):
         return None
     scaled, threshold = greater.inputs
@@ -45,56 +44,65 @@ def _thresholded(values: Rewriting, node: Node) -> str | None:
         return None
     if not _is_product(values, scaled, x, factor):
         return None
-    return (
-        smooth if _rounds_to_x(values.number(threshold), values.dtype(smooth)) else None
-    )
+    number = values.number(threshold)
+    dtype = values.dtype(smooth)
+    if not _rounds_to_x(number, dtype):
+        return None
+    return smooth
 
 
 def _divided(values: Rewriting, smooth: str) -> tuple[Node | None, float]:
     """The Softplus in softplus(b x) / b, and b."""
-    softplus = values.maker(smooth, "Softplus")
+    softplus = values.producer(smooth, "Softplus")
     if softplus is not None:
         return softplus, 1.0
-    quotient = values.maker(smooth, "Div")
+    quotient = values.producer(smooth, "Div")
     if quotient is None:
         return None, 1.0
-    softplus = values.maker(quotient.inputs[0], "Softplus")
+    softplus = values.producer(quotient.inputs[0], "Softplus")
     divisor = values.number(quotient.inputs[1])
-    return (None, 1.0) if divisor is None or divisor <= 0 else (softplus, divisor)
+    if divisor is None or divisor <= 0:
+        return None, 1.0
+    return softplus, divisor
 
 
 def _is_product(values: Rewriting, scaled: Any, x: Any, factor: float) -> bool:
     """Whether scaled is x times the factor."""
     if scaled == x:
         return factor == 1
-    product = values.maker(scaled, "Mul")
+    product = values.producer(scaled, "Mul")
     if product is None or x not in product.inputs:
         return False
-    left, right = product.inputs
-    return values.number(right if left == x else left) == factor
+    first, second = product.inputs
+    other = second if first == x else first
+    return values.number(other) == factor
 
 
 def _rounds_to_x(threshold: float | None, dtype: str | None) -> bool:
     """Whether softplus(x) rounds to x, and its derivative to 1, above the threshold."""
     if threshold is None or dtype not in ("float16", "float32", "float64"):
         return False
-    difference = math.exp(-max(1.0, min(threshold, 700.0)))
-    return difference < float(np.finfo(dtype).eps) / 4
+    clipped = max(1.0, min(threshold, 700.0))
+    rounding = float(np.finfo(dtype).eps) / 4
+    return math.exp(-clipped) < rounding
 
 
 def _logarithm(values: Rewriting, node: Node) -> str | None:
     """x of log(exp(x) + 1)."""
-    logarithm = values.maker(node.outputs[0], "Log")
-    total = values.maker(logarithm.inputs[0], "Add") if logarithm else None
+    result = node.outputs[0]
+    logarithm = values.producer(result, "Log")
+    if logarithm is None:
+        return None
+    total = values.producer(logarithm.inputs[0], "Add")
     if total is None:
         return None
-    for power, one in (total.inputs, total.inputs[::-1]):
-        exponential = values.maker(power, "Exp")
+    for power, one in values.in_any_order(total):
+        exponential = values.producer(power, "Exp")
         if exponential is None or values.number(one) != 1:
             continue
         x = exponential.inputs[0]
-        same_shape = values.shape(x) is not None and values.shape(x) == values.shape(
-            node.outputs[0]
-        )
-        return x if isinstance(x, str) and same_shape else None
+        shape = values.shape(x)
+        if shape is None or shape != values.shape(result):
+            return None
+        return str(x)
     return None

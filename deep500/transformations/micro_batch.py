@@ -1,4 +1,4 @@
-"""One node as several, each for a part of the batch."""
+"""Splits one node into several, each for a part of the batch."""
 
 from ..contracts.network import Network, Node
 from ..contracts.operator import Tensor
@@ -33,10 +33,10 @@ class MicroBatch(Transformation):
         if batch <= self.size:
             return
         check_independent_rows(network, node, values)
-        sizes = [self.size] * (batch // self.size)
-        rest = batch % self.size
-        if rest:
-            sizes.append(rest)
+        full_parts, remainder = divmod(batch, self.size)
+        sizes = [self.size] * full_parts
+        if remainder:
+            sizes.append(remainder)
         _split(network, node, values, sizes)
 
     def _batch_size(self, dimension: int | str) -> int:
@@ -55,47 +55,53 @@ class MicroBatch(Transformation):
 
 
 def _batch_of(network: Network, node: Node) -> tuple[int | str, list[str]]:
-    """The first dimension of what the node takes besides parameters, and the inputs that have it."""
+    """The first dimension of the first input that is no parameter, and all such inputs that begin with it."""
     specs = network.specs()
-    first = {}
+    dimensions: dict[str, int | str] = {}
     for value in node.inputs:
-        if isinstance(value, str) and value not in network.params and value in specs:
-            first[value] = next(iter(specs[value].shape), None)
-    sizes = [size for size in first.values() if size is not None]
-    if not sizes:
+        if not isinstance(value, str) or value in network.params:
+            continue
+        if value in specs and specs[value].shape:
+            dimensions[value] = specs[value].shape[0]
+    if not dimensions:
         raise Deep500Error(f"node {node.name!r} takes no value with a batch to split")
-    return sizes[0], [value for value, size in first.items() if size == sizes[0]]
+    batch = next(iter(dimensions.values()))
+    split = [value for value, dimension in dimensions.items() if dimension == batch]
+    return batch, split
 
 
 def _fix_dimension(network: Network, dimension: int | str, size: int) -> None:
     """Give a named dimension its size, in every input of the network."""
     for name, tensor in network.inputs.items():
-        shape = [size if one == dimension else one for one in tensor.shape]
+        shape = list(tensor.shape)
+        for axis, old_size in enumerate(tensor.shape):
+            if old_size == dimension:
+                shape[axis] = size
         network.inputs[name] = Tensor(tuple(shape), tensor.dtype)
-    network.nodes = network.nodes  # shapes are inferred anew
+    network.nodes = network.nodes  # infers shapes again
 
 
 def _split(network: Network, node: Node, values: list[str], sizes: list[int]) -> None:
+    """Replace a node by one for each part of these inputs, and nodes that split and concatenate."""
     count = len(sizes)
     for whole in values:
         parts = _numbered(f"{whole}.{node.name}", count)
-        network.add_node(
-            "Split", (whole, sizes), parts, f"{node.name}.split.{whole}", axis=0
-        )
+        split_name = f"{node.name}.split.{whole}"
+        network.add_node("Split", (whole, sizes), parts, split_name, axis=0)
     for i in range(count):
         inputs = list(node.inputs)
-        for place, value in enumerate(node.inputs):
+        for position, value in enumerate(node.inputs):
             if value in values:
-                inputs[place] = f"{value}.{node.name}.{i}"
+                inputs[position] = f"{value}.{node.name}.{i}"
         outputs = [f"{value}.{i}" for value in node.outputs]
-        network.add_node(node.operator, inputs, outputs, f"{node.name}.{i}")
+        part_name = f"{node.name}.{i}"
+        network.add_node(node.operator, inputs, outputs, part_name)
     needed = needed_outputs(network, node)
     network.remove_node(node.name)
     for value in needed:
         parts = _numbered(value, count)
-        network.add_node(
-            "Concat", parts, [value], f"{node.name}.concat.{value}", axis=0
-        )
+        concat_name = f"{node.name}.concat.{value}"
+        network.add_node("Concat", parts, [value], concat_name, axis=0)
 
 
 def _numbered(name: str, count: int) -> list[str]:

@@ -1,17 +1,18 @@
-from typing import Any
+from typing import Any, cast
 
 from ..contracts.network import Network, Node
 from ..contracts.transformation import Transformation
 from ._matching import Rewriting, kind
 
 CONVERSIONS = {"Cast", "CastLike"}
+# The result has the same elements in the same order.
 MOVES = {
     "Expand",
     "Flatten",
     "Reshape",
     "Squeeze",
     "Unsqueeze",
-}  # the same elements in the same order
+}
 SUMS = {"Concat", "Max", "Mean", "Min", "Sum"}  # of any number of inputs
 
 
@@ -25,51 +26,69 @@ class RemoveNoOps(Transformation):
     def apply(self, network: Network) -> None:
         rewriting = Rewriting(network)
         for node in rewriting.nodes:
-            same = _unchanged(rewriting, node)
-            if same is not None:
-                rewriting.bypass(node.outputs[0], same)
+            source = _unchanged(rewriting, node)
+            if source is not None:
+                rewriting.bypass(node.outputs[0], source)
         rewriting.finish()
 
 
 def _unchanged(values: Rewriting, node: Node) -> str | None:
-    """The input that the node's result is; None if the node does something."""
-    first = node.inputs[0] if node.inputs else None
-    if not isinstance(first, str) or len(node.outputs) > 1:
+    """The input that equals the node's result; None if the node changes it."""
+    if not node.inputs or len(node.outputs) > 1:
         return None
-    name = kind(node)
-    if name == "Identity" or (name in SUMS and len(node.inputs) == 1):
+    first = node.inputs[0]
+    if not isinstance(first, str):
+        return None
+    if kind(node) in ("Mul", "Div"):
+        return _without_one(values, node)
+    if _keeps_first(values, node):
         return first
+    return None
+
+
+def _keeps_first(values: Rewriting, node: Node) -> bool:
+    """Whether the result of a node is its first input."""
+    name = kind(node)
+    if name in SUMS:
+        return len(node.inputs) == 1
     if name in CONVERSIONS:
-        return first if _has_same_dtype(values, node) else None
+        return _has_same_dtype(values, node)
     if name in MOVES:
-        return first if _has_same_shape(values, node, first) else None
+        return _has_same_shape(values, node, node.inputs[0])
     if name == "Transpose":
         perm = node.operator.settings["perm"]
-        return first if perm is not None and perm == tuple(range(len(perm))) else None
-    if name in ("Mul", "Div"):
-        return _without_one(values, node)
-    return None
+        if perm is None:
+            return False
+        return perm == tuple(range(len(perm)))
+    return name == "Identity"
 
 
 def _has_same_dtype(values: Rewriting, node: Node) -> bool:
     dtype = values.dtype(node.inputs[0])
-    return dtype is not None and dtype == values.dtype(node.outputs[0])
+    if dtype is None:
+        return False
+    return dtype == values.dtype(node.outputs[0])
 
 
 def _has_same_shape(values: Rewriting, node: Node, source: Any) -> bool:
     shape = values.shape(source)
-    return shape is not None and shape == values.shape(node.outputs[0])
+    if shape is None:
+        return False
+    return shape == values.shape(node.outputs[0])
 
 
 def _without_one(values: Rewriting, node: Node) -> str | None:
-    """The factor (or dividend) that a 1 leaves as it is."""
-    left, right = node.inputs
-    if values.number(right) == 1 and _has_same_shape(values, node, left):
-        return left if isinstance(left, str) else None
-    if (
-        kind(node) == "Mul"
-        and values.number(left) == 1
-        and _has_same_shape(values, node, right)
-    ):
-        return right if isinstance(right, str) else None
+    """The other factor of a product with 1, or the dividend of a quotient by 1."""
+    first, second = node.inputs
+    if _is_unchanged(values, node, first, second):
+        return cast(str, first)
+    if kind(node) == "Mul" and _is_unchanged(values, node, second, first):
+        return cast(str, second)
     return None
+
+
+def _is_unchanged(values: Rewriting, node: Node, value: Any, other: Any) -> bool:
+    """Whether the other input is 1, and does not broadcast the value to another shape."""
+    if values.number(other) != 1:
+        return False
+    return _has_same_shape(values, node, value)

@@ -4,7 +4,7 @@ from ..contracts.network import Network
 from ..contracts.transformation import Transformation
 from ._matching import Rewriting, kind
 
-WITH_BIAS = {"Conv", "ConvTranspose", "Gemm"}  # operators whose third input is one
+WITH_BIAS = {"Conv", "ConvTranspose", "Gemm"}  # operators whose third input is a bias
 
 
 class RemoveZeroBiases(Transformation):
@@ -15,7 +15,9 @@ class RemoveZeroBiases(Transformation):
         for node in rewriting.nodes:
             if kind(node) not in WITH_BIAS or len(node.inputs) < 3:
                 continue
-            bias = rewriting.constant(node.inputs[2])
+            x, weight, name = node.inputs
+            bias = rewriting.constant(name)
             if bias is not None and not bias.any():
-                rewriting.replace(node, replace(node, inputs=node.inputs[:2]))
+                without_bias = replace(node, inputs=(x, weight))
+                rewriting.replace(node, without_bias)
         rewriting.finish()

@@ -1,4 +1,4 @@
-"""One operator in the place of another."""
+"""Replaces one operator by another."""
 
 from collections.abc import Callable
 
@@ -9,43 +9,61 @@ from ..errors import Deep500Error
 
 
 class ReplaceOperator(Transformation):
-    """Puts `new` in the place of every operator named `old`: `ReplaceOperator("Relu", my_operator)`.
+    """Replaces every operator named `old` by `new`: `ReplaceOperator("Relu", my_operator)`.
 
-    `new` is an operator (a custom one, too), or a function that makes one from the old one and its attributes. It takes
-    the same inputs and makes the same shapes. Bodies of loops and branches are not looked into.
+    `new` is an operator (a custom one, too), or a function that returns one for the old one and its attributes. It must
+    take the same inputs and give the same shapes. Bodies of loops and branches stay as they are.
     """
 
     old: str
     new: Operator | Adapted | Callable[[Operator], Operator | Adapted]
 
     def apply(self, network: Network) -> None:
-        nodes = [
-            node for node in network.nodes if type(node.operator).__name__ == self.old
-        ]
-        if not nodes:
-            kinds = sorted({type(node.operator).__name__ for node in network.nodes})
-            raise Deep500Error(
-                f"no node has the operator {self.old!r}; there are: {', '.join(kinds)}"
-            )
+        nodes = self._matching_nodes(network)
         before = network.specs()
         for node in nodes:
             replacement = self._replacement(node.operator)
             _check_inputs(node, replacement)
             network.replace_node(node.name, replacement)
         after = network.specs()
-        for value in [value for node in nodes for value in node.outputs]:
-            is_known = value in before and value in after
-            if is_known and before[value] != after[value]:
-                raise Deep500Error(
-                    f"{value!r} would be {_text(after[value])} with the new operator, and is "
-                    f"{_text(before[value])} with {self.old}"
-                )
+        for node in nodes:
+            for value in node.outputs:
+                self._check_spec(value, before.get(value), after.get(value))
+
+    def _matching_nodes(self, network: Network) -> list[Node]:
+        """The nodes with the old operator; raises `Deep500Error` if there are none."""
+        nodes = []
+        kinds = set()
+        for node in network.nodes:
+            kind = type(node.operator).__name__
+            kinds.add(kind)
+            if kind == self.old:
+                nodes.append(node)
+        if not nodes:
+            names = ", ".join(sorted(kinds))
+            raise Deep500Error(
+                f"no node has the operator {self.old!r}; there are: {names}"
+            )
+        return nodes
 
     def _replacement(self, old: Operator) -> Operator:
         new = self.new
         if not isinstance(new, Operator | Adapted):
             new = new(old)
-        return new.operator if isinstance(new, Adapted) else new
+        if isinstance(new, Adapted):
+            return new.operator
+        return new
+
+    def _check_spec(
+        self, value: str, before: Tensor | None, after: Tensor | None
+    ) -> None:
+        if before is None or after is None:
+            return
+        if before != after:
+            raise Deep500Error(
+                f"{value!r} would be {_text(after)} with the new operator, and is "
+                f"{_text(before)} with {self.old}"
+            )
 
 
 def _text(spec: Tensor) -> str:
@@ -54,10 +72,11 @@ def _text(spec: Tensor) -> str:
 
 
 def _check_inputs(node: Node, replacement: Operator) -> None:
-    replacement.input_names(len(node.inputs))
-    results = len(replacement.outputs)
-    if len(node.outputs) > results and not replacement.variadic:
+    replacement.input_names(len(node.inputs))  # raises if it takes fewer
+    old_count = len(node.outputs)
+    new_count = len(replacement.outputs)
+    if old_count > new_count and not replacement.variadic:
+        kind = type(replacement).__name__
         raise Deep500Error(
-            f"node {node.name!r} makes {len(node.outputs)} values, and "
-            f"{type(replacement).__name__} makes {results}"
+            f"node {node.name!r} makes {old_count} values, and {kind} makes {new_count}"
         )

@@ -8,9 +8,9 @@ from ._matching import Rewriting, kind, operator
 
 
 class SliceConstantGathers(Transformation):
-    """Turns a Gather of neighbouring places that are constant into a Slice, which frameworks need not copy.
+    """Turns a Gather with consecutive constant indices into a Slice, which frameworks need not copy.
 
-    One place becomes Slice and Squeeze; all places are the data themselves.
+    A scalar index becomes Slice and Squeeze; a Gather of all indices is removed.
     """
 
     def apply(self, network: Network) -> None:
@@ -22,35 +22,42 @@ class SliceConstantGathers(Transformation):
 
 
 def _slice(values: Rewriting, node: Node) -> None:
-    data, output = str(node.inputs[0]), node.outputs[0]
-    shape, places = values.shape(data), values.constant(node.inputs[1])
-    if shape is None or places is None or places.ndim > 1 or not places.size:
+    data = str(node.inputs[0])
+    output = node.outputs[0]
+    shape = values.shape(data)
+    indices = values.constant(node.inputs[1])
+    if shape is None or indices is None:
+        return
+    if indices.ndim > 1 or not indices.size:
         return
     axis = node.operator.settings["axis"] % len(shape)
     length = shape[axis]
-    if not isinstance(length, int) or not _are_neighbours(places, length):
+    if not isinstance(length, int) or not _are_consecutive(indices, length):
         return
-    start = int(places.reshape(-1)[0]) % length
-    stop = start + places.size
-    if places.ndim == 1 and places.size == length:
+    if indices.ndim == 1 and indices.size == length:
         values.bypass(output, data)
         return
-    window = (data, (start,), (stop,), (axis,))
-    if places.ndim == 1:
-        values.replace(node, replace(node, operator=operator("Slice"), inputs=window))
+    first = int(indices.reshape(-1)[0])
+    start = first % length
+    stop = start + indices.size
+    inputs = (data, (start,), (stop,), (axis,))
+    slice_operator = operator("Slice")
+    if indices.ndim == 1:
+        sliced = replace(node, operator=slice_operator, inputs=inputs)
+        values.replace(node, sliced)
         return
     row = values.new_name(f"{output}.row")
-    sliced = Node(
-        values.new_name(f"{node.name}.row"), operator("Slice"), window, (row,)
-    )
+    row_name = values.new_name(f"{node.name}.row")
+    sliced = Node(row_name, slice_operator, inputs, (row,))
     squeezed = replace(node, operator=operator("Squeeze"), inputs=(row, (axis,)))
     values.replace(node, sliced, squeezed)
 
 
-def _are_neighbours(places: np.ndarray, length: int) -> bool:
-    """Whether the places are in range, each one behind the one before."""
-    flat = places.reshape(-1)
+def _are_consecutive(indices: np.ndarray, length: int) -> bool:
+    """Whether the indices are in range, each one larger by 1 than the one before."""
+    flat = indices.reshape(-1)
     if flat.min() < -length or flat.max() >= length:
         return False
-    upwards = np.where(flat < 0, flat + length, flat)
-    return bool((np.diff(upwards) == 1).all())
+    from_start = np.where(flat < 0, flat + length, flat)
+    steps = np.diff(from_start)
+    return bool((steps == 1).all())

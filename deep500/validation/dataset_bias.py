@@ -1,4 +1,4 @@
-"""How unequal the classes of a data set are: per split, with what chance alone would give, as numbers and a picture."""
+"""Measures how unequal the classes of a data set are, per split and compared with chance, as numbers and a picture."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,17 +12,17 @@ from .sampling.distributions import chi_square, independence
 
 RESAMPLES = 2000
 LEVEL = 0.95
-MOST_BARS = 40  # of a picture
+MOST_BARS = 40  # with more classes than that, the picture is a line
 
 
 @dataclass(frozen=True)
 class SplitBias:
-    """The classes of one split.
+    """The class counts of one split.
 
     `deviation` is the total variation distance of their shares from equal ones: the share of the examples that would
-    have to change class. `low` and `high` bound it at 95 % at least: it differs from that of other samples by their
-    distance from this one at most, which is resampled. `by_chance` is what 95 % of splits of this size stay below if
-    all classes are equally likely. `p_equal` is the probability of so unequal counts if they are (chi-square test).
+    have to change class. `low` and `high` are a confidence interval of at least 95 %: the deviations of two samples
+    differ by at most their distance, which is resampled. `by_chance` is what 95 % of splits of this size stay below if
+    all classes are equally likely, and `p_equal` the probability of such unequal counts in that case (chi-square test).
     """
 
     name: str
@@ -40,7 +40,7 @@ class SplitBias:
 
 @dataclass(frozen=True)
 class BiasReport:
-    """The classes of all splits; `p_same` is the probability of splits that differ so much if they are drawn alike."""
+    """The classes of all splits; `p_same` is the probability that splits of the same distribution differ this much."""
 
     label: str
     splits: Sequence[SplitBias]
@@ -53,26 +53,37 @@ class BiasReport:
 def dataset_bias(
     data: Dataset | Mapping[str, Split], label: str = "label", seed: int = 0
 ) -> BiasReport:
-    """Count the classes of every split, and say how far they are from equal shares and from each other."""
+    """Count the classes of every split, and measure how far they are from equal shares and from each other.
+
+    Raises `Deep500Error` if the column `label` does not hold classes.
+    """
     splits = data.load() if isinstance(data, Dataset) else data
-    labels = {name: _labels(name, split, label) for name, split in splits.items()}
-    classes = 1 + max(int(values.max(initial=0)) for values in labels.values())
-    random = np.random.default_rng(seed)
+    labels = {}
+    largest = 0
+    for name, split in splits.items():
+        values = _labels(name, split, label)
+        labels[name] = values
+        largest = max(largest, int(values.max()))
+    rng = np.random.default_rng(seed)
     biases = []
     for name, values in labels.items():
-        counts = np.bincount(values, minlength=classes)
-        biases.append(_split_bias(name, counts, random))
+        counts = np.bincount(values, minlength=largest + 1)
+        biases.append(_split_bias(name, counts, rng))
     table = np.array([bias.counts for bias in biases], float)
     return BiasReport(label, biases, independence(table))
 
 
 def _labels(name: str, split: Split, label: str) -> np.ndarray:
     if label not in split.columns:
+        names = ", ".join(split.columns)
         raise Deep500Error(
-            f"the split {name!r} has no classes {label!r}; it has: {', '.join(split.columns)}"
+            f"the split {name!r} has no classes {label!r}; it has: {names}"
         )
     column = split.columns[label]
-    values = column[:] if isinstance(column, Column) else np.asarray(column)
+    if isinstance(column, Column):
+        values = column[:]
+    else:
+        values = np.asarray(column)
     if values.dtype.kind not in "iu" or values.ndim != 1:
         raise Deep500Error(
             f"{label!r} of the split {name!r} holds {values.dtype} of the shape {values.shape}: classes "
@@ -85,17 +96,18 @@ def _labels(name: str, split: Split, label: str) -> np.ndarray:
     return values
 
 
-def _split_bias(
-    name: str, counts: np.ndarray, random: np.random.Generator
-) -> SplitBias:
+def _split_bias(name: str, counts: np.ndarray, rng: np.random.Generator) -> SplitBias:
     n = int(counts.sum())
-    equal = np.full(len(counts), 1 / len(counts))
-    resampled = random.multinomial(n, counts / n, RESAMPLES) / n
-    under_equality = random.multinomial(n, equal, RESAMPLES) / n
-    deviation = float(_distance(counts / n, equal))
-    margin = float(np.quantile(_distance(resampled, counts / n), LEVEL))
+    shares = counts / n
+    classes = len(counts)
+    equal = np.full(classes, 1 / classes)
+    resampled = rng.multinomial(n, shares, RESAMPLES) / n
+    under_equality = rng.multinomial(n, equal, RESAMPLES) / n
+    deviation = float(_distance(shares, equal))
+    margin = float(np.quantile(_distance(resampled, shares), LEVEL))
     by_chance = float(np.quantile(_distance(under_equality, equal), LEVEL))
-    low, high = max(0.0, deviation - margin), min(1.0, deviation + margin)
+    low = max(0.0, deviation - margin)
+    high = min(1.0, deviation + margin)
     p_equal = chi_square(counts, n * equal)
     return SplitBias(name, counts.tolist(), deviation, low, high, by_chance, p_equal)
 
@@ -110,32 +122,33 @@ def bias_svg(report: BiasReport) -> str:
     from ..reports import canvas
 
     with canvas.settings():
-        figure = canvas.figure(1.5 * len(report.splits) + 0.4)
-        rows = figure.subplots(len(report.splits), 1, sharex=True, squeeze=False)
-        for number, (axes, split) in enumerate(
-            zip(rows[:, 0], report.splits, strict=True)
-        ):
-            _draw(axes, split, canvas.colour(number))
-        rows[-1, 0].set_xlabel(f"class ({report.label})")
-        described = ", ".join(
-            f"{s.name}: deviation {s.deviation:.3f}" for s in report.splits
-        )
-        return canvas.svg(figure, "bias", f"Shares of the classes. {described}")
+        count = len(report.splits)
+        figure = canvas.figure(1.5 * count + 0.4)
+        grid = figure.subplots(count, 1, sharex=True, squeeze=False)
+        column = grid[:, 0]
+        deviations = []
+        for number, split in enumerate(report.splits):
+            _draw(column[number], split, canvas.colour(number))
+            deviations.append(f"{split.name}: deviation {split.deviation:.3f}")
+        column[-1].set_xlabel(f"class ({report.label})")
+        listed = ", ".join(deviations)
+        return canvas.svg(figure, "bias", f"Shares of the classes. {listed}")
 
 
 def _draw(axes: Any, split: SplitBias, colour: str) -> None:
     shares = np.array(split.counts) / split.n
+    classes = np.arange(len(shares))
     if len(shares) > MOST_BARS:
-        axes.step(
-            np.arange(len(shares)), shares, where="mid", color=colour, linewidth=1
-        )
+        axes.step(classes, shares, where="mid", color=colour, linewidth=1)
     else:
-        axes.bar(np.arange(len(shares)), shares, color=colour, width=0.8)
-    axes.axhline(1 / len(shares), color=colour, linestyle="--", linewidth=1)
+        axes.bar(classes, shares, color=colour, width=0.8)
+    equal_share = 1 / len(shares)
+    axes.axhline(equal_share, color=colour, linestyle="--", linewidth=1)
     axes.set_ylim(bottom=0)
     axes.set_ylabel("share")
-    axes.set_title(
+    interval = f"[{split.low:.3f}, {split.high:.3f}]"
+    title = (
         f"{split.name}: n = {split.n}, deviation from equal shares {split.deviation:.3f} "
-        f"[{split.low:.3f}, {split.high:.3f}], by chance up to {split.by_chance:.3f}",
-        loc="left",
+        f"{interval}, by chance up to {split.by_chance:.3f}"
     )
+    axes.set_title(title, loc="left")

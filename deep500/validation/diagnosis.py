@@ -1,4 +1,4 @@
-"""Look at this machine before measuring on it: the plan of the measurement of its noise, and what is installed."""
+"""Examines this machine before anything is measured on it: the plan of a noise measurement, and what is installed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -11,18 +11,19 @@ from ..measure.machine import Environment, advice
 from ..measure.plan import Plan, make_plan
 
 PROCESSES = 6
-PROBE = "sum(range(30_000))"  # about half a millisecond of pure interpreter
+PROBE = "sum(range(30_000))"  # takes the interpreter about half a millisecond
 
 
 def noise_plan(budget_s: float) -> Plan:
-    """The same statement twice, as if they were two."""
-    return make_plan({"a": PROBE, "b": PROBE}, budget_s=budget_s, processes=PROCESSES)
+    """A plan that measures the same statement twice, as if it were two."""
+    statements = {"a": PROBE, "b": PROBE}
+    return make_plan(statements, budget_s=budget_s, processes=PROCESSES)
 
 
 def diagnosis_document(
     plan: Plan, clock: Clock, surroundings: Environment
 ) -> dict[str, Any]:
-    """What is written down before the noise is measured."""
+    """The document that is recorded before the noise is measured."""
     return plan.to_json() | {
         "clock": asdict(clock),
         "installed": installed(),
@@ -31,10 +32,9 @@ def diagnosis_document(
 
 
 def installed() -> dict[str, str | None]:
-    """The version of every framework, ours and from outside, and of MPI; None where it is not installed."""
-    from ..frameworks import (
-        known_frameworks,
-    )  # other measurements import this file, and no framework
+    """The version of every framework, ours and from plug-ins, and of MPI; None if it is not installed."""
+    # other measurements import this file, and they must not import a framework
+    from ..frameworks import known_frameworks
 
     packages = metadata.packages_distributions()
     versions = {name: _framework_version(name, packages) for name in known_frameworks()}
@@ -51,10 +51,15 @@ def _framework_version(name: str, packages: Mapping[str, Sequence[str]]) -> str 
     except Deep500Error as error:
         return str(error)
     version = _version(adapter.module_name, packages) or "of unknown version"
-    return version if adapter.extra else f"{version} ({adapter.module_name})"
+    if adapter.extra:
+        return version
+    return f"{version} ({adapter.module_name})"
 
 
 def _version(module: str, packages: Mapping[str, Sequence[str]]) -> str | None:
-    """The version of the package that a module comes with."""
-    distributions = packages.get(module.partition(".")[0])
-    return metadata.version(distributions[0]) if distributions else None
+    """The version of the package that contains a module; None if it is not installed."""
+    top_level = module.partition(".")[0]
+    distributions = packages.get(top_level)
+    if not distributions:
+        return None
+    return metadata.version(distributions[0])

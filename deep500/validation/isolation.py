@@ -1,4 +1,4 @@
-"""A function run in a fresh process with a deadline: what crashes, never ends or leaves becomes one line."""
+"""Calls a function in a fresh process with a deadline: a crash, an exit or an endless loop becomes an error."""
 
 import importlib
 from collections.abc import Mapping
@@ -12,8 +12,8 @@ from ..supervision.serving import Message, Progress, serve
 def isolated(function: str, arguments: Mapping[str, Any], timeout_s: float) -> Any:
     """The JSON-able result of `module:name`, called with these arguments by name in a new process.
 
-    The function also takes `progress`, to be called with a text that says what comes next, which is part of what is
-    told when the process dies. Errors for users that it raises are raised here; Died, if there is no result.
+    The function also takes `progress`, which it calls with a text that says what comes next; the text is part of the
+    error if the process dies. Raises the function's own `Deep500Error`, or `Died` if there is no result.
     """
     request = {"function": function, "arguments": dict(arguments)}
     with Child.fresh(__name__) as child:
@@ -21,9 +21,11 @@ def isolated(function: str, arguments: Mapping[str, Any], timeout_s: float) -> A
 
 
 def _call(request: Message, progress: Progress) -> Message:
-    module, _, name = request["function"].partition(":")
-    function = getattr(importlib.import_module(module), name)
-    return {"result": function(**request["arguments"], progress=progress)}
+    module_name, _, name = request["function"].partition(":")
+    module = importlib.import_module(module_name)
+    function = getattr(module, name)
+    result = function(**request["arguments"], progress=progress)
+    return {"result": result}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The inputs of an operator as `--shape` writes them: one word per input, as in 64x64,int64<9:4x5,=[1,2],-"""
+"""Creates the inputs of an operator from the text of `--shape`: one word per input, as in 64x64,int64<9:4x5,=[1,2],-"""
 
 import ast
 import re
@@ -25,65 +25,88 @@ MOST_ELEMENTS = 2**33
 
 
 def inputs_of(operator: Operator, shape: str, dtype: str, seed: int) -> tuple[Any, ...]:
-    """The inputs that `shape` describes, drawn by the seed, floats in this dtype; None where one is left out."""
-    words = _words(shape)
-    _check_count(operator, words)
-    names = operator.input_names(len(words))
+    """The inputs that `shape` describes, drawn by the seed, floats in this dtype; None for one that is left out.
+
+    Raises `Deep500Error` if the text cannot be parsed, or does not fit the operator.
+    """
+    descriptions = _split_outside_brackets(shape)
+    _check_count(operator, len(descriptions))
+    names = operator.input_names(len(descriptions))
     inputs = []
-    for i, (word, name) in enumerate(zip(words, names, strict=True)):
-        draw = generator(type(operator).__name__, i, seed)
-        inputs.append(_input(word, name in operator.static, draw, dtype))
+    for i, (text, name) in enumerate(zip(descriptions, names, strict=True)):
+        rng = generator(type(operator).__name__, i, seed)
+        is_static = name in operator.static
+        inputs.append(_input(text, is_static, rng, dtype))
     return tuple(canonical_inputs(operator, inputs))
 
 
-def _words(shape: str) -> list[str]:
+def _split_outside_brackets(text: str) -> list[str]:
     """The parts between commas that are outside brackets."""
-    words, depth = [""], 0
-    for letter in shape:
-        depth += (letter in "[({") - (letter in "])}")
+    parts = [""]
+    depth = 0
+    for letter in text:
+        if letter in "[({":
+            depth += 1
+        elif letter in "])}":
+            depth -= 1
         if letter == "," and depth == 0:
-            words.append("")
+            parts.append("")
         else:
-            words[-1] += letter
-    return [word.strip() for word in words]
+            parts[-1] += letter
+    return [part.strip() for part in parts]
 
 
-def _check_count(operator: Operator, words: list[str]) -> None:
-    parameters = list(operator.inputs.values())
-    variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-    required = [
-        p for p in parameters if p.default is p.empty and p.kind is not p.VAR_POSITIONAL
-    ]
-    most = len(words) if variadic else len(parameters)
-    if len(required) <= len(words) <= most:
+def _check_count(operator: Operator, count: int) -> None:
+    """Raises `Deep500Error` if the operator does not take so many inputs."""
+    least = 0
+    most = len(operator.inputs)
+    names = []
+    for parameter in operator.inputs.values():
+        is_required = parameter.default is parameter.empty
+        names.append(parameter.name if is_required else f"[{parameter.name}]")
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            most = count
+        elif is_required:
+            least += 1
+    if least <= count <= most:
         return
-    takes = ", ".join(
-        p.name if p.default is p.empty else f"[{p.name}]" for p in parameters
-    )
+    kind = type(operator).__name__
+    takes = ", ".join(names)
     raise Deep500Error(
-        f"{type(operator).__name__} takes the inputs {takes}, and --shape describes {len(words)}: {SYNTAX}"
+        f"{kind} takes the inputs {takes}, and --shape describes {count}: {SYNTAX}"
     )
 
 
-def _input(word: str, static: bool, draw: np.random.Generator, dtype: str) -> Any:
+def _input(word: str, is_static: bool, rng: np.random.Generator, dtype: str) -> Any:
     if word == "-":
         return None
-    if static or word.startswith("="):
-        value = _value(word)
-        return value if static else cast((_array(word, value),), dtype)[0]
+    if is_static:
+        return _value(word)
+    if word.startswith("="):
+        array = _array(word, _value(word))
+        return _cast(array, dtype)
     parts = WORD.fullmatch(word)
     if not parts:
         raise Deep500Error(f"{word!r} is no shape: {SYNTAX}")
     shape = _sizes(parts["sizes"])
     if parts["dtype"]:
-        return _integers(word, parts["dtype"], parts["below"], shape, draw)
-    values = np.asarray(drawn(Tensor(shape), draw))
+        return _integers(word, parts["dtype"], parts["below"], shape, rng)
+    values = np.asarray(drawn(Tensor(shape), rng))
     scale = np.float32(parts["scale"] or 1)
-    return cast((np.multiply(values, scale, out=values),), dtype)[0]
+    scaled = np.multiply(values, scale, out=values)
+    return _cast(scaled, dtype)
+
+
+def _cast(array: np.ndarray, dtype: str) -> np.ndarray:
+    """A float array in this dtype; any other array as it is."""
+    [converted] = cast((array,), dtype)
+    return converted
 
 
 def _sizes(text: str) -> tuple[int, ...]:
-    shape = () if text == "()" else tuple(map(int, text.split("x")))
+    if text == "()":
+        return ()
+    shape = tuple(map(int, text.split("x")))
     if np.prod(shape, dtype=float) > MOST_ELEMENTS:
         raise Deep500Error(
             f"the shape {text} has more than 2^33 elements: give a smaller one"
@@ -96,25 +119,24 @@ def _integers(
     dtype: str,
     below: str | None,
     shape: tuple[int, ...],
-    draw: np.random.Generator,
+    rng: np.random.Generator,
 ) -> np.ndarray:
-    """From 0 to below that bound; without one small and never 0, so that one can divide by them."""
+    """Integers from 0 to below that bound; without one, small and never 0, so that one can divide by them."""
     if dtype in FORMATS:
         raise Deep500Error(
             f"{word!r}: inputs of floats follow --dtype, so leave {dtype}: out"
         )
     if dtype not in ALL or dtype.startswith("float"):
-        integers = [name for name in ALL if "float" not in name]
-        raise Deep500Error(
-            f"{word!r}: no dtype is named {dtype!r}; there are {listed(integers)}"
-        )
+        names = listed([name for name in ALL if "float" not in name])
+        raise Deep500Error(f"{word!r}: no dtype is named {dtype!r}; there are {names}")
     if below is not None and int(below) < 1:
         raise Deep500Error(f"{word!r}: there is no integer from 0 to below {below}")
     if dtype == "bool":
         below = "2"
     if below is None:
-        return np.asarray(drawn(Tensor(shape, dtype), draw))
-    return draw.integers(0, int(below), shape).astype(dtype)
+        return np.asarray(drawn(Tensor(shape, dtype), rng))
+    integers = rng.integers(0, int(below), shape)
+    return integers.astype(dtype)
 
 
 def _value(word: str) -> Any:

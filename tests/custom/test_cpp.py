@@ -310,12 +310,14 @@ def test_names_of_sizes() -> None:
         (d5.tensordesc(["n", "k"]), d5.tensordesc(["k", "m"])),
         (d5.tensordesc(["n", "m"]),),
     )
-    assert product.made([Tensor((2, 3)), Tensor((3, 5))])[0] == Tensor((2, 5))
+    assert product.described_outputs([Tensor((2, 3)), Tensor((3, 5))])[0] == Tensor(
+        (2, 5)
+    )
     with pytest.raises(
         Deep500Error,
         match=r"product takes any\[n, k\], any\[k, m\], and float32\[2, 3\], float32\[4",
     ):
-        product.made([Tensor((2, 3)), Tensor((4, 5))])
+        product.described_outputs([Tensor((2, 3)), Tensor((4, 5))])
     assert d5.tensordesc([0, 6]).shape == ("batch", 6) == d5.tensordesc([None, 6]).shape
     for wrong in ([-1], [1.5], "ab", 3):
         with pytest.raises(Deep500Error, match="a size is|a shape is"):

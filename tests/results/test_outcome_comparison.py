@@ -12,7 +12,7 @@ from deep500 import bundle, cli
 from deep500.contracts.result import Record
 from deep500.errors import Deep500Error
 from deep500.reports.terminal import blocks_text
-from deep500.results.outcomes.comparing import _compare
+from deep500.results.outcomes.metric_contrast import compare_metric
 from deep500.results.recipe import Recipe
 
 BEFORE = Path(__file__).parents[1] / "data" / "before" / "recipe-0.1.0.zip"
@@ -147,7 +147,9 @@ def test_few_seeds_seldom_find_a_difference_where_there_is_none(kind, paired, n)
         luck = luck if paired else random.normal(0, 0.05, n)
         b = np.exp(luck + random.normal(0, 0.05, n)).tolist()
         seeds = [*range(n)], [*range(n)] if paired else [*range(n, 2 * n)]
-        answer = _compare(metric("M", a, kind), metric("M", b, kind), *seeds, 0.0, 0.95)
+        answer = compare_metric(
+            metric("M", a, kind), metric("M", b, kind), *seeds, 0.0, 0.95
+        )
         wrong += answer.verdict in ("better", "worse")
     assert wrong / 400 < 0.09
 

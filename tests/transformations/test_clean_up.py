@@ -350,7 +350,7 @@ def test_gradients_by_a_value_that_a_pass_removes():
 
 
 def test_the_passes_take_linear_time():
-    """Counted in nodes that are looked at, not in seconds: ten times the layers, ten times the makers asked for."""
+    """Counted in nodes that are looked at, not in seconds: ten times the layers, ten times the producers asked for."""
     looks = {}
     for layers in (20, 200):
         builder = Builder("float32")
@@ -358,15 +358,15 @@ def test_the_passes_take_linear_time():
         for _ in range(layers):
             value = builder.add("Mul", builder.add("Identity", value), value)
         network = builder.finish(value)
-        looks[layers] = calls_of_maker(network)
+        looks[layers] = calls_of_producer(network)
     assert looks[200] <= 12 * looks[20]
 
 
-def calls_of_maker(network: Network) -> int:
+def calls_of_producer(network: Network) -> int:
     from deep500.transformations import _matching
 
     count = 0
-    original = _matching.Rewriting.maker
+    original = _matching.Rewriting.producer
 
     def counted(self, *arguments):
         nonlocal count
@@ -374,7 +374,7 @@ def calls_of_maker(network: Network) -> int:
         return original(self, *arguments)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_matching.Rewriting, "maker", counted)
+        patch.setattr(_matching.Rewriting, "producer", counted)
         apply_all(CLEAN_UP, network)
     return count
 

@@ -11,7 +11,8 @@ from deep500.frameworks import framework
 from deep500.frameworks.reference.namespace import NumpyNamespace
 from deep500.networks import DigitsCnn, Mlp
 from deep500.validation.networks.examples import random_inputs
-from deep500.validation.networks.hollow import HollowNamespace, Meter, new
+from deep500.validation.networks.hollow import Meter, new
+from deep500.validation.networks.hollow_namespace import HollowNamespace
 from deep500.validation.networks.measured import measured_inference, measured_training
 from deep500.validation.networks.memory import inference_memory, training_memory
 from deep500.validation.networks.shapes import input_tensors

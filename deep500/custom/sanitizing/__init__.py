@@ -1,4 +1,4 @@
-"""C++ operators under GCC's sanitizers: an operator as a program of its own, run on given arrays, its reports in words.
+"""Runs C++ operators under GCC's sanitizers: builds a program of an operator, runs it on arrays, and reads its reports.
 
 program.py     the operator built with a sanitizer, and run until its deadline
 reports.py     from what a sanitizer writes to findings

@@ -1,4 +1,4 @@
-"""A C++ operator as a program with a sanitizer in it: built, run until its deadline, its report read."""
+"""Builds a C++ operator as a program with a sanitizer, runs it until a deadline, and reads the report."""
 
 import os
 import re
@@ -24,6 +24,10 @@ from .reports import USER, Finding, Memory, findings
 
 HERE = Path(__file__).parent
 FLAGS = ("-O1", "-g1", "-fno-omit-frame-pointer", *COMMON)
+NO_LIBRARY = re.compile(
+    r"cannot find \S*lib\w+san|cannot find -l\S*san|fsanitize=\S* .*not supported"
+)
+NO_FUNCTION = re.compile(r"undefined reference to `((?:GOMP|omp|__kmpc)_\w+)'")
 CALLS = 3
 THREADS = 4
 OPTIONS = {
@@ -31,7 +35,7 @@ OPTIONS = {
     "ASAN_OPTIONS": "redzone=1024:detect_stack_use_after_return=1:handle_abort=1",
     "UBSAN_OPTIONS": "print_stacktrace=1",
 }
-# What the sanitizers keep beside the program's memory has fixed addresses, which random ones may hit.
+# The sanitizers keep data at fixed addresses, which the random layout of a program may collide with.
 LAUNCH = """
 import ctypes, os, resource, signal, sys
 libc = ctypes.CDLL(None)
@@ -44,7 +48,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 @dataclass(frozen=True)
 class Sanitizer:
-    """One of GCC's, and what to install where it is missing."""
+    """One of GCC's sanitizers, and the library to install if it is missing."""
 
     name: str
     flags: tuple[str, ...]
@@ -62,37 +66,39 @@ MEMORY = Sanitizer(
 def sanitized(
     op: CppOp, inputs: Arrays, grads: Arrays | None, seconds: float
 ) -> list[Finding]:
-    """What GCC's address, undefined-behaviour and thread sanitizers find on these arrays; nothing if all is well.
+    """What GCC's address, undefined-behaviour and thread sanitizers find on these arrays; empty if all is well.
 
     `grads`, one per output, are for backward; None leaves it out. There are three runs of at most `seconds` each, until
     one finds something: with address and undefined, with thread, and with thread while two calls run at once.
     Raises Unsupported without the sanitizers, and Deep500Error if the operator fails or does not end in time.
     """
-    kinds = [Tensor(x.shape, x.dtype.name) for x in inputs]
-    dtype = float_of(kinds)
+    specs = [Tensor(x.shape, x.dtype.name) for x in inputs]
+    dtype = float_of(specs)
     op = op.in_dtype(dtype)
-    run = _Run(op, _case(op, kinds, inputs, grads), seconds)
-    found = run.findings(_program(op, MEMORY, dtype))
-    if found:
-        return found
+    case = _case(op, specs, inputs, grads)
+    run = _Run(op, case, seconds)
+    memory_findings = run.findings(_program(op, MEMORY, dtype))
+    if memory_findings:
+        return memory_findings
     program = _program(op, THREAD, dtype)
     return run.findings(program) or run.findings(program, at_once=2)
 
 
 def _program(op: CppOp, sanitizer: Sanitizer, dtype: str) -> Path:
     flags = (*FLAGS, *sanitizer.flags)
+    compile_flags = (*flags, "-c")
     folder = f"-ffile-prefix-map={op.folder}={USER}"
-    own = (*LANGUAGE, "-fopenmp", folder, *op.definition_flags(dtype))
+    op_flags = (*LANGUAGE, "-fopenmp", folder, *op.definition_flags(dtype))
     name = op.source.name
     try:
-        objects = [
-            build(name, op.text, op.folder, own, kind=(*flags, "-c"), suffix=".o"),
-            *(_runtime(file, flags) for file in ("harness.cpp", "openmp.cpp")),
-        ]
-        # Without -fopenmp: nothing may come from libgomp.
-        return build(
-            name, "", op.folder, [*map(str, objects)], "", kind=flags, suffix=".program"
+        operator = build(
+            name, op.text, op.folder, op_flags, kind=compile_flags, suffix=".o"
         )
+        harness = _runtime("harness.cpp", compile_flags)
+        openmp = _runtime("openmp.cpp", compile_flags)
+        objects = [str(operator), str(harness), str(openmp)]
+        # Without -fopenmp: nothing may come from libgomp.
+        return build(name, "", op.folder, objects, "", kind=flags, suffix=".program")
     except Unsupported:
         raise
     except Deep500Error as error:
@@ -100,25 +106,24 @@ def _program(op: CppOp, sanitizer: Sanitizer, dtype: str) -> Path:
 
 
 def _runtime(file: str, flags: Sequence[str]) -> Path:
-    text = f'#line 1 "{file}"\n{(HERE / file).read_text(encoding="utf-8")}'
+    """An object file of the source of this name beside this module."""
+    source = (HERE / file).read_text(encoding="utf-8")
+    text = f'#line 1 "{file}"\n{source}'
     header = (INCLUDE / "deep500" / "deep500.h").read_text(encoding="utf-8")
-    own = (*LANGUAGE, "-fno-sanitize=undefined")
-    return build(file, text, HERE, own, header, kind=(*flags, "-c"), suffix=".o")
+    runtime_flags = (*LANGUAGE, "-fno-sanitize=undefined")
+    return build(file, text, HERE, runtime_flags, header, kind=flags, suffix=".o")
 
 
 def _explained(name: str, sanitizer: Sanitizer, error: Deep500Error) -> Deep500Error:
+    """The error, or a better one if the compiler lacks something."""
     text = str(error)
-    if re.search(
-        r"cannot find \S*lib\w+san|cannot find -l\S*san|fsanitize=\S* .*not supported",
-        text,
-    ):
+    if NO_LIBRARY.search(text):
         return Unsupported(
             f"{name} cannot be checked with {sanitizer.name}, as the compiler has no library for it: "
             f"install {sanitizer.library} of the same version as g++"
         )
-    if missing := re.search(
-        r"undefined reference to `((?:GOMP|omp|__kmpc)_\w+)'", text
-    ):
+    missing = NO_FUNCTION.search(text)
+    if missing:
         return Unsupported(
             f"{name} uses a part of OpenMP that sanitized programs lack ({missing[1]}): parallel, for, "
             "sections, single, critical, atomic, barrier, ordered, task and taskloop are there, with g++"
@@ -127,27 +132,28 @@ def _explained(name: str, sanitizer: Sanitizer, error: Deep500Error) -> Deep500E
 
 
 def _case(
-    op: CppOp, kinds: Sequence[Tensor], inputs: Arrays, grads: Arrays | None
+    op: CppOp, specs: Sequence[Tensor], inputs: Arrays, grads: Arrays | None
 ) -> bytes:
-    """What harness.cpp reads."""
-    outputs = op.infer(*kinds)
-    parts = [struct.pack("=iii", len(kinds), len(outputs), grads is not None)]
-    for tensor in (*kinds, *outputs):
+    """The tensors and arrays in the format that harness.cpp reads."""
+    outputs = op.infer(*specs)
+    header = struct.pack("=iii", len(specs), len(outputs), grads is not None)
+    parts = [header]
+    for tensor in (*specs, *outputs):
         rank = len(tensor.shape)
-        parts.append(
-            struct.pack(
-                f"=ii{rank}I", TYPES[name_of(tensor.dtype)], rank, *tensor.shape
-            )
-        )
+        number = TYPES[name_of(tensor.dtype)]
+        layout = f"=ii{rank}I"
+        parts.append(struct.pack(layout, number, rank, *tensor.shape))
         parts.append(struct.pack("=Q", _bytes(tensor)))
-    parts += [np.ascontiguousarray(x).tobytes() for x in inputs]
+    for x in inputs:
+        parts.append(np.ascontiguousarray(x).tobytes())
     for gradient, tensor in zip(grads or (), outputs, strict=grads is not None):
         parts.append(np.ascontiguousarray(gradient, tensor.dtype).tobytes())
     return b"".join(parts)
 
 
 def _bytes(tensor: Tensor) -> int:
-    return int(np.prod(tensor.shape, dtype=int)) * np.dtype(tensor.dtype).itemsize
+    size = int(np.prod(tensor.shape, dtype=int))
+    return size * np.dtype(tensor.dtype).itemsize
 
 
 @dataclass(frozen=True)
@@ -165,22 +171,22 @@ class _Run:
             (folder / "reply").touch()
             ending = self._ending(program, folder, at_once)
             report = (folder / "stderr").read_text(encoding="utf-8", errors="replace")
-            reply = (
-                (folder / "reply")
-                .read_text(encoding="utf-8", errors="replace")
-                .splitlines()
-            )
-        found = findings(report, Memory.of(self.op, reply), calls=at_once)
-        if not found and "done" not in reply:
+            text = (folder / "reply").read_text(encoding="utf-8", errors="replace")
+        reply = text.splitlines()
+        memory = Memory.of(self.op, reply)
+        reported = findings(report, memory, calls=at_once)
+        if not reported and "done" not in reply:
             raise self._failure(ending, reply, report)
-        return found
+        return reported
 
     def _ending(self, program: Path, folder: Path, at_once: int) -> str:
-        """How the process ended, in words."""
-        words = ["case", "reply", str(THREADS // at_once), str(CALLS), str(at_once)]
+        """Run the program; returns how it ended, as the end of a sentence."""
+        threads = str(THREADS // at_once)
+        arguments = ["case", "reply", threads, str(CALLS), str(at_once)]
+        launcher = [sys.executable, "-I", "-S", "-c", LAUNCH]
         with (folder / "stderr").open("wb") as stderr:
             process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", LAUNCH, str(program), *words],
+                [*launcher, str(program), *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
@@ -201,12 +207,12 @@ class _Run:
         return f"ended with exit code {code}, before its last call"
 
     def _failure(self, ending: str, reply: Sequence[str], report: str) -> Deep500Error:
-        faults = [line for line in reply if line.startswith("fault ")]
-        if faults:
-            return Deep500Error(
-                f"{self.op.name}: {faults[0].removeprefix('fault ')[:300]}"
-            )
-        if fatal := re.search(r"FATAL: \w+Sanitizer.*", report):
+        for line in reply:
+            if line.startswith("fault "):
+                fault = line.removeprefix("fault ")
+                return Deep500Error(f"{self.op.name}: {fault[:300]}")
+        fatal = re.search(r"FATAL: \w+Sanitizer.*", report)
+        if fatal:
             return Unsupported(
                 f"the sanitizers do not work on this machine: {fatal[0][:200]}"
             )

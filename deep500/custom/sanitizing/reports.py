@@ -1,4 +1,4 @@
-"""From what GCC's sanitizers write to findings: what happened, at which line of the user's source, to which array."""
+"""Parses the reports of GCC's sanitizers: what happened, at which line of the user's source, to which array."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,6 +11,7 @@ USER = "/user"  # stands for the operator's folder in reports
 PACKAGE = Path(__file__).parents[2]
 SHOWN = 20  # lines of a report
 LONGEST_LINE = 80  # characters of source
+OPERATOR = "the operator"  # in texts without a line of the user's source
 BEGINS = re.compile(
     r"WARNING: ThreadSanitizer: |ERROR: \w+Sanitizer: |: runtime error: |^Direct leak of |^Indirect leak of "
 )
@@ -48,84 +49,89 @@ class Array:
     size: int
 
     def element(self, address: int) -> str:
+        """The element at an address, as in "x[3]"."""
         itemsize = max(self.bytes // max(self.size, 1), 1)
-        return f"{self.name}[{(address - self.start) // itemsize}]"
+        index = (address - self.start) // itemsize
+        return f"{self.name}[{index}]"
 
 
 @dataclass(frozen=True)
 class Memory:
-    """What the addresses and files of a report mean to the user."""
+    """Maps the addresses and files of a report to the user's arrays and source files."""
 
     source: Path
     arrays: tuple[Array, ...]
 
     @classmethod
     def of(cls, op: CppOp, reply: Sequence[str]) -> "Memory":
-        """From the lines in which the program said where its arrays are."""
+        """Parse the lines in which the program printed where its arrays are."""
         names = _names(op)
         arrays = []
         for line in reply:
             match line.split():
                 case [role, index, address, size, elements]:
                     name = names[role, int(index)]
-                    arrays.append(
-                        Array(name, int(address, 16), int(size), int(elements))
-                    )
+                    start = int(address, 16)
+                    arrays.append(Array(name, start, int(size), int(elements)))
         return cls(op.source.resolve(), tuple(arrays))
 
     def array_at(self, address: int) -> Array | None:
         for array in self.arrays:
-            if array.start <= address < array.start + max(array.bytes, 1):
+            stop = array.start + max(array.bytes, 1)
+            if array.start <= address < stop:
                 return array
         return None
 
     def place(self, path: str, line: str) -> str:
-        """A line of the user's, with its file relative to the operator's; nothing for other people's."""
+        """A line of the user's code, with its file relative to the operator's; "" for any other code."""
         folder = self.source.parent
         file = folder / path
-        if (
-            not file.is_file()
-            or not file.is_relative_to(folder)
-            or file.is_relative_to(PACKAGE)
-        ):
+        if not file.is_file() or not file.is_relative_to(folder):
             return ""
-        return f"{file.resolve().relative_to(folder)}:{line}"
+        if file.is_relative_to(PACKAGE):
+            return ""
+        relative = file.resolve().relative_to(folder)
+        return f"{relative}:{line}"
 
     def first_place(self, frames: Sequence[str]) -> str:
-        """The innermost line of the user's on a stack."""
+        """The innermost line of the user's code on a stack; "" if there is none."""
         for frame in frames:
-            found = PLACE.search(frame)
-            place = self.place(found[1], found[2]) if found else ""
+            match = PLACE.search(frame)
+            if match is None:
+                continue
+            place = self.place(match[1], match[2])
             if place:
                 return place
         return ""
 
     def code(self, place: str) -> str:
         """The text of that line, to be put behind a sentence."""
-        file, _, line = place.rpartition(":")
+        file, _, number = place.rpartition(":")
         if not file:
             return ""
-        lines = (
-            (self.source.parent / file)
-            .read_text(encoding="utf-8", errors="replace")
-            .split("\n")
-        )
-        text = " ".join(lines[int(line) - 1 : int(line)]).strip()
-        return f": {text[:LONGEST_LINE]}" if text else ""
+        path = self.source.parent / file
+        lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+        stop = int(number)
+        text = " ".join(lines[stop - 1 : stop]).strip()
+        if not text:
+            return ""
+        return f": {text[:LONGEST_LINE]}"
 
 
 def findings(report: str, memory: Memory, calls: int = 1) -> list[Finding]:
     """Everything in a report, each kind once for a line; `calls` is how many of them ran at once."""
-    found: dict[tuple[str, str], Finding] = {}
+    unique: dict[tuple[str, str], Finding] = {}
     for section in _sections(report):
         finding = _finding(section, memory, calls)
         if finding is not None:
-            found.setdefault((finding.kind, finding.where), finding)
-    return [*found.values()]
+            unique.setdefault((finding.kind, finding.where), finding)
+    return [*unique.values()]
 
 
 def _at(place: str) -> str:
-    return f" at {place}" if place else ""
+    if not place:
+        return ""
+    return f" at {place}"
 
 
 def _finding(section: "Section", memory: Memory, calls: int) -> Finding | None:
@@ -142,32 +148,41 @@ def _finding(section: "Section", memory: Memory, calls: int) -> Finding | None:
 
 
 def _race(section: "Section", memory: Memory, calls: int) -> Finding:
-    first, second = [
-        ACCESS.search(line) for line in section.lines if ACCESS.search(line)
-    ][:2]
-    assert first is not None and second is not None
+    accesses = []
+    for line in section.lines:
+        access = ACCESS.search(line)
+        if access is not None:
+            accesses.append(access)
+    first, second = accesses[:2]
     frames = dict(section.stacks)  # a stack that is too old is missing
     where = memory.first_place(frames.get(first.string, []))
     elsewhere = memory.first_place(frames.get(second.string, []))
-    kind = "data race" if calls == 1 else "data race between calls"
-    other = "another thread" if calls == 1 else "another call of the operator"
-    what = _shared(section, memory, int(first[2], 16))
+    kind, other = "data race", "another thread"
+    if calls > 1:
+        kind, other = "data race between calls", "another call of the operator"
+    subject = where or OPERATOR
+    verb = first[1].lower()
+    other_verb = second[1].lower()
+    address = int(first[2], 16)
+    target = _shared(section, memory, address)
     code = memory.code(where)
     if code.startswith(": #pragma"):
         code = memory.code(elsewhere)
-    text = (
-        f"{kind}: {where or 'the operator'} {first[1].lower()}s {what} while {other} "
-        f"{second[1].lower()}s it{_at(elsewhere)}{code}"
-    )
+    this_access = f"{subject} {verb}s {target}"
+    other_access = f"{other} {other_verb}s it{_at(elsewhere)}"
+    text = f"{kind}: {this_access} while {other_access}{code}"
     return Finding(kind, where, text, section.shown)
 
 
 def _shared(section: "Section", memory: Memory, address: int) -> str:
+    """The element or the variable that two threads access."""
     array = memory.array_at(address)
     if array is not None:
         return array.element(address)
     variable = re.search(r"Location is global '(\w+)'", section.text)
-    return variable[1] if variable else "a variable that both use"
+    if variable is None:
+        return "a variable that both use"
+    return variable[1]
 
 
 def _bad_access(section: "Section", memory: Memory) -> Finding:
@@ -175,39 +190,54 @@ def _bad_access(section: "Section", memory: Memory) -> Finding:
     kind = re.sub(r".*Sanitizer: (?:attempting )?", "", section.lines[0])
     kind = re.split(r" (?:on|in)\b| \(|:", kind)[0]
     kind = SIGNALS.get(kind, kind)
-    places = [memory.first_place(frames) for _, frames in section.stacks]
-    where = next((place for place in places if place), "")
-    deed = _deed(section, memory, kind)
-    text = f"{kind}: {where or 'the operator'}{deed}{memory.code(where)}"
+    where = ""
+    for _, frames in section.stacks:
+        where = where or memory.first_place(frames)
+    subject = where or OPERATOR
+    access = _access(section, memory, kind)
+    text = f"{kind}: {subject}{access}{memory.code(where)}"
     return Finding(kind, where, text, section.shown)
 
 
-def _deed(section: "Section", memory: Memory, kind: str) -> str:
-    """What was done to what, as far as the report tells."""
+def _access(section: "Section", memory: Memory, kind: str) -> str:
+    """The access and its target, as far as the report has them: " writes x[4], and x has 4 elements"."""
     access = ACCESS.search(section.text)
     if access:
-        return f" {access[1].lower()}s {_target(section, memory, kind, int(access[2], 16))}"
-    caused = re.search(r"caused by a (READ|WRITE) memory access", section.text)
-    address = re.search(r"on unknown address (0x[0-9a-f]+)", section.text)
-    if caused and address:
-        return f" {caused[1].lower()}s the address {int(address[1], 16):#x}"
+        verb = access[1].lower()
+        address = int(access[2], 16)
+        target = _target(section, memory, kind, address)
+        return f" {verb}s {target}"
+    cause = re.search(r"caused by a (READ|WRITE) memory access", section.text)
+    unknown = re.search(r"on unknown address (0x[0-9a-f]+)", section.text)
+    if cause and unknown:
+        verb = cause[1].lower()
+        address = int(unknown[1], 16)
+        return f" {verb}s the address {address:#x}"
     return ""
 
 
 def _target(section: "Section", memory: Memory, kind: str, address: int) -> str:
+    """The element, variable or block that an access was meant for."""
+    array = None
     region = re.search(r"(\d+)-byte region \[(0x[0-9a-f]+),", section.text)
-    array = memory.array_at(int(region[2], 16)) if region else None
-    if array is not None and "freed by" in section.text:
-        return f"{array.element(address)} of a call that has ended"
+    if region:
+        array = memory.array_at(int(region[2], 16))
     if array is not None:
-        return f"{array.element(address)}, and {array.name} has {array.size} elements"
+        element = array.element(address)
+        if "freed by" in section.text:
+            return f"{element} of a call that has ended"
+        return f"{element}, and {array.name} has {array.size} elements"
     variable = VARIABLE.search(section.text)
     if variable:
-        relation = "" if "use-after" in kind else "outside of "
-        return f"{relation}the variable {variable[1] or variable[2]}"
+        name = variable[1] or variable[2]
+        if "use-after" in kind:
+            return f"the variable {name}"
+        return f"outside of the variable {name}"
     block = BLOCK.search(section.text)
     if block:
-        return f"{block[1]} bytes {SIDES.get(block[2], block[2])} a block of {block[3]} bytes"
+        distance, side, size = block.groups()
+        side = SIDES.get(side, side)
+        return f"{distance} bytes {side} a block of {size} bytes"
     return f"the address {address:#x}"
 
 
@@ -215,12 +245,11 @@ def _undefined(section: "Section", memory: Memory) -> Finding:
     place, _, message = section.lines[0].partition(": runtime error: ")
     path, line, *_ = [*place.rsplit(":", 2), ""]
     where = memory.place(path, line)
-    if not where:
-        where = memory.first_place(
-            [frame for _, frames in section.stacks for frame in frames]
-        )
+    for _, frames in section.stacks:
+        where = where or memory.first_place(frames)
     kind = "undefined behaviour"
-    text = f"{kind}: {where or place} {message}{memory.code(where)}"
+    subject = where or place
+    text = f"{kind}: {subject} {message}{memory.code(where)}"
     return Finding(kind, where, text, section.shown)
 
 
@@ -229,10 +258,9 @@ def _leak(section: "Section", memory: Memory) -> Finding:
     assert size is not None
     where = memory.first_place(section.stacks[0][1])
     kind = "memory leak"
-    text = (
-        f"{kind}: {where or 'the operator'} takes {size[0]} bytes that are never freed"
-        f"{memory.code(where)}"
-    )
+    subject = where or OPERATOR
+    code = memory.code(where)
+    text = f"{kind}: {subject} takes {size[0]} bytes that are never freed{code}"
     return Finding(kind, where, text, section.shown)
 
 
@@ -280,8 +308,9 @@ def _sections(report: str) -> Iterator[Section]:
 
 
 def _names(op: CppOp) -> dict[tuple[str, int], str]:
-    """What the operator's forward and backward call their pointers."""
-    n, m = len(op.signature.inputs), len(op.signature.outputs)
+    """The names of the parameters of forward and backward, by the role and the index of the array."""
+    n = len(op.signature.inputs)
+    m = len(op.signature.outputs)
     roles = {
         "forward": [("forward-input", n), ("forward-output", m)],
         "backward": [
@@ -293,19 +322,30 @@ def _names(op: CppOp) -> dict[tuple[str, int], str]:
     }
     names = {}
     for function, parts in roles.items():
-        keys = [(role, index) for role, count in parts for index in range(count)]
-        own = _parameters(op.text, function)
-        for position, key in enumerate(keys):
-            given = own[position] if len(own) == len(keys) else ""
-            names[key] = given or f"{key[0].partition('-')[2]} {key[1]}"
+        keys = []
+        for role, count in parts:
+            keys += [(role, index) for index in range(count)]
+        parameters = _parameters(op.text, function)
+        if len(parameters) != len(keys):
+            parameters = [""] * len(keys)
+        for key, parameter in zip(keys, parameters, strict=True):
+            names[key] = parameter or _default_name(*key)
     return names
 
 
+def _default_name(role: str, index: int) -> str:
+    """The name of an array without a parameter name: "input 0" for the role "forward-input"."""
+    _, _, kind = role.partition("-")
+    return f"{kind} {index}"
+
+
 def _parameters(code: str, function: str) -> list[str]:
-    found = re.search(rf"\b{function}\s*\(([^)]*)\)", code)
-    if found is None:
+    """The names of a function's parameters; "" for one without a name."""
+    declaration = re.search(rf"\b{function}\s*\(([^)]*)\)", code)
+    if declaration is None:
         return []
-    return [
-        re.sub(r".*?(\w*)\s*$", r"\1", part, flags=re.DOTALL)
-        for part in found[1].split(",")
-    ]
+    names = []
+    for parameter in declaration[1].split(","):
+        name = re.sub(r".*?(\w*)\s*$", r"\1", parameter, flags=re.DOTALL)
+        names.append(name)
+    return names

@@ -1,7 +1,7 @@
-"""One recorded graph for any size of the named dimensions, made of recordings at several sizes.
+"""Merges graphs recorded at several sizes of the named dimensions into one graph for any size.
 
-Recordings for different sizes are the same graph with other constants in it: shapes, counts, divisors. Each such
-constant becomes a small computation from the shapes of the inputs.
+Recordings at different sizes are the same graph with different constants: shapes, counts, divisors. Each such constant
+is replaced by nodes that compute it from the shapes of the inputs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,9 +16,12 @@ from ...contracts.operator import Tensor
 from ...errors import Unsupported
 from .size_formulas import Formula, Plan, fitted
 
-Record = Callable[[dict[str, int]], onnx.ModelProto]  # the model for these sizes
-SIZE = "deep500:size:"  # what begins the name of a value that is a dimension's size
-REST = -1  # what Reshape works out by itself
+Record = Callable[
+    [dict[str, int]], onnx.ModelProto
+]  # returns the model for these sizes
+SIZE = "deep500:size:"  # prefix of the names of values that are sizes of dimensions
+INFERRED = -1  # a size that Reshape works out by itself
+OTHER_NODES = "the backward pass has other nodes for other sizes: give batch="
 
 
 def any_size_model(record: Record, inputs: Mapping[str, Tensor]) -> onnx.ModelProto:
@@ -26,19 +29,21 @@ def any_size_model(record: Record, inputs: Mapping[str, Tensor]) -> onnx.ModelPr
 
     Raises `Unsupported` if recordings at other sizes have other nodes, or constants that follow no formula.
     """
-    places = _places(inputs)
-    plan = Plan(tuple(places))
-    models = [
-        record(dict(zip(plan.names, point, strict=True))) for point in plan.points
-    ]
-    if not places:
+    sources = _dimension_sources(inputs)
+    plan = Plan(tuple(sources))
+    models = []
+    for point in plan.points:
+        sizes = dict(zip(plan.names, point, strict=True))
+        models.append(record(sizes))
+    if not sources:
         return models[0]
-    merged = _Merged(plan, models[0], places)
+    merged = _Merged(plan, models[0], sources)
     graphs = [model.graph for model in models]
     merged.merge(graphs)
-    for value in graphs[0].output:
+    first = graphs[0]
+    for value in first.output:
         _forget_sizes(value)
-    for value in graphs[0].input:
+    for value in first.input:
         if value.name in inputs:
             _name_dimensions(value, inputs[value.name].shape)
     model = onnx.shape_inference.infer_shapes(merged.finished())
@@ -46,166 +51,183 @@ def any_size_model(record: Record, inputs: Mapping[str, Tensor]) -> onnx.ModelPr
     return model
 
 
-def _places(inputs: Mapping[str, Tensor]) -> dict[str, tuple[str, int]]:
+def _dimension_sources(inputs: Mapping[str, Tensor]) -> dict[str, tuple[str, int]]:
     """For every named dimension an input and an axis of it that has this size."""
-    places: dict[str, tuple[str, int]] = {}
+    sources: dict[str, tuple[str, int]] = {}
     for name, tensor in inputs.items():
         for axis, size in enumerate(tensor.shape):
             if isinstance(size, str):
-                places.setdefault(size, (name, axis))
-    return places
+                sources.setdefault(size, (name, axis))
+    return sources
 
 
 @dataclass
 class _Merged:
-    """The first of several recordings, in which constants that differ are computed."""
+    """The first of several recordings, in which the constants that differ are computed from sizes."""
 
     plan: Plan
     model: onnx.ModelProto
-    places: Mapping[str, tuple[str, int]]
-    nodes: list[onnx.NodeProto] = field(default_factory=list)  # that compute sizes
+    sources: Mapping[str, tuple[str, int]]
+    nodes: list[onnx.NodeProto] = field(default_factory=list)  # that compute constants
     _sizes: set[str] = field(default_factory=set)
     _count: int = 0
 
     def finished(self) -> onnx.ModelProto:
-        """With the computations in front of everything."""
-        rest = [*self.model.graph.node]
-        del self.model.graph.node[:]
-        self.model.graph.node.extend([*self.nodes, *rest])
-        del self.model.graph.value_info[:]
+        """The model with the nodes that compute constants in front of all others."""
+        graph = self.model.graph
+        _replace_all(graph.node, [*self.nodes, *graph.node])
+        del graph.value_info[:]
         return self.model
 
     def merge(self, graphs: Sequence[onnx.GraphProto]) -> None:
         """Make the first graph right for any size; the others say how it depends on them."""
-        if len({len(graph.node) for graph in graphs}) > 1:
-            raise Unsupported(
-                "the backward pass has other nodes for other sizes: give batch="
-            )
-        reshapes = _only_for_reshape(graphs[0])
-        kept = []
-        for nodes in zip(*(graph.node for graph in graphs), strict=True):
-            if nodes[0].op_type == "Constant" and any(
-                node != nodes[0] for node in nodes
-            ):
-                if self._constant(nodes, nodes[0].output[0] in reshapes):
-                    kept.append(nodes[0])
-            else:
+        node_counts = {len(graph.node) for graph in graphs}
+        if len(node_counts) > 1:
+            raise Unsupported(OTHER_NODES)
+        first_graph = graphs[0]
+        reshape_shapes = _only_for_reshape(first_graph)
+        remaining = []
+        columns = [graph.node for graph in graphs]
+        for nodes in zip(*columns, strict=True):
+            first = nodes[0]
+            if first.op_type != "Constant" or _are_equal(nodes):
                 self._merge_node(nodes)
-                kept.append(nodes[0])
-        del graphs[0].node[:]
-        graphs[0].node.extend(kept)
+                remaining.append(first)
+            elif self._merge_constant(nodes, first.output[0] in reshape_shapes):
+                remaining.append(first)
+        _replace_all(first_graph.node, remaining)
         self._merge_initializers(graphs)
 
     def _merge_initializers(self, graphs: Sequence[onnx.GraphProto]) -> None:
-        kept = []
-        for tensors in zip(*(graph.initializer for graph in graphs), strict=True):
-            if all(tensor == tensors[0] for tensor in tensors):
-                kept.append(tensors[0])
+        remaining = []
+        columns = [graph.initializer for graph in graphs]
+        for tensors in zip(*columns, strict=True):
+            first = tensors[0]
+            if _are_equal(tensors):
+                remaining.append(first)
             else:
-                values = [numpy_helper.to_array(tensor) for tensor in tensors]
-                self._compute(tensors[0].name, values)
-        del graphs[0].initializer[:]
-        graphs[0].initializer.extend(kept)
+                values = [*map(numpy_helper.to_array, tensors)]
+                self._compute(first.name, values)
+        _replace_all(graphs[0].initializer, remaining)
 
     def _merge_node(self, nodes: Sequence[onnx.NodeProto]) -> None:
         first = nodes[0]
+        expected = (first.op_type, first.domain, first.input, first.output)
         for other in nodes[1:]:
-            alike = (other.op_type, other.domain, other.input, other.output)
-            if alike != (first.op_type, first.domain, first.input, first.output):
-                raise Unsupported(
-                    "the backward pass has other nodes for other sizes: give batch="
-                )
-        for attributes in zip(*(node.attribute for node in nodes), strict=True):
-            if attributes[0].type == onnx.AttributeProto.GRAPH:
+            if (other.op_type, other.domain, other.input, other.output) != expected:
+                raise Unsupported(OTHER_NODES)
+        columns = [node.attribute for node in nodes]
+        for attributes in zip(*columns, strict=True):
+            first_attribute = attributes[0]
+            if first_attribute.type == onnx.AttributeProto.GRAPH:
                 bodies = [attribute.g for attribute in attributes]
-                for value in (*bodies[0].input, *bodies[0].output):
-                    _forget_sizes(value)
-                del bodies[0].value_info[:]
-                self.merge(bodies)
-            elif any(attribute != attributes[0] for attribute in attributes):
+                self._merge_bodies(bodies)
+            elif not _are_equal(attributes):
                 raise Unsupported(
-                    f"{attributes[0].name!r} of a {first.op_type} of the backward pass depends on the "
+                    f"{first_attribute.name!r} of a {first.op_type} of the backward pass depends on the "
                     "size of the batch, and an attribute is fixed: give batch="
                 )
 
-    def _constant(self, nodes: Sequence[onnx.NodeProto], for_reshape: bool) -> bool:
-        """Replace a constant; says whether it stays a node of its graph."""
-        values = [numpy_helper.to_array(node.attribute[0].t) for node in nodes]
-        if for_reshape and (shape := _with_rest(values)) is not None:
-            nodes[0].attribute[0].t.CopyFrom(numpy_helper.from_array(shape))
-            return True
-        self._compute(nodes[0].output[0], values)
+    def _merge_bodies(self, bodies: Sequence[onnx.GraphProto]) -> None:
+        first = bodies[0]
+        for value in (*first.input, *first.output):
+            _forget_sizes(value)
+        del first.value_info[:]
+        self.merge(bodies)
+
+    def _merge_constant(
+        self, nodes: Sequence[onnx.NodeProto], for_reshape: bool
+    ) -> bool:
+        """Make a constant right for any size; returns whether it is still a Constant node of its graph."""
+        tensors = [node.attribute[0].t for node in nodes]
+        values = [*map(numpy_helper.to_array, tensors)]
+        first = nodes[0]
+        if for_reshape:
+            shape = _with_inferred_size(values)
+            if shape is not None:
+                tensors[0].CopyFrom(numpy_helper.from_array(shape))
+                return True
+        self._compute(first.output[0], values)
         return False
 
     def _compute(self, name: str, values: Sequence[np.ndarray]) -> None:
-        """Nodes that give the constant of this name, whose values at the plan's points these are."""
-        if len({value.shape for value in values}) == 1:
+        """Add nodes that compute the constant of this name, from its values at the plan's points."""
+        first = values[0]
+        if all(value.shape == first.shape for value in values):
             self._evaluate(name, values)
         elif all(_is_count_up(value) for value in values):
             self._range(name, values)
-        elif all(value.size and np.all(value == values[0].flat[0]) for value in values):
+        elif _hold_one_number(values):
             shape = self._shape(name, values)
-            self._node(
-                "Expand", [self._new_constant(values[0].reshape(-1)[:1]), shape], name
-            )
+            elements = first.reshape(-1)
+            number = self._new_constant(elements[:1])
+            self._node("Expand", [number, shape], name)
         else:
             raise Unsupported(
                 "a table in the backward pass depends on the size of the batch: give batch="
             )
 
     def _shape(self, name: str, values: Sequence[np.ndarray]) -> str:
+        """Add nodes that compute the shape of a constant; returns its name."""
         shapes = [np.array(value.shape, np.int64) for value in values]
-        self._evaluate(f"{name}:shape", shapes)
-        return f"{name}:shape"
+        shape_name = f"{name}:shape"
+        self._evaluate(shape_name, shapes)
+        return shape_name
 
     def _range(self, name: str, values: Sequence[np.ndarray]) -> None:
+        """Add nodes that compute 0, 1, 2, …"""
         length = self._shape(name, values)
         stop = self._node("Squeeze", [length], f"{name}:stop")
-        start, step = (self._new_constant(np.array(n, np.int64)) for n in (0, 1))
+        start = self._new_constant(np.array(0, np.int64))
+        step = self._new_constant(np.array(1, np.int64))
         numbers = self._node("Range", [start, stop, step], f"{name}:numbers")
         self._cast(numbers, values[0].dtype, name)
 
     def _evaluate(self, name: str, values: Sequence[np.ndarray]) -> None:
-        """A constant of fixed shape, by the formula of its elements."""
+        """Add nodes that compute a constant of fixed shape by a formula for its elements."""
+        first = values[0]
         formula = fitted(self.plan, values)
         if formula is None:
             raise Unsupported(
                 "a number in the backward pass follows the size of the batch by no simple formula: "
                 "give batch="
             )
-        dtype = np.dtype(np.int64 if values[0].dtype.kind in "iu" else np.float64)
+        is_integer = first.dtype.kind in "iu"
+        dtype = np.dtype("int64" if is_integer else "float64")
         total = self._new_constant(np.asarray(formula.constant, dtype))
         for names, coefficient in formula.terms.items():
             factor = self._factor(names, dtype, formula)
             weight = self._new_constant(np.asarray(coefficient, dtype))
             term = self._node("Mul", [weight, factor])
             total = self._node("Add", [total, term])
-        shape = self._new_constant(np.array(values[0].shape, np.int64))
+        shape = self._new_constant(np.array(first.shape, np.int64))
         shaped = self._node("Reshape", [total, shape])
-        self._cast(shaped, values[0].dtype, name)
+        self._cast(shaped, first.dtype, name)
 
     def _factor(self, names: Sequence[str], dtype: np.dtype, formula: Formula) -> str:
         """The product of these sizes, or its reciprocal, as an array of one."""
         total = self._size(names[0])
         for name in names[1:]:
-            total = self._node("Mul", [total, self._size(name)])
+            size = self._size(name)
+            total = self._node("Mul", [total, size])
         if dtype.kind == "i":
             return total
         total = self._cast(total, dtype)
-        return self._node("Reciprocal", [total]) if formula.reciprocal else total
+        if formula.reciprocal:
+            return self._node("Reciprocal", [total])
+        return total
 
     def _size(self, dimension: str) -> str:
         name = SIZE + dimension
         if name not in self._sizes:
             self._sizes.add(name)
-            source, axis = self.places[dimension]
+            source, axis = self.sources[dimension]
             self._node("Shape", [source], name, start=axis, end=axis + 1)
         return name
 
     def _cast(self, value: str, dtype: np.dtype, name: str | None = None) -> str:
-        return self._node(
-            "Cast", [value], name, to=helper.np_dtype_to_tensor_dtype(dtype)
-        )
+        element_type = helper.np_dtype_to_tensor_dtype(dtype)
+        return self._node("Cast", [value], name, to=element_type)
 
     def _new_constant(self, value: np.ndarray) -> str:
         return self._node("Constant", [], value=numpy_helper.from_array(value))
@@ -219,18 +241,38 @@ class _Merged:
     ) -> str:
         self._count += 1
         output = output or f"{SIZE}{self._count}"
-        self.nodes.append(helper.make_node(kind, inputs, [output], **attributes))
+        node = helper.make_node(kind, inputs, [output], **attributes)
+        self.nodes.append(node)
         return output
 
 
+def _replace_all(messages: Any, replacements: Sequence[Any]) -> None:
+    """Replace the content of a repeated field."""
+    del messages[:]
+    messages.extend(replacements)
+
+
+def _are_equal(messages: Sequence[Any]) -> bool:
+    return all(message == messages[0] for message in messages)
+
+
+def _hold_one_number(values: Sequence[np.ndarray]) -> bool:
+    """Whether all elements of all arrays are equal, and there are some."""
+    number = values[0].flat[:1]
+    return all(value.size and np.all(value == number) for value in values)
+
+
 def _only_for_reshape(graph: onnx.GraphProto) -> set[str]:
-    """Values that are nothing but the shapes of Reshapes in this graph."""
+    """Values that are used only as the shapes of Reshapes in this graph."""
     shapes: set[str] = set()
     others = {output.name for output in graph.output}
     for node in graph.node:
         is_reshape = node.op_type == "Reshape"
-        for place, name in enumerate(node.input):
-            (shapes if is_reshape and place == 1 else others).add(name)
+        for position, name in enumerate(node.input):
+            if is_reshape and position == 1:
+                shapes.add(name)
+            else:
+                others.add(name)
         for attribute in node.attribute:
             others |= _names_in(attribute.g)
     return shapes - others
@@ -239,32 +281,38 @@ def _only_for_reshape(graph: onnx.GraphProto) -> set[str]:
 def _names_in(graph: onnx.GraphProto) -> set[str]:
     names = {output.name for output in graph.output}
     for node in graph.node:
-        names |= {*node.input}
+        names.update(node.input)
         for attribute in node.attribute:
             names |= _names_in(attribute.g)
     return names
 
 
-def _with_rest(values: Sequence[np.ndarray]) -> np.ndarray | None:
-    """A shape in which one dimension depends on sizes, left for Reshape to work out; None if several do."""
-    differs = np.any([value != values[0] for value in values], axis=0)
-    if np.count_nonzero(differs) != 1 or 0 in values[0]:
+def _with_inferred_size(values: Sequence[np.ndarray]) -> np.ndarray | None:
+    """The shape with the one dimension that depends on sizes left for Reshape to work out; None if several do."""
+    first = values[0]
+    differs = np.any([value != first for value in values], axis=0)
+    if np.count_nonzero(differs) != 1 or 0 in first:
         return None
-    return np.where(differs, REST, values[0])
+    return np.where(differs, INFERRED, first)
 
 
 def _is_count_up(value: np.ndarray) -> bool:
-    return value.ndim == 1 and np.array_equal(value, np.arange(len(value)))
+    """Whether the array is 0, 1, 2, …"""
+    if value.ndim != 1:
+        return False
+    numbers = np.arange(len(value))
+    return np.array_equal(value, numbers)
 
 
 def _forget_sizes(value: onnx.ValueInfoProto) -> None:
-    """Leave the rank and the dtype alone: shape inference finds the sizes that are known."""
+    """Remove the sizes and keep the rank: shape inference finds the sizes that are known."""
     for dimension in value.type.tensor_type.shape.dim:
         dimension.ClearField("dim_value")
 
 
 def _name_dimensions(value: onnx.ValueInfoProto, shape: Sequence[int | str]) -> None:
-    for dimension, size in zip(value.type.tensor_type.shape.dim, shape, strict=True):
+    dimensions = value.type.tensor_type.shape.dim
+    for dimension, size in zip(dimensions, shape, strict=True):
         if isinstance(size, str):
             dimension.dim_param = size
         else:

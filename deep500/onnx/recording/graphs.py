@@ -1,7 +1,7 @@
-"""Networks as ONNX graphs: for inference, with the backward pass, and with an optimizer's update behind it.
+"""Records networks as ONNX graphs: for inference, with the backward pass, and with an optimizer's update behind it.
 
-All are for one shape of every input. Parameters are inputs of the graphs, so that they can change between runs.
-`xp` is the namespace that records; its kernels decide which nodes stay nodes.
+All are for fixed input shapes. Parameters are inputs of the graphs, so that they can change between runs.
+`xp` is the namespace that records; its kernels decide which nodes are recorded as ONNX nodes of the same name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,13 +17,14 @@ from ...contracts.optimizer import Optimizer
 from ...errors import Unsupported
 from .arrays import Recorded, argument, build
 from .namespace import Recorder
-from .nodes import dtypes_of, formula, node, specs_of
+from .nodes import dtypes_of, formula, specs_of
+from .nodes import node as record_operator
 
 Shapes = Mapping[str, Sequence[int]]
 FLAT = "deep500:flat"  # all trained parameters in one vector
 STEP = "deep500:step"  # the count of steps, an input
-GRADIENT = "deep500:gradient:"  # what begins the name of an input that is a gradient
-NEW = "deep500:new:"  # what begins the name of an output that replaces an input
+GRADIENT = "deep500:gradient:"  # prefix of the names of inputs that are gradients
+NEW = "deep500:new:"  # prefix of the names of outputs that replace inputs
 
 
 def inference_model(
@@ -31,12 +32,15 @@ def inference_model(
     network: Network,
     outputs: Sequence[str],
     shapes: Shapes,
-    words: dict[str, str] | None = None,
+    implementations: dict[str, str] | None = None,
 ) -> onnx.ModelProto:
-    """These outputs, in evaluation mode. Here and below, `words` takes up how each node was recorded."""
+    """A model of these outputs in evaluation mode.
+
+    Here and below, `implementations` is filled with "native" or "composed" for each node, as it was recorded.
+    """
     nodes, used = network.part(outputs, training=False)
     inputs = _inputs(network, used, shapes) | _params(network, nodes)
-    record = kernel(xp, training=False, words=words)
+    record = kernel(xp, False, implementations)
     results, _ = tape.forward(xp, nodes, inputs, outputs, record, record=False)
     return build(inputs, results)
 
@@ -47,14 +51,16 @@ def backward_model(
     y: str,
     shapes: Shapes,
     training: bool = True,
-    words: dict[str, str] | None = None,
+    implementations: dict[str, str] | None = None,
 ) -> onnx.ModelProto:
-    """The network's outputs, what replaces its running statistics, and the gradients of y under their own names."""
-    inputs, outputs, gradients, new = _differentiated(
-        xp, network, y, shapes, training, words
+    """A model of the network's outputs, its new running statistics, and the gradients of y under their own names."""
+    inputs, outputs, gradients, statistics = _differentiated(
+        xp, network, y, shapes, training, implementations
     )
-    named = {name: gradients[param] for param, name in network.gradient(y)}
-    return build(inputs, outputs | _new(new) | named)
+    named_gradients = {}
+    for param, name in network.gradient(y):
+        named_gradients[name] = gradients[param]
+    return build(inputs, outputs | _new(statistics) | named_gradients)
 
 
 def step_model(
@@ -64,37 +70,41 @@ def step_model(
     y: str,
     shapes: Shapes,
     training: bool = True,
-    words: dict[str, str] | None = None,
+    implementations: dict[str, str] | None = None,
 ) -> onnx.ModelProto:
-    """A whole training step: outputs, and what replaces the parameters and the optimizer's state.
+    """A model of a whole training step: outputs, and the new parameters and state of the optimizer.
 
-    An elementwise rule goes over all parameters as one vector, FLAT, which is one more input.
+    An elementwise rule is applied to all parameters as one vector, FLAT, which is one more input.
     """
-    inputs, outputs, gradients, new = _differentiated(
-        xp, network, y, shapes, training, words
+    inputs, outputs, gradients, statistics = _differentiated(
+        xp, network, y, shapes, training, implementations
     )
     params = {name: inputs[name] for name in network.trainable}
     if is_flat(network, optimizer):
         params = _updated_params(network, optimizer)
         gradients = {FLAT: _flat_gradient(xp, network, gradients)}
     more_inputs, updates = _updates(xp, network, optimizer, params, gradients)
-    return build(inputs | params | more_inputs, outputs | _new(new | updates))
+    all_inputs = inputs | params | more_inputs
+    all_outputs = outputs | _new(statistics | updates)
+    return build(all_inputs, all_outputs)
 
 
 def update_model(
     xp: Recorder, network: Network, optimizer: Optimizer
 ) -> onnx.ModelProto:
-    """The second half of a step: from parameters, gradients and the optimizer's state to what replaces them.
+    """A model of the second half of a step: new parameters and state from the old ones and the gradients.
 
     Gradients are inputs whose names begin with GRADIENT.
     """
     params = _updated_params(network, optimizer)
-    gradients = {
-        name: argument(param.shape, param.dtype) for name, param in params.items()
-    }
+    gradients = {}
+    gradient_inputs = {}
+    for name, param in params.items():
+        gradient = argument(param.shape, param.dtype)
+        gradients[name] = gradient
+        gradient_inputs[GRADIENT + name] = gradient
     more_inputs, updates = _updates(xp, network, optimizer, params, gradients)
-    named = {GRADIENT + name: gradient for name, gradient in gradients.items()}
-    return build(params | named | more_inputs, _new(updates))
+    return build(params | gradient_inputs | more_inputs, _new(updates))
 
 
 def _updates(
@@ -104,29 +114,37 @@ def _updates(
     params: Mapping[str, Recorded],
     gradients: Mapping[str, Recorded],
 ) -> tuple[dict[str, Recorded], dict[str, Recorded]]:
-    """The optimizer's rule: the inputs that it needs besides, and what replaces parameters and state."""
+    """Record the optimizer's rule; returns the inputs that it needs besides, and the new parameters and state."""
     step = argument((), "float32")
-    inputs, new = {STEP: step}, {}
-    states = {}
+    inputs = {STEP: step}
+    states: dict[str, dict[str, Recorded]] = {}
     for name, specs in state_kinds(xp, network, optimizer).items():
-        state = {key: argument(spec.shape, spec.dtype) for key, spec in specs.items()}
-        inputs |= {f"{name}.{key}": value for key, value in state.items()}
+        state = {}
+        for key, spec in specs.items():
+            state[key] = argument(spec.shape, spec.dtype)
+        inputs |= _prefixed(name, state)
         states[name] = state
+    results = {}
     for name, param, state in optimizer.updates(xp, params, gradients, states, step):
-        new[name] = param
-        new |= {f"{name}.{key}": value for key, value in state.items()}
-    return inputs, new
+        results[name] = param
+        results |= _prefixed(name, state)
+    return inputs, results
+
+
+def _prefixed(name: str, state: Mapping[str, Recorded]) -> dict[str, Recorded]:
+    """The state of one parameter under the names "parameter.key"."""
+    return {f"{name}.{key}": value for key, value in state.items()}
 
 
 def state_model(
     xp: Recorder, network: Network, optimizer: Optimizer
 ) -> onnx.ModelProto:
-    """The optimizer's state before the first step, under the names "parameter.key"."""
+    """A model of the optimizer's state before the first step, under the names "parameter.key"."""
     params = _updated_params(network, optimizer)
     state: dict[str, Recorded] = {}
     for name, param in params.items():
-        first = optimizer.init_named(xp, name, param)
-        state |= {f"{name}.{key}": value for key, value in first.items()}
+        initial = optimizer.init_named(xp, name, param)
+        state |= _prefixed(name, initial)
     return build(params, state)
 
 
@@ -134,22 +152,24 @@ def state_kinds(
     xp: Recorder, network: Network, optimizer: Optimizer
 ) -> dict[str, dict[str, Tensor]]:
     """Shape and dtype of the optimizer's state, by parameter and key."""
-    specs = {}
+    specs: dict[str, dict[str, Tensor]] = {}
     for name, param in _updated_params(network, optimizer).items():
-        first = optimizer.init_named(xp, name, param)
-        specs[name] = {key: Tensor(v.shape, v.dtype.name) for key, v in first.items()}
+        initial = optimizer.init_named(xp, name, param)
+        specs[name] = {}
+        for key, value in initial.items():
+            specs[name][key] = Tensor(value.shape, value.dtype.name)
     return specs
 
 
 def is_flat(network: Network, optimizer: Optimizer) -> bool:
-    """Whether the optimizer's rule goes over all parameters as one vector."""
+    """Whether the optimizer's rule is applied to all parameters as one vector."""
     return optimizer.elementwise and len(network.layout().sizes) == 1
 
 
 def is_native(
     xp: Recorder, operator: Operator, dtypes: Sequence[str | None], training: bool
 ) -> bool:
-    """Whether a node stays one: it has a kernel, and backward needs nothing that only our formula gives."""
+    """Whether a node is recorded as itself: it has a kernel, and backward needs nothing that only the formula gives."""
     if training and not {*operator.saved}.isdisjoint(operator.wanted):
         return False
     return xp.kernels.has_kernel(operator, dtypes)
@@ -161,68 +181,72 @@ def _differentiated(
     y: str,
     shapes: Shapes,
     training: bool,
-    words: dict[str, str] | None,
+    implementations: dict[str, str] | None,
 ) -> tuple[dict, dict, dict, dict]:
-    """Inputs of the graph, the outputs that it makes, gradients by parameter, and the running statistics to come."""
+    """Record forward and backward pass; returns inputs, outputs, gradients by parameter, and new running statistics."""
     updates = network.state_updates if training else {}
-    outputs = [
-        name
-        for name in network.outputs
-        if name not in network.params and name not in network.inputs
-    ]
-    kept = [*dict.fromkeys((*outputs, y, *updates.values()))]
-    nodes, used = network.part(kept, training)
+    output_names = []
+    for name in network.outputs:
+        if name not in network.params and name not in network.inputs:
+            output_names.append(name)
+    names = (*output_names, y, *updates.values())
+    needed = [*dict.fromkeys(names)]  # each once
+    nodes, used = network.part(needed, training)
     inputs = _inputs(network, used, shapes) | _params(network, nodes)
-    found, record = tape.forward(xp, nodes, inputs, kept, kernel(xp, True, words))
-    by = {name: inputs[name] for name in network.trainable}
+    record_node = kernel(xp, True, implementations)
+    values, record = tape.forward(xp, nodes, inputs, needed, record_node)
+    trained = {name: inputs[name] for name in network.trainable}
     try:
-        grads = tape.backward(xp, record, y, tape.seed(xp, found[y], y), by)
+        seed = tape.seed(xp, values[y], y)
+        gradients = tape.backward(xp, record, y, seed, trained)
     except TypeError as error:  # a shape that is not known was taken for one that is
         _refuse_unknown_shapes(record)
         raise error
-    return (
-        inputs,
-        {n: found[n] for n in outputs},
-        grads,
-        {n: found[value] for n, value in updates.items()},
-    )
+    outputs = {name: values[name] for name in output_names}
+    statistics = {name: values[new] for name, new in updates.items()}
+    return inputs, outputs, gradients, statistics
 
 
 def kernel(
-    xp: Recorder, training: bool, words: dict[str, str] | None = None
+    xp: Recorder, training: bool, implementations: dict[str, str] | None = None
 ) -> tape.Kernel:
-    """How the tape records a node: as itself where `is_native` says so, else by its formula."""
+    """The function by which the tape records a node: as itself if `is_native` says so, else by its formula."""
 
-    def record(where: Node, inputs: Sequence[Any]) -> tuple:
-        operator = where.operator
+    def record(node: Node, inputs: Sequence[Any]) -> tuple:
+        operator = node.operator
         results = None
         if is_native(xp, operator, dtypes_of(inputs), training):
-            results = _native_results(xp, where, inputs, training)
-        if words is not None:
-            words[where.name] = "composed" if results is None else "native"
-        return formula(xp, operator)(*inputs) if results is None else results
+            results = _native_results(xp, node, inputs, training)
+        implementation = "native"
+        if results is None:
+            implementation = "composed"
+        if implementations is not None:
+            implementations[node.name] = implementation
+        if results is None:
+            results = formula(xp, operator)(*inputs)
+        return results
 
     return record
 
 
 def _native_results(
-    xp: Recorder, where: Node, inputs: Sequence[Any], training: bool
+    xp: Recorder, node: Node, inputs: Sequence[Any], training: bool
 ) -> tuple[Recorded, ...] | None:
-    """What the node itself gives; None if its derivative needs other dtypes than ONNX's.
+    """The results of the ONNX node; None if ONNX gives them other dtypes than the derivative needs.
 
     ONNX's LayerNormalization of float64, for one, gives its statistics in float32.
     """
-    operator = where.operator
+    operator = node.operator
     if operator.variadic:
-        return node(xp, operator, inputs)
+        return record_operator(xp, operator, inputs)
     if not training:
-        return node(xp, operator, inputs, len(where.outputs))
-    results = node(xp, operator, inputs, _result_count(where))
+        return record_operator(xp, operator, inputs, len(node.outputs))
+    results = record_operator(xp, operator, inputs, _result_count(node))
     if len(results) > 1 and operator.differentiable:
-        own_dtypes = [
-            name_of(tensor.dtype) for tensor in operator.infer(*specs_of(inputs))
-        ]
-        if [y.dtype.name for y in results] != own_dtypes[: len(results)]:
+        specs = operator.infer(*specs_of(inputs))
+        expected = [name_of(spec.dtype) for spec in specs]
+        dtypes = [result.dtype.name for result in results]
+        if dtypes != expected[: len(results)]:
             return None
     return results
 
@@ -237,42 +261,51 @@ def _refuse_unknown_shapes(record: Sequence[tape.Entry]) -> None:
             )
 
 
-def _result_count(where: Node) -> int:
-    """How many results a node has to give, so that its derivative finds what it asks for.
+def _result_count(node: Node) -> int:
+    """How many results a node has to give, including all that its derivative needs.
 
-    Backward may ask for a result that nobody uses, or for its gradient, which is zeros of the result's shape.
+    Backward may need a result that nobody uses, or its gradient, which is zeros of the result's shape.
     """
-    wanted = where.operator.wanted
-    count = len(where.outputs)
-    for place, name in enumerate(where.operator.outputs, start=1):
-        if name in wanted or f"d{name}" in wanted:
-            count = max(count, place)
+    backward_inputs = node.operator.wanted
+    count = len(node.outputs)
+    for position, name in enumerate(node.operator.outputs, start=1):
+        if name in backward_inputs or f"d{name}" in backward_inputs:
+            count = max(count, position)
     return count
 
 
 def _inputs(
     network: Network, used: Sequence[str], shapes: Shapes
 ) -> dict[str, Recorded]:
-    return {name: argument(shapes[name], network.inputs[name].dtype) for name in used}
+    arguments = {}
+    for name in used:
+        dtype = network.inputs[name].dtype
+        arguments[name] = argument(shapes[name], dtype)
+    return arguments
 
 
 def _params(network: Network, nodes: Sequence[Node]) -> dict[str, Recorded]:
-    """All parameters that are trained, and those that these nodes use."""
-    used = {*network.trainable, *(i for n in nodes for i in n.inputs)}
-    return {
-        name: argument(value.shape, value.dtype)
-        for name, value in network.params.items()
-        if name in used
-    }
+    """Arguments for all trained parameters and those that these nodes use."""
+    used: set[Any] = {*network.trainable}
+    for node in nodes:
+        used.update(node.inputs)
+    arguments = {}
+    for name, value in network.params.items():
+        if name in used:
+            arguments[name] = argument(value.shape, value.dtype)
+    return arguments
 
 
 def _updated_params(network: Network, optimizer: Optimizer) -> dict[str, Recorded]:
-    """What the optimizer's rule is applied to: every trained parameter, or all of them as one vector."""
-    if not is_flat(network, optimizer):
-        params = {name: network.params[name] for name in network.trainable}
-        return {name: argument(p.shape, p.dtype) for name, p in params.items()}
-    [(dtype, size)] = network.layout().sizes.items()
-    return {FLAT: argument((size,), dtype)}
+    """Arguments for what the optimizer's rule is applied to: every trained parameter, or all of them as one vector."""
+    if is_flat(network, optimizer):
+        [(dtype, size)] = network.layout().sizes.items()
+        return {FLAT: argument((size,), dtype)}
+    arguments = {}
+    for name in network.trainable:
+        param = network.params[name]
+        arguments[name] = argument(param.shape, param.dtype)
+    return arguments
 
 
 def _flat_gradient(
@@ -281,11 +314,14 @@ def _flat_gradient(
     """All gradients as one vector, laid out as the parameters are."""
     layout = network.layout()
     [(dtype, size)] = layout.sizes.items()
-    parts, end = [], 0
+    parts = []
+    end = 0
     for slot in layout.slots:
-        if slot.offset > end:
-            parts.append(xp.zeros((slot.offset - end,), dtype))
-        parts.append(xp.reshape(gradients[slot.name], (-1,)))
+        gap = slot.offset - end
+        if gap > 0:
+            parts.append(xp.zeros((gap,), dtype))
+        flat = xp.reshape(gradients[slot.name], (-1,))
+        parts.append(flat)
         end = slot.stop
     if size > end:
         parts.append(xp.zeros((size - end,), dtype))

@@ -1,4 +1,4 @@
-"""The namespace that writes ONNX: running a formula over it records a graph, one per shape of the inputs."""
+"""A namespace whose functions add ONNX nodes: running a formula over it records a graph for fixed input shapes."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -34,7 +34,8 @@ def _unary(f: Callable[[spox.Var], spox.Var]) -> Callable:
 
 def _binary(f: Callable[[spox.Var, spox.Var], spox.Var]) -> Callable:
     def method(self: Namespace, x: Any, y: Any) -> Recorded:
-        return Recorded(f(*_vars(x, y)))
+        x_var, y_var = _vars(x, y)
+        return Recorded(f(x_var, y_var))
 
     return method
 
@@ -43,46 +44,71 @@ def _reduction(f: Callable) -> Callable:
     def method(
         self: Namespace, x: Recorded, axis: Axis = None, keepdims: bool = False
     ) -> Recorded:
-        axes = range(x.ndim) if axis is None else ints(axis)
-        if not axes:  # ONNX takes no axes for all of them
+        axes: Sequence[int] = range(x.ndim)
+        if axis is not None:
+            axes = ints(axis)
+        if not axes:  # ONNX would reduce along all of them
             return x
         if isinstance(x, Zeros) and f is op.reduce_sum:
-            return Zeros(_reduced_shape(x, axes, keepdims), x.dtype)
-        return Recorded(f(x.var, int64s(list(axes)), keepdims=int(keepdims)))
+            shape = _reduced_shape(x, axes, keepdims)
+            return Zeros(shape, x.dtype)
+        axes_var = int64s(list(axes))
+        return Recorded(f(x.var, axes_var, keepdims=int(keepdims)))
 
     return method
 
 
 class Recorder(Namespace):
-    """Arrays are Recorded: ONNX values that an `argument` or a constant started.
+    """A namespace of recorded arrays: ONNX values computed from `argument`s and constants.
 
-    `kernels` says which nodes may be written; without them, all that ONNX's schema allows.
+    `kernels` decides which nodes may be added; by default all that ONNX's schema allows.
     """
 
     def __init__(self, kernels: Kernels = ONNX):
         self.kernels = kernels
 
-    abs, exp, log, sqrt = map(_unary, (op.abs, op.exp, op.log, op.sqrt))
-    sin, cos, tanh, sign = map(_unary, (op.sin, op.cos, op.tanh, op.sign))
-    asin, acos, atan = map(_unary, (op.asin, op.acos, op.atan))
-    floor, erf, isnan, logical_not = map(_unary, (op.floor, op.erf, op.isnan, op.not_))
-    sigmoid, relu, reciprocal = map(_unary, (op.sigmoid, op.relu, op.reciprocal))
-    logical_and, logical_or, pow = map(_binary, (op.and_, op.or_, op.pow))
+    abs = _unary(op.abs)
+    exp = _unary(op.exp)
+    log = _unary(op.log)
+    sqrt = _unary(op.sqrt)
+    sin = _unary(op.sin)
+    cos = _unary(op.cos)
+    tanh = _unary(op.tanh)
+    sign = _unary(op.sign)
+    asin = _unary(op.asin)
+    acos = _unary(op.acos)
+    atan = _unary(op.atan)
+    floor = _unary(op.floor)
+    erf = _unary(op.erf)
+    isnan = _unary(op.isnan)
+    logical_not = _unary(op.not_)
+    sigmoid = _unary(op.sigmoid)
+    relu = _unary(op.relu)
+    reciprocal = _unary(op.reciprocal)
+    logical_and = _binary(op.and_)
+    logical_or = _binary(op.or_)
+    pow = _binary(op.pow)
     fmod = _binary(lambda x, y: op.mod(x, y, fmod=1))
     maximum = _binary(lambda x, y: op.max([x, y]))
     minimum = _binary(lambda x, y: op.min([x, y]))
     matmul = _binary(op.matmul)
-    sum, prod = map(_reduction, (op.reduce_sum, op.reduce_prod))
-    max, min, mean = map(_reduction, (op.reduce_max, op.reduce_min, op.reduce_mean))
+    sum = _reduction(op.reduce_sum)
+    prod = _reduction(op.reduce_prod)
+    max = _reduction(op.reduce_max)
+    min = _reduction(op.reduce_min)
+    mean = _reduction(op.reduce_mean)
 
     def where(self, condition: Recorded, x: Any, y: Any) -> Recorded:
-        narrow = x.dtype if isinstance(x, Recorded) else y.dtype
-        if self.kernels.takes("Where", narrow.name):
-            return Recorded(op.where(condition.var, *_vars(x, y)))
-        wide = [
-            self.astype(v, "int32") if isinstance(v, Recorded) else v for v in (x, y)
-        ]
-        return self.astype(self.where(condition, *wide), narrow)
+        dtype = _common_dtype(x, y)
+        if self.kernels.takes("Where", dtype.name):
+            x_var, y_var = _vars(x, y)
+            return Recorded(op.where(condition.var, x_var, y_var))
+        if isinstance(x, Recorded):
+            x = self.astype(x, "int32")
+        if isinstance(y, Recorded):
+            y = self.astype(y, "int32")
+        wide = self.where(condition, x, y)
+        return self.astype(wide, dtype)
 
     def astype(self, x: Recorded, dtype: Any) -> Recorded:
         name = self.kernels.dtype(name_of(dtype))
@@ -90,9 +116,9 @@ class Recorder(Namespace):
             return x
         if isinstance(x, Zeros):
             return Zeros(x.shape, name)
-        return Recorded(
-            op.cast(x.var, to=np.dtype(name), saturate=int(name not in FLOAT8))
-        )
+        saturate = int(name not in FLOAT8)
+        converted = op.cast(x.var, to=np.dtype(name), saturate=saturate)
+        return Recorded(converted)
 
     def bitcast(self, x: Recorded, dtype: Any) -> Recorded:
         name = name_of(dtype)
@@ -102,7 +128,7 @@ class Recorder(Namespace):
             )
         if x.dtype.name == name == "bool":
             return x
-        return self.astype(x, dtype)  # the bits of whole numbers stay
+        return self.astype(x, dtype)  # keeps the bits of integers
 
     def asarray(self, value: Any, dtype: Any) -> Recorded:
         return const(value, dtype)
@@ -116,33 +142,39 @@ class Recorder(Namespace):
         return const(np.arange(n, dtype=dtype))
 
     def reshape(self, x: Recorded, shape: Sequence[int]) -> Recorded:
-        known = math.prod(n for n in shape if n >= 0)
-        full = [math.prod(x.shape) // known if n < 0 else n for n in shape]
-        if tuple(full) == x.shape:
+        sizes = list(shape)
+        for axis, size in enumerate(shape):
+            if size < 0:
+                sizes[axis] = _remaining_size(x.shape, shape)
+        if tuple(sizes) == x.shape:
             return x
         if isinstance(x, Zeros):
-            return Zeros(full, x.dtype)
-        return Recorded(op.reshape(x.var, int64s(full), allowzero=1))
+            return Zeros(sizes, x.dtype)
+        return Recorded(op.reshape(x.var, int64s(sizes), allowzero=1))
 
     def permute_dims(self, x: Recorded, axes: Sequence[int]) -> Recorded:
         if isinstance(x, Zeros):
-            return Zeros([x.shape[axis] for axis in axes], x.dtype)
+            shape = [x.shape[axis] for axis in axes]
+            return Zeros(shape, x.dtype)
         return Recorded(op.transpose(x.var, perm=axes))
 
     def broadcast_to(self, x: Recorded, shape: Sequence[int]) -> Recorded:
         return expanded(x, shape)
 
     def concat(self, xs: Sequence[Recorded], axis: int = 0) -> Recorded:
-        return Recorded(op.concat([x.var for x in xs], axis=axis))
+        variables = [x.var for x in xs]
+        return Recorded(op.concat(variables, axis=axis))
 
     def flip(self, x: Recorded, axis: int | Sequence[int]) -> Recorded:
-        axes = {a % x.ndim for a in ints(axis)}
-        return x[
-            tuple(slice(None, None, -1 if a in axes else None) for a in range(x.ndim))
-        ]
+        key = [slice(None)] * x.ndim
+        for flipped in ints(axis):
+            key[flipped % x.ndim] = slice(None, None, -1)
+        return x[tuple(key)]
 
     def enlarge(self, x: Recorded, pads: Pads, value: float) -> Recorded:
-        return Recorded(op.pad(x.var, int64s(_flat(pads)), const(value, x.dtype).var))
+        pads_var = int64s(_flat(pads))
+        fill = const(value, x.dtype)
+        return Recorded(op.pad(x.var, pads_var, fill.var))
 
     def argmax(self, x: Recorded, axis: int, keepdims: bool = False) -> Recorded:
         return Recorded(op.arg_max(x.var, axis=axis, keepdims=int(keepdims)))
@@ -151,7 +183,8 @@ class Recorder(Namespace):
         return Recorded(op.cumsum(x.var, int64s(axis)))
 
     def einsum(self, formula: str, *xs: Recorded) -> Recorded:
-        return Recorded(op.einsum([x.var for x in xs], equation=formula))
+        variables = [x.var for x in xs]
+        return Recorded(op.einsum(variables, equation=formula))
 
     def take(self, x: Recorded, indices: Recorded, axis: int = 0) -> Recorded:
         return Recorded(op.gather(x.var, indices.var, axis=axis))
@@ -162,14 +195,14 @@ class Recorder(Namespace):
     def scatter_add(
         self, x: Recorded, indices: Recorded, values: Recorded, axis: int
     ) -> Recorded:
-        return Recorded(
-            op.scatter_elements(
-                x.var, indices.var, values.var, axis=axis, reduction="add"
-            )
+        total = op.scatter_elements(
+            x.var, indices.var, values.var, axis=axis, reduction="add"
         )
+        return Recorded(total)
 
     def sort_descending(self, x: Recorded, axis: int) -> tuple[Recorded, Recorded]:
-        values, indices = op.top_k(x.var, int64s([x.shape[axis]]), axis=axis)
+        length = int64s([x.shape[axis]])
+        values, indices = op.top_k(x.var, length, axis=axis)
         return Recorded(values), Recorded(indices)
 
     def conv(
@@ -183,16 +216,15 @@ class Recorder(Namespace):
     ) -> Recorded:
         if not self.kernels.takes("Conv", x.dtype.name):
             return super().conv(x, w, strides, pads, dilations, groups)
-        return Recorded(
-            op.conv(
-                x.var,
-                w.var,
-                strides=strides,
-                pads=_flat(pads),
-                dilations=dilations,
-                group=groups,
-            )
+        y = op.conv(
+            x.var,
+            w.var,
+            strides=strides,
+            pads=_flat(pads),
+            dilations=dilations,
+            group=groups,
         )
+        return Recorded(y)
 
     def conv_transpose(
         self,
@@ -206,18 +238,19 @@ class Recorder(Namespace):
     ) -> Recorded:
         if not self.kernels.takes("ConvTranspose", y.dtype.name):
             return super().conv_transpose(y, w, shape, strides, pads, dilations, groups)
-        extra = left_over(shape, y.shape[2:], w.shape[2:], strides, pads, dilations)
-        return Recorded(
-            op.conv_transpose(
-                y.var,
-                w.var,
-                strides=strides,
-                pads=_flat(pads),
-                dilations=dilations,
-                group=groups,
-                output_padding=extra,
-            )
+        counts = y.shape[2:]
+        kernel = w.shape[2:]
+        extra = left_over(shape, counts, kernel, strides, pads, dilations)
+        x = op.conv_transpose(
+            y.var,
+            w.var,
+            strides=strides,
+            pads=_flat(pads),
+            dilations=dilations,
+            group=groups,
+            output_padding=extra,
         )
+        return Recorded(x)
 
     def conv_weight(
         self,
@@ -229,7 +262,7 @@ class Recorder(Namespace):
         dilations: Sequence[int],
         groups: int = 1,
     ) -> Recorded:
-        """As a product of matrices: a Conv whose result is a small kernel is slow on engines."""
+        """Computed as a matrix product: engines are slow at a Conv whose result is a small kernel."""
         if math.prod(kernel) > WIDE_KERNEL:
             return super().conv_weight(x, y, kernel, strides, pads, dilations, groups)
         return conv_weight(self, x, y, kernel, strides, pads, dilations, groups)
@@ -237,27 +270,31 @@ class Recorder(Namespace):
     def scan(
         self, f: Function, carry: tuple, xs: tuple, length: int
     ) -> tuple[tuple, tuple]:
-        """A Loop (spox 0.18.2 types the body of Scan wrongly), whose body forgets the shapes."""
-        shapes = [c.shape for c in carry]
-        row_shapes: list[tuple[int, ...]] = []
+        """Recorded as a Loop (spox 0.18.2 types the body of Scan wrongly), whose body loses the shapes."""
+        shapes = [value.shape for value in carry]
+        stack_shapes: list[tuple[int, ...]] = []
 
         def body(t: spox.Var, go: spox.Var, *state: spox.Var) -> list[spox.Var]:
             before = _reshaped(state, shapes)
-            rows = tuple(
-                self.reshape(Recorded(op.gather(x.var, t)), x.shape[1:]) for x in xs
-            )
-            after, ys = f(before, rows)
-            row_shapes[:] = [y.shape for y in ys]
-            return [op.identity(go), *(v.var for v in (*after, *ys))]
+            rows = []
+            for x in xs:
+                row = Recorded(op.gather(x.var, t))
+                row_shape = x.shape[1:]
+                rows.append(self.reshape(row, row_shape))
+            after, ys = f(before, tuple(rows))
+            stack_shapes[:] = [(length, *y.shape) for y in ys]
+            results = [op.identity(go)]
+            for value in (*after, *ys):
+                results.append(value.var)
+            return results
 
-        out = op.loop(
-            int64s([length]),
-            op.const(np.array([True])),
-            [c.var for c in carry],
-            body=body,
-        )
-        values = _reshaped(out, [*shapes, *((length, *shape) for shape in row_shapes)])
-        return values[: len(carry)], values[len(carry) :]
+        count = int64s([length])
+        true = op.const(np.array([True]))
+        initial = [value.var for value in carry]
+        results = op.loop(count, true, initial, body=body)
+        values = _reshaped(results, [*shapes, *stack_shapes])
+        carried = len(carry)
+        return values[:carried], values[carried:]
 
     def cond(self, condition: Recorded, yes: Function, no: Function, *args: Any) -> Any:
         returns_tuple: list[bool] = []
@@ -265,38 +302,45 @@ class Recorder(Namespace):
         def branch(f: Function) -> Function:
             def run() -> list[spox.Var]:
                 result = f(*args)
-                returns_tuple.append(isinstance(result, tuple))
-                results = result if isinstance(result, tuple) else (result,)
-                return [
-                    op.identity(y.var) for y in results
-                ]  # y may come from outside the branch
+                is_tuple = isinstance(result, tuple)
+                returns_tuple.append(is_tuple)
+                results = result if is_tuple else (result,)
+                return _identities(results)  # they may come from outside the branch
 
             return run
 
+        then_branch, else_branch = branch(yes), branch(no)
         variables = op.if_(
-            condition.var, then_branch=branch(yes), else_branch=branch(no)
+            condition.var, then_branch=then_branch, else_branch=else_branch
         )
         values = tuple(map(Recorded, variables))
-        return values if returns_tuple[0] else values[0]
+        if returns_tuple[0]:
+            return values
+        return values[0]
 
     def while_loop(self, condition: Function, body: Function, state: tuple) -> tuple:
-        """A Loop, whose body forgets the shapes; spox has its condition as an array of one."""
+        """Recorded as a Loop, whose body loses the shapes; spox wants its condition as an array of one."""
         shapes = [x.shape for x in state]
 
-        def going(*values: Recorded) -> spox.Var:
+        def goes_on(*values: Recorded) -> spox.Var:
             return self.reshape(condition(*values), (1,)).var
 
-        def step(t: spox.Var, go: spox.Var, *values: spox.Var) -> list[spox.Var]:
-            after = body(*_reshaped(values, shapes))
-            return [going(*after), *(op.identity(x.var) for x in after)]
+        def step(t: spox.Var, go: spox.Var, *variables: spox.Var) -> list[spox.Var]:
+            values = _reshaped(variables, shapes)
+            after = body(*values)
+            return [goes_on(*after), *_identities(after)]
 
-        out = op.loop(None, going(*state), [x.var for x in state], body=step)
-        return _reshaped(out, shapes)
+        initial = [x.var for x in state]
+        results = op.loop(None, goes_on(*state), initial, body=step)
+        return _reshaped(results, shapes)
 
     def require(self, condition: Recorded, message: str, x: Recorded) -> Recorded:
-        """ONNX has no errors of its own: an index beyond the end makes one."""
-        index = self.where(condition, const(0, "int64"), const(1, "int64"))
-        inside = op.gather(op.const(np.asarray([True])), index.var)
+        """ONNX has no node that raises an error: an index beyond the end causes one."""
+        zero = const(0, "int64")
+        one = const(1, "int64")
+        index = self.where(condition, zero, one)
+        true = op.const(np.asarray([True]))
+        inside = op.gather(true, index.var)
         return Recorded(op.where(inside, x.var, x.var))
 
     def host(
@@ -309,52 +353,83 @@ class Recorder(Namespace):
     def shift_left(self, x: Recorded, by: Recorded | int) -> Recorded:
         if isinstance(by, int):
             return x * (1 << by)
-        if (
-            self.kernels.takes("BitShift", x.dtype.name) or kind(x) == "float"
-        ):  # which ONNX refuses
+        if self._can_shift(x):
             return Recorded(op.bit_shift(x.var, by.var, direction="LEFT"))
         wide = self.astype(x, "int64") * self._powers(by)
-        return self.astype(wide, x.dtype)  # the lowest bits stay
+        return self.astype(wide, x.dtype)  # keeps the lowest bits
 
     def shift_right(self, x: Recorded, by: Recorded | int) -> Recorded:
         if isinstance(by, int):
             return x / (1 << by)  # of numbers that are not negative
-        if self.kernels.takes("BitShift", x.dtype.name) or kind(x) == "float":
+        if self._can_shift(x):
             return Recorded(op.bit_shift(x.var, by.var, direction="RIGHT"))
-        wide, power = self.astype(x, "int64"), self._powers(by)
-        quotient = wide // self.where(power > 0, power, 1)
+        wide = self.astype(x, "int64")
+        power = self._powers(by)
+        divisor = self.where(power > 0, power, 1)
+        quotient = wide // divisor
         all_shifted_out = self.where(wide < 0, -1, wide * 0)
-        return self.astype(self.where(power > 0, quotient, all_shifted_out), x.dtype)
+        shifted = self.where(power > 0, quotient, all_shifted_out)
+        return self.astype(shifted, x.dtype)
 
-    def _powers(self, by: Recorded) -> Recorded:
+    def _can_shift(self, x: Recorded) -> bool:
+        """Whether to record a BitShift; also for floats, so that ONNX refuses them."""
+        if kind(x) == "float":
+            return True
+        return self.kernels.takes("BitShift", x.dtype.name)
+
+    def _powers(self, exponents: Recorded) -> Recorded:
         """Powers of 2 in int64, of which the last is negative."""
-        return self.take(const(1 << np.arange(64)), self.astype(by, "int64"))
+        powers = const(1 << np.arange(64))
+        return self.take(powers, self.astype(exponents, "int64"))
+
+
+def _common_dtype(x: Any, y: Any) -> np.dtype:
+    """The dtype of two values, of which one may be a Python number."""
+    if isinstance(x, Recorded):
+        return x.dtype
+    return y.dtype
 
 
 def _vars(x: Any, y: Any) -> tuple[spox.Var, spox.Var]:
-    """Two values, of which one may be a Python number."""
-    dtype = x.dtype if isinstance(x, Recorded) else y.dtype
+    """Two values, of which one may be a Python number, as variables of their dtype."""
+    dtype = _common_dtype(x, y)
     return const(x, dtype).var, const(y, dtype).var
 
 
+def _identities(values: Sequence[Recorded]) -> list[spox.Var]:
+    return [op.identity(value.var) for value in values]
+
+
+def _remaining_size(old_shape: Sequence[int], new_shape: Sequence[int]) -> int:
+    """The size of the one dimension of a new shape that is given as -1."""
+    given_size = math.prod(size for size in new_shape if size >= 0)
+    return math.prod(old_shape) // given_size
+
+
 def _reduced_shape(x: Recorded, axes: Sequence[int], keepdims: bool) -> list[int]:
-    gone = {axis % x.ndim for axis in axes}
-    if keepdims:
-        return [1 if axis in gone else size for axis, size in enumerate(x.shape)]
-    return [size for axis, size in enumerate(x.shape) if axis not in gone]
+    reduced = {axis % x.ndim for axis in axes}
+    shape = []
+    for axis, size in enumerate(x.shape):
+        if axis not in reduced:
+            shape.append(size)
+        elif keepdims:
+            shape.append(1)
+    return shape
 
 
 def _reshaped(
     values: Sequence[spox.Var], shapes: Sequence[Sequence[int]]
 ) -> tuple[Recorded, ...]:
-    """Values whose shapes ONNX has forgotten, with their shapes."""
-    pairs = zip(values, shapes, strict=True)
-    return tuple(
-        Recorded(op.reshape(value, int64s(shape), allowzero=1))
-        for value, shape in pairs
-    )
+    """Values reshaped to these shapes, which ONNX's shape inference has lost."""
+    reshaped = []
+    for value, shape in zip(values, shapes, strict=True):
+        variable = op.reshape(value, int64s(shape), allowzero=1)
+        reshaped.append(Recorded(variable))
+    return tuple(reshaped)
 
 
 def _flat(pads: Pads) -> list[int]:
-    """ONNX lists all beginnings, then all ends."""
-    return [lo for lo, _ in pads] + [hi for _, hi in pads]
+    """The pads as ONNX lists them: those before each axis, then those behind."""
+    before = [low for low, _ in pads]
+    behind = [high for _, high in pads]
+    return before + behind

@@ -1,4 +1,4 @@
-"""An operator as the ONNX node of its name, the same way for every operator, or as its formula."""
+"""Records an operator as the ONNX node of its name, or as its formula."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,14 +17,14 @@ from .namespace import Recorder
 
 
 def formula(xp: Recorder, operator: Operator) -> Callable[..., tuple]:
-    """Our formula over recorded values; dtypes that the engine has hardly a kernel for go by float32."""
+    """A function that records the operator's formula; dtypes with few kernels on the engine are computed in float32."""
     narrow = xp.kernels.by_float32
 
     def run(*inputs: Any) -> tuple:
         return operator.run(xp, *inputs)
 
     def recorded(*inputs: Any) -> tuple:
-        if any(isinstance(x, Recorded) and x.dtype.name in narrow for x in inputs):
+        if any(dtype in narrow for dtype in dtypes_of(inputs)):
             return rounded_once(xp, operator, run, inputs, narrow)
         return run(*inputs)
 
@@ -32,7 +32,7 @@ def formula(xp: Recorder, operator: Operator) -> Callable[..., tuple]:
 
 
 def node_or_formula(xp: Recorder, operator: Operator, inputs: Sequence[Any]) -> tuple:
-    """The operator itself where it has a kernel for these inputs, or else its formula."""
+    """Record the operator itself if it has a kernel for these inputs, or else its formula."""
     dtypes = dtypes_of(inputs)
     static = all(dtype is None for dtype in dtypes)  # nothing to choose a kernel by
     if static or xp.kernels.has_kernel(operator, dtypes):
@@ -42,22 +42,31 @@ def node_or_formula(xp: Recorder, operator: Operator, inputs: Sequence[Any]) -> 
 
 def dtypes_of(inputs: Sequence[Any]) -> list[str | None]:
     """The dtype of every recorded input; None for the others."""
-    return [x.dtype.name if isinstance(x, Recorded) else None for x in inputs]
+    dtypes: list[str | None] = []
+    for value in inputs:
+        dtype = None
+        if isinstance(value, Recorded):
+            dtype = value.dtype.name
+        dtypes.append(dtype)
+    return dtypes
 
 
 def specs_of(inputs: Sequence[Any]) -> list[Any]:
     """The recorded inputs as shapes and dtypes, the others as they are."""
-    return [
-        Tensor(x.shape, x.dtype.name) if isinstance(x, Recorded) else x for x in inputs
-    ]
+    specs: list[Any] = []
+    for value in inputs:
+        if isinstance(value, Recorded):
+            value = Tensor(value.shape, value.dtype.name)
+        specs.append(value)
+    return specs
 
 
 def node(
     xp: Recorder, operator: Operator, inputs: Sequence[Any], outputs: int | None = None
 ) -> tuple[Recorded, ...]:
-    """Emit the operator itself; `outputs` says how many results are asked for (all that it has by default).
+    """Record the operator itself with this number of outputs (by default all); returns them.
 
-    A model of one node, inlined: spox's own constructors always ask for every output, which ONNX forbids in places.
+    It is a model of one node, inlined: spox's own constructors always have every output, which ONNX sometimes forbids.
     """
     if not xp.kernels.has_node(operator):
         raise Unsupported(
@@ -65,33 +74,43 @@ def node(
             "use the formula instead"
         )
     dtypes = _static_dtypes(operator, inputs)
+    names: list[str] = []
     arguments: dict[str, Recorded] = {}
     constants: dict[str, np.ndarray] = {}
     for k, value in enumerate(inputs):
+        name = f"i{k}"
         if isinstance(value, Recorded):
-            arguments[f"i{k}"] = value
+            arguments[name] = value
         elif value is not None:
-            constants[f"i{k}"] = _constant(value, dtypes.get(k))
-    names = [f"i{k}" if value is not None else "" for k, value in enumerate(inputs)]
+            constants[name] = _constant(value, dtypes.get(k))
+        else:
+            name = ""
+        names.append(name)
     while names and not names[-1]:  # an empty name at the end would count as an input
         names.pop()
     count = _output_count(operator, inputs, outputs)
-    inline = spox.inline(_model(operator, names, arguments, constants, count))
-    variables = inline(**{name: x.var for name, x in arguments.items()})
-    results = tuple(Recorded(variables[f"o{k}"]) for k in range(count))
-    for y in results:
-        xp.kernels.dtype(y.dtype.name)
-    return results
+    model = _model(operator, names, arguments, constants, count)
+    argument_vars = {name: x.var for name, x in arguments.items()}
+    result_vars = spox.inline(model)(**argument_vars)
+    results = []
+    for k in range(count):
+        results.append(Recorded(result_vars[f"o{k}"]))
+    for result in results:
+        xp.kernels.dtype(result.dtype.name)  # raises if the engine lacks it
+    return tuple(results)
 
 
-def _output_count(operator: Operator, inputs: Sequence[Any], wanted: int | None) -> int:
-    """How many outputs the node has, of those that are wanted (all by default)."""
+def _output_count(
+    operator: Operator, inputs: Sequence[Any], requested: int | None
+) -> int:
+    """How many outputs the node gets if so many are requested (all by default)."""
     if operator.variadic:
         return len(operator.infer(*specs_of(inputs)))
     is_norm = type(operator).__name__ == "BatchNormalization"
     if is_norm and not operator.settings.get("training_mode"):
         return 1  # ONNX gives the running statistics in training mode only
-    return min(wanted or len(operator.outputs), len(operator.outputs))
+    most = len(operator.outputs)
+    return min(requested or most, most)
 
 
 def _model(
@@ -101,29 +120,29 @@ def _model(
     constants: dict[str, np.ndarray],
     count: int,
 ) -> onnx.ModelProto:
-    outputs = [f"o{k}" for k in range(count)]
-    proto = helper.make_node(type(operator).__name__, names, outputs)
+    """A model of one node, with its results named "o0", "o1", …"""
+    output_names = [f"o{k}" for k in range(count)]
+    proto = helper.make_node(type(operator).__name__, names, output_names)
     proto.attribute.extend(_attributes(operator))
-    graph = helper.make_graph(
-        [proto],
-        "node",
-        [_info(name, x) for name, x in arguments.items()],
-        [onnx.ValueInfoProto(name=name) for name in outputs],
-        [numpy_helper.from_array(value, name) for name, value in constants.items()],
-    )
-    model = helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10
-    )
+    inputs = [_info(name, x) for name, x in arguments.items()]
+    outputs = [onnx.ValueInfoProto(name=name) for name in output_names]
+    initializers = []
+    for name, value in constants.items():
+        initializers.append(numpy_helper.from_array(value, name))
+    graph = helper.make_graph([proto], "node", inputs, outputs, initializers)
+    opset = helper.make_opsetid("", OPSET)
+    model = helper.make_model(graph, opset_imports=[opset], ir_version=10)
     return onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
 
 
 def _attributes(operator: Operator) -> list[onnx.AttributeProto]:
-    """The operator's fields in the types that ONNX wants."""
-    known = onnx.defs.get_schema(type(operator).__name__, OPSET).attributes
-    return [
-        helper.make_attribute(name, _typed(value, known[name].type))
-        for name, value in fields(operator).items()
-    ]
+    """The operator's fields in the types that ONNX's schema has."""
+    schema = onnx.defs.get_schema(type(operator).__name__, OPSET)
+    attributes = []
+    for name, value in fields(operator).items():
+        typed = _typed(value, schema.attributes[name].type)
+        attributes.append(helper.make_attribute(name, typed))
+    return attributes
 
 
 def _typed(value: Any, kind: Any) -> Any:
@@ -138,27 +157,33 @@ def _typed(value: Any, kind: Any) -> Any:
 
 
 def _info(name: str, x: Recorded) -> onnx.ValueInfoProto:
-    return helper.make_tensor_value_info(
-        name, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape
-    )
+    element_type = helper.np_dtype_to_tensor_dtype(x.dtype)
+    return helper.make_tensor_value_info(name, element_type, x.shape)
 
 
 def _static_dtypes(operator: Operator, inputs: Sequence[Any]) -> dict[int, np.dtype]:
-    """The dtypes of static inputs that ONNX wants to be those of other inputs, by the places of the inputs."""
+    """The dtypes of static inputs that ONNX requires to be those of other inputs, by position."""
     name = type(operator).__name__
-    types = [formal_input(name, i).type_str for i in range(len(inputs))]
-    dtypes: dict[str, np.dtype] = {}
-    for type_name, value in zip(types, inputs, strict=True):
+    dtypes: dict[str, np.dtype] = {}  # by the type variable of the schema
+    for position, value in enumerate(inputs):
         if isinstance(value, Recorded):
-            dtypes[type_name] = value.dtype
-    return {
-        i: dtypes[type_name] for i, type_name in enumerate(types) if type_name in dtypes
-    }
+            type_variable = formal_input(name, position).type_str
+            dtypes[type_variable] = value.dtype
+    static_dtypes = {}
+    for position in range(len(inputs)):
+        type_variable = formal_input(name, position).type_str
+        if type_variable in dtypes:
+            static_dtypes[position] = dtypes[type_variable]
+    return static_dtypes
 
 
 def _constant(value: Any, dtype: np.dtype | None) -> np.ndarray:
-    """Python's numbers as ONNX takes them: of another input's dtype, or int64, float32 and bool."""
+    """Python numbers as an array: of another input's dtype, or else of int64, float32 or bool."""
     if dtype is not None or isinstance(value, np.generic):
         return np.asarray(value, dtype)
-    array = np.asarray(value, np.int64 if np.size(value) == 0 else None)
-    return array.astype(np.float32) if array.dtype.kind == "f" else array
+    if np.size(value) == 0:
+        return np.asarray(value, np.int64)
+    array = np.asarray(value)
+    if array.dtype.kind == "f":
+        return array.astype(np.float32)
+    return array

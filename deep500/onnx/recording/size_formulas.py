@@ -1,41 +1,46 @@
-"""How a number in a recorded graph depends on the sizes of dimensions, told from its values at some sizes."""
+"""Finds how a number in a recorded graph depends on the sizes of dimensions, from its values at some sizes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import compress, product
 
 import numpy as np
 
 from ...errors import Unsupported
 
+# For every dimension two sizes, and a third one to verify.
 PRIMES = (
     (11, 13, 17),
     (19, 23, 29),
     (31, 37, 41),
-)  # of every dimension: two sizes, one to verify
+)
 Point = tuple[int, ...]  # a size of every dimension
 
 
 @dataclass(frozen=True)
 class Plan:
-    """At which sizes a graph is recorded: all pairs, and one more point by which formulas are verified."""
+    """The sizes at which a graph is recorded: all pairs, and one more point by which formulas are verified."""
 
     names: tuple[str, ...]
 
     def __post_init__(self) -> None:
         if len(self.names) > len(PRIMES):
+            names = ", ".join(self.names)
             raise Unsupported(
                 f"a backward pass for any size takes at most {len(PRIMES)} named dimensions, and "
-                f"there are {len(self.names)} ({', '.join(self.names)}): give sizes"
+                f"there are {len(self.names)} ({names}): give sizes"
             )
 
     @property
     def corners(self) -> list[Point]:
-        return [*product(*(PRIMES[i][:2] for i in range(len(self.names))))]
+        primes = PRIMES[: len(self.names)]
+        pairs = [sizes[:2] for sizes in primes]
+        return [*product(*pairs)]
 
     @property
     def check(self) -> Point:
-        return tuple(PRIMES[i][2] for i in range(len(self.names)))
+        primes = PRIMES[: len(self.names)]
+        return tuple(sizes[2] for sizes in primes)
 
     @property
     def points(self) -> list[Point]:
@@ -65,7 +70,8 @@ class Formula:
     def at(self, sizes: Mapping[str, float]) -> np.ndarray:
         total = np.array(self.constant)
         for names, coefficient in self.terms.items():
-            total = total + coefficient * _factor(names, sizes, self.reciprocal)
+            factor = _factor(names, sizes, self.reciprocal)
+            total = total + coefficient * factor
         return total
 
 
@@ -82,12 +88,13 @@ def fitted(plan: Plan, values: Sequence[np.ndarray]) -> Formula | None:
 
 def _integer_formula(plan: Plan, values: Sequence[np.ndarray]) -> Formula | None:
     formula = _interpolated(plan, values, reciprocal=False)
-    whole = {
-        names: np.rint(c).astype(np.int64) for names, c in formula.coefficients.items()
-    }
-    rounded = Formula(whole)
+    integers = {}
+    for names, coefficient in formula.coefficients.items():
+        integers[names] = np.rint(coefficient).astype(np.int64)
+    rounded = Formula(integers)
     for point, value in zip(plan.points, values, strict=True):
-        if not np.array_equal(rounded.at(_named(plan, point)), value):
+        computed = rounded.at(_named(plan, point))
+        if not np.array_equal(computed, value):
             return None
     return rounded
 
@@ -98,26 +105,32 @@ def _interpolated(
     """The multilinear polynomial through the corners, one dimension after the other."""
     count = len(plan.names)
     shape = values[0].shape
-    grid = np.stack([np.asarray(v, np.float64) for v in values[:-1]])
-    grid = grid.reshape(*[2] * count, *shape)
+    corners = [np.asarray(value, np.float64) for value in values[:-1]]
+    pairs = [2] * count
+    grid = np.stack(corners).reshape(*pairs, *shape)
     for axis in range(count):
-        low, high = (1 / p if reciprocal else p for p in PRIMES[axis][:2])
-        first, second = np.take(grid, 0, axis), np.take(grid, 1, axis)
+        low: float = PRIMES[axis][0]
+        high: float = PRIMES[axis][1]
+        if reciprocal:
+            low, high = 1 / low, 1 / high
+        first = np.take(grid, 0, axis)
+        second = np.take(grid, 1, axis)
         slope = (second - first) / (high - low)
-        grid = np.stack([first - slope * low, slope], axis)
+        intercept = first - slope * low
+        grid = np.stack([intercept, slope], axis)
     coefficients = {}
     for chosen in product((0, 1), repeat=count):
-        names = tuple(
-            name for name, used in zip(plan.names, chosen, strict=True) if used
-        )
+        names = tuple(compress(plan.names, chosen))
         coefficients[names] = grid[chosen]
     return Formula(coefficients, reciprocal)
 
 
 def _agrees(plan: Plan, formula: Formula, value: np.ndarray) -> bool:
-    digits = 1e-6 if value.dtype.itemsize <= 4 else 1e-12
+    tolerance = 1e-12
+    if value.dtype.itemsize <= 4:
+        tolerance = 1e-6
     computed = formula.at(_named(plan, plan.check))
-    return bool(np.allclose(computed, value, rtol=digits, atol=0))
+    return bool(np.allclose(computed, value, rtol=tolerance, atol=0))
 
 
 def _factor(
@@ -125,7 +138,10 @@ def _factor(
 ) -> float:
     factor: float = 1
     for name in names:
-        factor = factor / sizes[name] if reciprocal else factor * sizes[name]
+        if reciprocal:
+            factor = factor / sizes[name]
+        else:
+            factor = factor * sizes[name]
     return factor
 
 

@@ -1,4 +1,4 @@
-"""Zeros that are known to be zeros: most are gradients of outputs that nobody used."""
+"""Arrays that are known to be zeros: most are gradients of outputs that nobody uses."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,21 +11,24 @@ from .arrays import Recorded, const, int64s
 
 
 class Zeros(Recorded):
-    """A product with them is zeros again and a sum with them is the other term, so that neither needs a node.
+    """Zeros whose products are zeros again and whose sums are the other term, so that neither needs a node.
 
-    Both hold for finite numbers only, as do the derivatives in which such products stand.
+    Both hold for finite numbers only, as do the derivatives in which such products occur.
     """
 
     def __init__(self, shape: Sequence[int], dtype: Any):
-        super().__init__(expanded(const(0, dtype), shape).var)
+        zeros = expanded(const(0, dtype), shape)
+        super().__init__(zeros.var)
 
     def __mul__(self, other: Any) -> "Zeros":
-        return Zeros(_common_shape(self, other), self.dtype)
+        shape = _common_shape(self, other)
+        return Zeros(shape, self.dtype)
 
     __rmul__ = __truediv__ = __mul__
 
     def __add__(self, other: Any) -> Recorded:
-        return expanded(const(other, self.dtype), _common_shape(self, other))
+        term = const(other, self.dtype)
+        return expanded(term, _common_shape(self, other))
 
     __radd__ = __rsub__ = __add__
 
@@ -42,10 +45,13 @@ def expanded(x: Recorded, shape: Sequence[int]) -> Recorded:
         return x
     if isinstance(x, Zeros):
         return Zeros(shape, x.dtype)
-    if 0 in shape:  # engines differ in what Expand makes of an axis of length 1 then
+    if 0 in shape:  # engines differ in how they expand an axis of length 1 then
         return const(np.zeros(tuple(shape), x.dtype))
-    return Recorded(op.expand(x.var, int64s(list(shape))))
+    sizes = int64s(list(shape))
+    return Recorded(op.expand(x.var, sizes))
 
 
 def _common_shape(x: Recorded, y: Any) -> tuple[int, ...]:
-    return broadcast_shapes([x.shape, y.shape]) if isinstance(y, Recorded) else x.shape
+    if not isinstance(y, Recorded):
+        return x.shape
+    return broadcast_shapes([x.shape, y.shape])

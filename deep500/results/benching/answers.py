@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ...reports.tables import is_number, percent
 from ...reports.text import (
@@ -16,9 +15,13 @@ from ...reports.text import (
     verdict_of,
 )
 from .contents import absolute, is_busy, ratio_of, rounded
-from .data import ReportData
+from .data import Comparison, Entry, ReportData
 
 MOST_NAMES = 3  # in one sentence
+REASONS = {
+    "precise": "Stopped because it was precise enough",
+    "budget": "Stopped at the end of its budget",
+}
 
 
 @dataclass(frozen=True)
@@ -31,27 +34,28 @@ class Answer:
 
     @property
     def sentence(self) -> list[Text]:
-        figures = listed([[label, " ", value] for label, value in self.figures], "; ")
-        colon = any(
-            ": " in part for part in flat(self.headline) if not isinstance(part, Code)
-        )
-        return [
-            *self.headline,
-            "; " if colon and figures else ": " if figures else "",
-            *figures,
-            ".",
-        ]
+        """The headline and its figures as one sentence."""
+        figures = [[label, " ", value] for label, value in self.figures]
+        separator = ""
+        if figures:
+            separator = "; " if self._has_colon() else ": "
+        return [*self.headline, separator, *listed(figures, "; "), "."]
+
+    def _has_colon(self) -> bool:
+        """Whether the text of the headline has a colon outside of code."""
+        parts = flat(self.headline)
+        texts = [part for part in parts if not isinstance(part, Code)]
+        return any(": " in text for text in texts)
 
 
 def answer(data: ReportData) -> Answer:
     """What the result says, in one sentence, and on what kind of machine."""
-    found = _answer(data)
+    verdict = _answer(data)
     if not is_busy(data.interference):
-        return found
+        return verdict
     used = rounded(data.interference["others"])
-    return replace(
-        found, headline=[*found.headline, f", on a machine that others used to {used}"]
-    )
+    busy = f", on a machine that others used to {used}"
+    return replace(verdict, headline=[*verdict.headline, busy])
 
 
 def _answer(data: ReportData) -> Answer:
@@ -63,113 +67,117 @@ def _answer(data: ReportData) -> Answer:
         return Answer({Verdict("refused"): 1}, ["Nothing was measured"])
     if len(data.entries) == 1:
         return _alone(data.entries[0])
-    return Answer(
-        {}, [f"{len(data.entries)} entries were measured and none were compared"]
-    )
+    measured = len(data.entries)
+    return Answer({}, [f"{measured} entries were measured and none were compared"])
 
 
 def status(data: ReportData) -> str:
     """How the run ended, in the words of the run."""
     text = clean(data.derived.get("status") or "")
-    ended = {
-        "precise": "Stopped because it was precise enough",
-        "budget": "Stopped at the end of its budget",
-    }
-    reason = ended.get(data.derived.get("stopped", ""), "")
-    return ": ".join(filter(None, (reason, text))) + ("." if reason or text else "")
+    reason = REASONS.get(data.derived.get("stopped", ""), "")
+    parts = [part for part in (reason, text) if part]
+    if not parts:
+        return ""
+    return ": ".join(parts) + "."
 
 
-def _by_verdict(
-    rows: Sequence[Mapping[str, Any]],
-) -> dict[Verdict, list[Mapping[str, Any]]]:
-    groups = {
-        Verdict(word): [c for c in rows if verdict_of(c.get("verdict")) == word]
-        for word in VERDICTS
-    }
-    return {verdict: mine for verdict, mine in groups.items() if mine}
+def _by_verdict(rows: Sequence[Comparison]) -> dict[Verdict, list[Comparison]]:
+    """The comparisons of every verdict that was given, in the order of VERDICTS."""
+    groups: dict[Verdict, list[Comparison]] = {}
+    for word in VERDICTS:
+        groups[Verdict(word)] = []
+    for row in rows:
+        groups[verdict_of(row.get("verdict"))].append(row)
+    return {verdict: group for verdict, group in groups.items() if group}
 
 
-def _one(data: ReportData, c: Mapping[str, Any]) -> Answer:
-    verdict, base, other = (
-        verdict_of(c.get("verdict")),
-        _name(c["base"]),
-        _name(c["other"]),
-    )
-    margin = percent(c.get("margin"))
-    headline = {
-        "faster": [other, " is faster than ", base],
-        "slower": [other, " is slower than ", base],
-        "same": [other, " and ", base, f" take the same time, within {margin}"],
-        "inconclusive": [
-            "Inconclusive: ",
-            other,
-            " may be faster or slower than ",
-            base,
-            ", or the same",
-        ],
-        "refused": ["No verdict on ", other, " against ", base],
-    }[verdict]
-    return Answer(
-        {verdict: 1},
-        headline,
-        [
-            ("ratio", ratio_of(c)),
-            ([base, " takes"], absolute(data.entry(c["base"]))),
-            ([other, " takes"], absolute(data.entry(c["other"]))),
-        ],
-    )
+def _one(data: ReportData, comparison: Comparison) -> Answer:
+    """The answer to a single comparison."""
+    verdict = verdict_of(comparison.get("verdict"))
+    base = _name(comparison["base"])
+    other = _name(comparison["other"])
+    base_time = absolute(data.entry(comparison["base"]))
+    other_time = absolute(data.entry(comparison["other"]))
+    figures = [
+        ("ratio", ratio_of(comparison)),
+        ([base, " takes"], base_time),
+        ([other, " takes"], other_time),
+    ]
+    headline = _headline(verdict, base, other, comparison.get("margin"))
+    return Answer({verdict: 1}, headline, figures)
+
+
+def _headline(verdict: Verdict, base: Code, other: Code, margin: object) -> list[Text]:
+    if verdict == "faster":
+        return [other, " is faster than ", base]
+    if verdict == "slower":
+        return [other, " is slower than ", base]
+    if verdict == "same":
+        return [other, " and ", base, f" take the same time, within {percent(margin)}"]
+    if verdict == "inconclusive":
+        may_be = " may be faster or slower than "
+        return ["Inconclusive: ", other, may_be, base, ", or the same"]
+    return ["No verdict on ", other, " against ", base]
 
 
 def _many(data: ReportData) -> Answer:
+    """The answer to several comparisons, base by base."""
     headline: list[Text] = []
-    bases = list(dict.fromkeys(c["base"] for c in data.comparisons))
-    for base in bases[:MOST_NAMES]:
-        groups = _by_verdict([c for c in data.comparisons if c["base"] == base]).items()
-        headline += [
-            "; compared with " if headline else "Compared with ",
-            _name(base),
-            ": ",
-            *listed([_who(*group) for group in groups]),
-        ]
-    rest = len(bases) - MOST_NAMES
-    headline += [f"; and so on for {rest} more"] if rest > 0 else []
-    counts = {
-        verdict: len(rows) for verdict, rows in _by_verdict(data.comparisons).items()
-    }
-    takes = [
-        ([_name(base), " takes"], absolute(data.entry(base)))
-        for base in bases[:MOST_NAMES]
-    ]
+    takes: list[tuple[Text, Text]] = []
+    by_base: dict[str, list[Comparison]] = {}
+    for comparison in data.comparisons:
+        by_base.setdefault(comparison["base"], []).append(comparison)
+    for base in list(by_base)[:MOST_NAMES]:
+        name = _name(base)
+        parts = []
+        for verdict, rows in _by_verdict(by_base[base]).items():
+            parts.append(_who(verdict, rows))
+        introduction = "; compared with " if headline else "Compared with "
+        headline += [introduction, name, ": ", *listed(parts)]
+        time = absolute(data.entry(base))
+        takes.append(([name, " takes"], time))
+    others = len(by_base) - MOST_NAMES
+    if others > 0:
+        headline.append(f"; and so on for {others} more")
+    counts = {}
+    for verdict, rows in _by_verdict(data.comparisons).items():
+        counts[verdict] = len(rows)
     return Answer(counts, headline, takes)
 
 
-def _who(verdict: Verdict, rows: Sequence[Mapping[str, Any]]) -> Text:
+def _who(verdict: Verdict, rows: Sequence[Comparison]) -> Text:
     """Who is faster and by how much, or how many where the names would not fit into a sentence."""
-    are = (" are " if len(rows) > 1 else " is ") + "the " * (verdict == "same")
-    names = listed([_name(c["other"]) for c in rows], " and ")
-    who = names if len(rows) <= MOST_NAMES else [f"{len(rows)} entries"]
-    return [*who, are, verdict, *_by_how_much(verdict, rows)]
+    names = [_name(row["other"]) for row in rows]
+    subject = listed(names, " and ")
+    if len(rows) > MOST_NAMES:
+        subject = [f"{len(rows)} entries"]
+    verb = " are " if len(rows) > 1 else " is "
+    if verdict == "same":
+        verb += "the "
+    return [*subject, verb, verdict, *_by_how_much(verdict, rows)]
 
 
-def _by_how_much(verdict: Verdict, rows: Sequence[Mapping[str, Any]]) -> list[Text]:
+def _by_how_much(verdict: Verdict, rows: Sequence[Comparison]) -> list[Text]:
     """The ratio, or the smallest and the largest of several, each with interval and n."""
-    known = sorted(
-        (c for c in rows if is_number(c.get("ratio"))), key=lambda c: c["ratio"]
-    )
-    if verdict not in ("faster", "slower") or not known:
+    with_ratio = [row for row in rows if is_number(row.get("ratio"))]
+    if verdict not in ("faster", "slower") or not with_ratio:
         return []
-    smallest, largest = ratio_of(known[0]), ratio_of(known[-1])
-    if len(known) == 1:
+    with_ratio.sort(key=lambda row: row["ratio"])
+    smallest = ratio_of(with_ratio[0])
+    largest = ratio_of(with_ratio[-1])
+    if len(with_ratio) == 1:
         return [" (", smallest, ")"]
     return [" (from ", smallest, " to ", largest, ")"]
 
 
-def _alone(entry: Mapping[str, Any]) -> Answer:
-    name, figure = _name(entry["name"]), absolute(entry)
+def _alone(entry: Entry) -> Answer:
+    """The answer to a measurement of one entry."""
+    name = _name(entry["name"])
+    median = absolute(entry)
     if not is_number(entry.get("low")):
         headline = [name, " was measured, but its median has no interval"]
-        return Answer({Verdict("refused"): 1}, headline, [("median", figure)])
-    return Answer({}, ["The median of ", name, " is ", figure])
+        return Answer({Verdict("refused"): 1}, headline, [("median", median)])
+    return Answer({}, ["The median of ", name, " is ", median])
 
 
 def _name(name: str) -> Code:

@@ -20,135 +20,181 @@ DRIFT = (
     "A and B ran at different times: a machine that drifts shows up as a difference. "
     "For a sharper answer measure both in one `d5 bench`."
 )
+PLAN_KEYS = ("cache", "synchronised", "factors")
+ENTRY_KEYS = ("kind", "text", "setup")
 
 
 def contrast(a: Result, b: Result, margin: float, level: float) -> Contrast:
     """Compare the entries of the same name, as one family; two bundles of one entry each need not agree on its name."""
     pairs = _pairs(a, b)
-    samples = [(a.samples(x), b.samples(y)) for x, y in pairs]
-    family = compare_family(samples, margin, level)
-    names = [x if x == y else f"{x} → {y}" for x, y in pairs]
-    answers: dict[str, Answer] = {}
-    for name, pair, c in zip(names, pairs, family, strict=True):
-        answers[name] = _beside_others(_judged(c, a, b), (a, b), pair)
-    in_a, in_b = {x for x, _ in pairs}, {y for _, y in pairs}
-    only_in_a = [name for name in a.names if name not in in_a]
-    only_in_b = [name for name in b.names if name not in in_b]
+    answers = _answers(a, b, pairs, margin, level)
+    compared_in_a = {name for name, _ in pairs}
+    compared_in_b = {name for _, name in pairs}
+    only_in_a = [name for name in a.names if name not in compared_in_a]
+    only_in_b = [name for name in b.names if name not in compared_in_b]
     differences = _plan_differences(a, b)
+    comparisons = []
+    slower = []
+    for name, answer in answers.items():
+        comparisons.append({"name": name} | _json(answer))
+        if _verdict(answer) == "slower":
+            slower.append(name)
     data = {
         "only_in_a": only_in_a,
         "only_in_b": only_in_b,
-        "comparisons": [{"name": name} | _json(c) for name, c in answers.items()],
+        "comparisons": comparisons,
         "plan": differences,
     }
-    slower = [name for name, c in answers.items() if _verdict(c) == "slower"]
-    return Contrast(data, _blocks(answers, only_in_a, only_in_b, differences), slower)
+    blocks = _blocks(answers, only_in_a, only_in_b, differences)
+    return Contrast(data, blocks, slower)
 
 
 def _pairs(a: Result, b: Result) -> list[tuple[str, str]]:
+    """The names of the entries to compare, in A and in B; raises a Deep500Error if there are none."""
     if len(a.names) == len(b.names) == 1:
         return [(a.names[0], b.names[0])]
     pairs = [(name, name) for name in a.names if name in b.names]
     if not pairs:
-        raise Deep500Error(
-            f"nothing to compare: A has {', '.join(a.names)}; B has {', '.join(b.names)}"
-        )
+        names_a = ", ".join(a.names)
+        names_b = ", ".join(b.names)
+        raise Deep500Error(f"nothing to compare: A has {names_a}; B has {names_b}")
     return pairs
 
 
-def _judged(c: Answer, *results: Result) -> Answer:
+def _answers(
+    a: Result, b: Result, pairs: list[tuple[str, str]], margin: float, level: float
+) -> dict[str, Answer]:
+    """The comparison of every pair by its name, or why there is none."""
+    samples = []
+    for name_a, name_b in pairs:
+        samples.append((a.samples(name_a), b.samples(name_b)))
+    family = compare_family(samples, margin, level)
+    answers = {}
+    for pair, answer in zip(pairs, family, strict=True):
+        name_a, name_b = pair
+        label = name_a
+        if name_a != name_b:
+            label = f"{name_a} → {name_b}"
+        answer = _without_single_process(answer, a, b)
+        answers[label] = _without_interference(answer, (a, b), pair)
+    return answers
+
+
+def _without_single_process(answer: Answer, *results: Result) -> Answer:
     """No verdict from one process on a side: how far processes (and moments) lie apart is then unknown."""
-    alone = any(len(r.processes) == 1 and not r.each_call_is_a_process for r in results)
-    if isinstance(c, TooFewSamples) or not alone:
-        return c
-    return replace(
-        c, verdict="inconclusive", notes=(*c.notes, f"no verdict: {ONE_PROCESS}")
-    )
+    if isinstance(answer, TooFewSamples):
+        return answer
+    if not any(_is_one_process(result) for result in results):
+        return answer
+    notes = (*answer.notes, f"no verdict: {ONE_PROCESS}")
+    return replace(answer, verdict="inconclusive", notes=notes)
 
 
-def _beside_others(
-    c: Answer, results: tuple[Result, Result], names: tuple[str, str]
+def _is_one_process(result: Result) -> bool:
+    return len(result.processes) == 1 and not result.each_call_is_a_process
+
+
+def _without_interference(
+    answer: Answer, results: tuple[Result, Result], names: tuple[str, str]
 ) -> Answer:
-    """No verdict that others on the machine could explain, who used it during one of the runs."""
+    """No verdict that could be explained by others who used the machine during one of the runs."""
     for side, (result, name) in enumerate(zip(results, names, strict=True)):
-        if isinstance(c, TooFewSamples) or result.interference is None:
+        if isinstance(answer, TooFewSamples) or result.interference is None:
             continue
-        own = replace(result.exposure(name), name=f"{name} ({'AB'[side]})")
+        label = f"{name} ({'AB'[side]})"
+        exposed = replace(result.exposure(name), name=label)
         other = Exposure(names[1 - side], 1, False, 1.0)
-        base, compared = (own, other) if side == 0 else (other, own)
-        c = judged(c, result.interference, base, compared, "use fewer threads")
-    return c
+        base = exposed
+        compared = other
+        if side == 1:
+            base = other
+            compared = exposed
+        interference = result.interference
+        answer = judged(answer, interference, base, compared, "use fewer threads")
+    return answer
 
 
 def _plan_differences(a: Result, b: Result) -> list[str]:
-    """In what the two runs were told to do differ, apart from seed and budget."""
-    said = []
-    for key in ("cache", "synchronised", "factors"):
-        if a.plan.get(key) != b.plan.get(key):
-            said.append(f"{key}: {a.plan.get(key)} against {b.plan.get(key)}")
-    of_b = {entry["name"]: entry for entry in b.plan["entries"]}
+    """What the two runs were told to do differently, apart from seed and budget."""
+    differences = []
+    for key in PLAN_KEYS:
+        value_a = a.plan.get(key)
+        value_b = b.plan.get(key)
+        if value_a != value_b:
+            differences.append(f"{key}: {value_a} against {value_b}")
+    entries_b = {entry["name"]: entry for entry in b.plan["entries"]}
     for entry in a.plan["entries"]:
         name = entry["name"]
-        if name in of_b:
-            said += _entry_differences(entry, of_b[name], a.batch(name), b.batch(name))
-    return said
+        if name in entries_b:
+            calls = a.batch(name), b.batch(name)
+            differences += _entry_differences(entry, entries_b[name], *calls)
+    return differences
 
 
 def _entry_differences(
     a: Mapping[str, Any], b: Mapping[str, Any], calls_a: int, calls_b: int
 ) -> list[str]:
-    said = []
-    for key in ("kind", "text", "setup"):
-        if a.get(key) != b.get(key):
-            said.append(f"{key} of {a['name']}: {a.get(key)!r} against {b.get(key)!r}")
+    name = a["name"]
+    differences = []
+    for key in ENTRY_KEYS:
+        value_a = a.get(key)
+        value_b = b.get(key)
+        if value_a != value_b:
+            differences.append(f"{key} of {name}: {value_a!r} against {value_b!r}")
     if calls_a != calls_b:
-        said.append(f"calls of {a['name']} timed together: {calls_a} against {calls_b}")
-    return said
+        calls = f"{calls_a} against {calls_b}"
+        differences.append(f"calls of {name} timed together: {calls}")
+    return differences
 
 
 def _blocks(
     answers: Mapping[str, Answer],
     only_in_a: list[str],
     only_in_b: list[str],
-    plan: list[str],
+    plan_differences: list[str],
 ) -> list[Block]:
-    rows = [[clean(name), *_row(c)] for name, c in answers.items()]
+    rows: list[list[Text]] = []
+    notes: set[str] = set()
+    for name, answer in answers.items():
+        rows.append([clean(name), *_row(answer)])
+        if isinstance(answer, Comparison):
+            notes.update(answer.notes)
     blocks: list[Block] = [Table(["entry", "A", "B", "B / A", "B is"], rows)]
     for side, names in (("A", only_in_a), ("B", only_in_b)):
         if names:
-            blocks.append(Sentence(f"only in {side}: {', '.join(map(clean, names))}"))
-    notes: set[str] = set()
-    for c in answers.values():
-        notes |= set(c.notes) if isinstance(c, Comparison) else set()
+            listing = ", ".join(map(clean, names))
+            blocks.append(Sentence(f"only in {side}: {listing}"))
     lines = [clean(note) for note in sorted(notes)]
-    lines += [f"the plans differ in {clean(text)}" for text in plan]
+    for difference in plan_differences:
+        lines.append(f"the plans differ in {clean(difference)}")
     return [*blocks, Bullets(lines), Sentence(DRIFT)]
 
 
-def _row(c: Answer) -> list[Text]:
-    if isinstance(c, TooFewSamples):
-        return [NOTHING, NOTHING, clean(c), Verdict("inconclusive")]
+def _row(answer: Answer) -> list[Text]:
+    """A, B, their ratio and the verdict."""
+    if isinstance(answer, TooFewSamples):
+        return [NOTHING, NOTHING, clean(answer), Verdict("inconclusive")]
     return [
-        _side(c.a),
-        _side(c.b),
-        ratio(c.ratio, c.low, c.high, c.n, c.level),
-        Verdict(c.verdict),
+        _side(answer.a),
+        _side(answer.b),
+        ratio(answer.ratio, answer.low, answer.high, answer.n, answer.level),
+        Verdict(answer.verdict),
     ]
 
 
 def _side(side: Interval | None) -> str:
-    return (
-        measured(side.estimate, side.low, side.high, side.n, side.level)
-        if side
-        else NOTHING
-    )
+    if not side:
+        return NOTHING
+    return measured(side.estimate, side.low, side.high, side.n, side.level)
 
 
-def _verdict(c: Answer) -> str:
-    return "inconclusive" if isinstance(c, TooFewSamples) else c.verdict
+def _verdict(answer: Answer) -> str:
+    if isinstance(answer, TooFewSamples):
+        return "inconclusive"
+    return answer.verdict
 
 
-def _json(c: Answer) -> dict[str, Any]:
-    if isinstance(c, TooFewSamples):
-        return {"verdict": "inconclusive", "refused": str(c)}
-    return asdict(c)
+def _json(answer: Answer) -> dict[str, Any]:
+    if isinstance(answer, TooFewSamples):
+        return {"verdict": "inconclusive", "refused": str(answer)}
+    return asdict(answer)

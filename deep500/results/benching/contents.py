@@ -23,7 +23,7 @@ from ...reports.text import (
     plain,
     verdict_of,
 )
-from .data import ReportData
+from .data import Comparison, Entry, ReportData
 
 WARMUP = {
     "flat": "flat",
@@ -35,47 +35,52 @@ WARMUP = {
 
 def entries(data: ReportData) -> Table:
     """One row per candidate: the median with interval and n, with the modes beside it where there are several."""
+    level = percent(data.plan.get("level", 0.95))
     headers = [
         "entry",
         "levels",
-        f"median [{percent(data.plan.get('level', 0.95))} interval], n",
+        f"median [{level} interval], n",
         "processes",
         "one value is",
         "start of the run",
     ]
-    rows = [
-        [
-            entry_name(data, e["name"]),
-            _levels(e),
-            absolute(e),
-            str(e.get("processes", NOTHING)),
-            one_value(e),
-            _start(e),
+    rows = []
+    for entry in data.entries:
+        row = [
+            entry_name(data, entry["name"]),
+            _levels(entry),
+            absolute(entry),
+            str(entry.get("processes", NOTHING)),
+            one_value(entry),
+            _start(entry),
         ]
-        for e in data.entries
-    ]
+        rows.append(row)
     return _without_empty(Table(headers, rows, "lllrll"), "levels")
 
 
 def quantiles(data: ReportData) -> Table:
     """Further quantiles with their intervals, or the word refused."""
-    found = sorted({q["q"] for e in data.entries for q in _quantiles(e)})
+    levels = _quantile_levels(data.entries)
     rows = []
-    for e in data.entries:
-        by_q = {q["q"]: q for q in _quantiles(e)}
-        cells = [_quantile(by_q.get(q), e) for q in found]
-        rows.append([entry_name(data, e["name"]), one_value(e, plural=True), *cells])
-    return Table(
-        ["entry", "quantiles of", *map(quantile_name, found)], rows if found else []
-    )
+    for entry in data.entries:
+        by_level = {quantile["q"]: quantile for quantile in _quantiles(entry)}
+        cells = [_quantile(by_level.get(q), entry) for q in levels]
+        name = entry_name(data, entry["name"])
+        rows.append([name, one_value(entry, plural=True), *cells])
+    names = map(quantile_name, levels)
+    return Table(["entry", "quantiles of", *names], rows if levels else [])
 
 
 def comparisons(data: ReportData) -> list[tuple[Text, Table]]:
     """Per base a line with its absolute value, and a table of verdicts, ratios and the others' absolute values."""
-    return [
-        (_base(data, base), _against(data, base))
-        for base in dict.fromkeys(c["base"] for c in data.comparisons)
-    ]
+    by_base: dict[str, list[Comparison]] = {}
+    for comparison in data.comparisons:
+        by_base.setdefault(comparison["base"], []).append(comparison)
+    parts = []
+    for base, rows in by_base.items():
+        introduction = _introduction(data, base, rows)
+        parts.append((introduction, _verdicts(data, rows)))
+    return parts
 
 
 def effects(data: ReportData) -> Table:
@@ -86,83 +91,85 @@ def effects(data: ReportData) -> Table:
         "base is cheaper in",
         "n",
     ]
-    rows = [
-        [
-            between(data, c),
-            f"{number(c['shift'])} ×",
-            f"{percent(c['probability'], 3)} of pairs",
-            count(c.get("n")),
+    rows = []
+    for comparison in data.comparisons:
+        shift = comparison.get("shift")
+        probability = comparison.get("probability")
+        if not is_number(shift) or not is_number(probability):
+            continue
+        row = [
+            between(data, comparison),
+            f"{number(shift)} ×",
+            f"{percent(probability, 3)} of pairs",
+            count(comparison.get("n")),
         ]
-        for c in data.comparisons
-        if is_number(c.get("shift")) and is_number(c.get("probability"))
-    ]
+        rows.append(row)
     return Table(headers, rows)
 
 
 def ratios(data: ReportData) -> Table:
     """The ratio of each comparison, quantile by quantile; n stands once in each row."""
-    found = sorted({q["q"] for c in data.comparisons for q in _quantiles(c)})
-    rows: list[list[Text]] = []
-    for c in data.comparisons:
-        by_q = {
-            q["q"]: ratio_of({"level": c.get("level")} | dict(q)) for q in _quantiles(c)
-        }
-        cells = [
-            Number(by_q[q].value, by_q[q].interval) if q in by_q else NOTHING
-            for q in found
-        ]
-        rows.append([between(data, c), *cells, count(c.get("n"))])
-    return Table(
-        ["ratio of costs", *map(quantile_name, found), "n"], rows if found else []
-    )
+    levels = _quantile_levels(data.comparisons)
+    rows = []
+    for comparison in data.comparisons:
+        cells: dict[float, Text] = dict.fromkeys(levels, NOTHING)
+        for quantile in _quantiles(comparison):
+            with_level = {"level": comparison.get("level")} | dict(quantile)
+            ratio_with_n = ratio_of(with_level)
+            cells[quantile["q"]] = Number(ratio_with_n.value, ratio_with_n.interval)
+        name = between(data, comparison)
+        rows.append([name, *cells.values(), count(comparison.get("n"))])
+    names = map(quantile_name, levels)
+    return Table(["ratio of costs", *names, "n"], rows if levels else [])
 
 
-def _base(data: ReportData, base: str) -> Text:
-    mine = [c for c in data.comparisons if c["base"] == base]
-    margins = ", ".join(dict.fromkeys(percent(c.get("margin")) for c in mine))
+def _introduction(data: ReportData, base: str, rows: Sequence[Comparison]) -> Text:
+    """What the base takes, and up to which margin a ratio counts as the same."""
+    margins = dict.fromkeys(percent(row.get("margin")) for row in rows)
     return [
         "Compared with ",
         entry_name(data, base),
         ", which takes ",
         absolute(data.entry(base)),
-        f". Ratios are cost / cost of the base; up to {margins} counts as the same.",
+        f". Ratios are cost / cost of the base; up to {', '.join(margins)} counts as the same.",
     ]
 
 
-def _against(data: ReportData, base: str) -> Table:
-    return Table(
-        ["entry", "verdict", "ratio [interval], n", "takes"],
-        [
-            [
-                entry_name(data, c["other"]),
-                verdict_of(c.get("verdict")),
-                ratio_of(c),
-                absolute(data.entry(c["other"])),
-            ]
-            for c in data.comparisons
-            if c["base"] == base
-        ],
-    )
+def _verdicts(data: ReportData, comparisons: Sequence[Comparison]) -> Table:
+    rows = []
+    for comparison in comparisons:
+        other = comparison["other"]
+        row = [
+            entry_name(data, other),
+            verdict_of(comparison.get("verdict")),
+            ratio_of(comparison),
+            absolute(data.entry(other)),
+        ]
+        rows.append(row)
+    return Table(["entry", "verdict", "ratio [interval], n", "takes"], rows)
 
 
 def measured_things(data: ReportData) -> Table:
     """What each name stands for."""
-    rows = [
-        [
-            entry_name(data, str(e.get("name"))),
-            plain(e.get("kind", NOTHING)),
-            Code(clean(e.get("text", NOTHING))),
-            Code(clean(e["setup"])) if e.get("setup") else NOTHING,
+    rows = []
+    for entry in data.plan.get("entries") or []:
+        if not isinstance(entry, Mapping):
+            continue
+        setup: Text = NOTHING
+        if entry.get("setup"):
+            setup = Code(clean(entry["setup"]))
+        row = [
+            entry_name(data, str(entry.get("name"))),
+            plain(entry.get("kind", NOTHING)),
+            Code(clean(entry.get("text", NOTHING))),
+            setup,
         ]
-        for e in data.plan.get("entries") or []
-        if isinstance(e, Mapping)
-    ]
-    return _without_empty(
-        Table(["entry", "kind", "what runs", "setup"], rows, "lltt"), "setup"
-    )
+        rows.append(row)
+    table = Table(["entry", "kind", "what runs", "setup"], rows, "lltt")
+    return _without_empty(table, "setup")
 
 
-def absolute(entry: Mapping[str, Any]) -> Text:
+def absolute(entry: Entry) -> Text:
     """What a candidate costs: the median with its interval, and beside it the modes, if it has several."""
     median = measured(
         entry.get("median"),
@@ -174,8 +181,13 @@ def absolute(entry: Mapping[str, Any]) -> Text:
     modes = entry.get("modes")
     if not isinstance(modes, list) or not modes:
         return median
-    places = [f"{seconds(m.get('at'))} ({percent(m.get('share'), 2)})" for m in modes]
-    return [median, f"; {len(modes)} modes: {' and '.join(places)}"]
+    places = []
+    for mode in modes:
+        time = seconds(mode.get("at"))
+        share = percent(mode.get("share"), 2)
+        places.append(f"{time} ({share})")
+    listing = " and ".join(places)
+    return [median, f"; {len(modes)} modes: {listing}"]
 
 
 def rounded(share: float) -> str:
@@ -190,6 +202,7 @@ def is_busy(interference: Mapping[str, Any]) -> bool:
 
 
 def ratio_of(row: Mapping[str, Any]) -> Number:
+    """The ratio of a comparison, of one of its quantiles or of the control."""
     return ratio(
         row.get("ratio"),
         row.get("low"),
@@ -206,16 +219,24 @@ def entry_name(data: ReportData, name: str) -> Text:
     return Code(clean(name))
 
 
-def between(data: ReportData, c: Mapping[str, Any]) -> Text:
-    return [entry_name(data, c["other"]), " against ", entry_name(data, c["base"])]
+def between(data: ReportData, comparison: Comparison) -> Text:
+    """The names of what is compared."""
+    other = entry_name(data, comparison["other"])
+    base = entry_name(data, comparison["base"])
+    return [other, " against ", base]
 
 
-def one_value(entry: Mapping[str, Any], plural: bool = False) -> str:
+def one_value(entry: Entry, plural: bool = False) -> str:
     """What a single sample is: the time of a call, or of several calls timed together."""
     batch = entry.get("batch", 1)
-    if is_number(batch) and batch > 1:
-        return f"mean{'s' * plural} of {batch} calls"
-    return "single calls" if plural else "one call"
+    is_mean = is_number(batch) and batch > 1
+    if is_mean and plural:
+        return f"means of {batch} calls"
+    if is_mean:
+        return f"mean of {batch} calls"
+    if plural:
+        return "single calls"
+    return "one call"
 
 
 def quantile_name(q: float) -> str:
@@ -223,51 +244,63 @@ def quantile_name(q: float) -> str:
     return f"p{100 * q:.6g}"
 
 
+def _quantile_levels(rows: Sequence[Mapping[str, Any]]) -> list[float]:
+    """The levels of all quantiles of these entries or comparisons, in order."""
+    levels = set()
+    for row in rows:
+        for quantile in _quantiles(row):
+            levels.add(quantile["q"])
+    return sorted(levels)
+
+
 def _quantiles(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [
-        q
-        for q in row.get("quantiles") or []
-        if isinstance(q, Mapping) and is_number(q.get("q"))
-    ]
+    """The quantiles of an entry or a comparison that have a level."""
+    usable = []
+    for quantile in row.get("quantiles") or []:
+        if isinstance(quantile, Mapping) and is_number(quantile.get("q")):
+            usable.append(quantile)
+    return usable
 
 
-def _quantile(row: Mapping[str, Any] | None, entry: Mapping[str, Any]) -> Text:
-    if row is None:
+def _quantile(quantile: Mapping[str, Any] | None, entry: Entry) -> Text:
+    if quantile is None:
         return NOTHING
     return measured(
-        row.get("value"),
-        row.get("low"),
-        row.get("high"),
+        quantile.get("value"),
+        quantile.get("low"),
+        quantile.get("high"),
         entry.get("n"),
         entry.get("level"),
     )
 
 
-def _levels(entry: Mapping[str, Any]) -> str:
-    return ", ".join(
-        f"{clean(k)} = {plain(v)}" for k, v in dict(entry.get("levels") or {}).items()
-    )
+def _levels(entry: Entry) -> str:
+    """The levels of the factors that were varied."""
+    levels = []
+    for factor, level in dict(entry.get("levels") or {}).items():
+        levels.append(f"{clean(factor)} = {plain(level)}")
+    return ", ".join(levels)
 
 
-def _start(entry: Mapping[str, Any]) -> str:
-    state = entry.get("warmup") or {}
-    cut = state.get("cut")
-    return WARMUP.get(str(state.get("kind")), NOTHING) + (
-        f", {cut} rounds cut" if is_number(cut) and cut else ""
-    )
+def _start(entry: Entry) -> str:
+    """How the run began, and how much of it was cut as warm-up."""
+    warmup = entry.get("warmup") or {}
+    text = WARMUP.get(str(warmup.get("kind")), NOTHING)
+    cut = warmup.get("cut")
+    if is_number(cut) and cut:
+        text += f", {cut} rounds cut"
+    return text
 
 
 def _without_empty(table: Table, header: str) -> Table:
-    """The table without a column that says nothing."""
-    i = list(table.headers).index(header)
-    if any(row[i] not in ("", NOTHING) for row in table.rows):
+    """The table without the column of that header if all its cells are empty."""
+    column = list(table.headers).index(header)
+    if any(row[column] not in ("", NOTHING) for row in table.rows):
         return table
-
-    def rest(row: Sequence[Text]) -> list[Text]:
-        return [*row[:i], *row[i + 1 :]]
-
-    return Table(
-        [*table.headers[:i], *table.headers[i + 1 :]],
-        [rest(r) for r in table.rows],
-        table.align[:i] + table.align[i + 1 :],
-    )
+    after = column + 1
+    headers = [*table.headers[:column], *table.headers[after:]]
+    rows = []
+    for row in table.rows:
+        rows.append([*row[:column], *row[after:]])
+    align = table.align[:column] + table.align[after:]
+    return Table(headers, rows, align)

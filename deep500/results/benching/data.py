@@ -11,6 +11,9 @@ from ...reports.canvas import numbered
 if TYPE_CHECKING:
     import numpy as np
 
+Entry: TypeAlias = Mapping[str, Any]  # one of the entries in derived.json
+Comparison: TypeAlias = Mapping[str, Any]  # one of the comparisons in derived.json
+
 
 @dataclass(frozen=True)
 class ReportData:
@@ -34,18 +37,18 @@ class ReportData:
         """Refuse what cannot be rendered, so that a hostile bundle ends in one line and not in a traceback."""
         _check("plan.json", self.plan, _PLAN)
         _check("derived.json", self.derived, _DERIVED)
-        for where, shape in (("entries", _ENTRY), ("comparisons", _COMPARISON)):
-            for row in _rows(self.derived, where):
-                _check(f"one of the {where} in derived.json", row, shape)
-                for key in ("modes", "quantiles"):
-                    _rows(row, key)
+        for key, shape in (("entries", _ENTRY), ("comparisons", _COMPARISON)):
+            for row in _rows(self.derived, key):
+                _check(f"one of the {key} in derived.json", row, shape)
+                _rows(row, "modes")
+                _rows(row, "quantiles")
 
     @cached_property
-    def entries(self) -> list[Mapping[str, Any]]:
+    def entries(self) -> list[Entry]:
         return _rows(self.derived, "entries")
 
     @cached_property
-    def comparisons(self) -> list[Mapping[str, Any]]:
+    def comparisons(self) -> list[Comparison]:
         return _rows(self.derived, "comparisons")
 
     @property
@@ -53,18 +56,20 @@ class ReportData:
         """What others used of the machine, or nothing where it was not recorded."""
         return self.derived.get("interference") or {}
 
-    def entry(self, name: str) -> Mapping[str, Any]:
+    def entry(self, name: str) -> Entry:
         """The entry of that name, or an empty one."""
         position = self.positions.get(name)
-        return {} if position is None else self.entries[position]
+        if position is None:
+            return {}
+        return self.entries[position]
 
     @cached_property
     def positions(self) -> dict[str, int]:
-        """Where each entry stands, by its name."""
-        found: dict[str, int] = {}
+        """The position of the first entry of each name."""
+        positions: dict[str, int] = {}
         for position, entry in enumerate(self.entries):
-            found.setdefault(entry["name"], position)
-        return found
+            positions.setdefault(entry["name"], position)
+        return positions
 
     @cached_property
     def is_numbered(self) -> bool:
@@ -88,18 +93,17 @@ _ENTRY: Shape = {
     "drift": Mapping,
 }
 _COMPARISON: Shape = {"base": str, "other": str, "notes": list, "drift": Mapping}
-
-
 _NEEDED = ("name", "base", "other")
 
 
-def _check(what: str, document: Mapping[str, Any], shape: Shape) -> None:
-    """Every part that is there has its type; names have to be there."""
+def _check(where: str, document: Mapping[str, Any], shape: Shape) -> None:
+    """Raise a Deep500Error if a value has another type than in `shape`, or if a name is missing."""
     for key, kind in shape.items():
         value = document.get(key)
-        if not isinstance(value, kind) and (value is not None or key in _NEEDED):
+        may_be_absent = value is None and key not in _NEEDED
+        if not isinstance(value, kind) and not may_be_absent:
             raise Deep500Error(
-                f"{what} has no usable {key!r}: see what is wrong with `d5 verify`"
+                f"{where} has no usable {key!r}: see what is wrong with `d5 verify`"
             )
 
 

@@ -10,6 +10,12 @@ from .contents import between, entry_name, rounded
 from .data import ReportData
 
 MOST_NAMES = 3
+SEEN = "the level drifted over the run, so its interval holds for this time only: "
+HIDDEN = "a slow drift cannot be excluded, for it would have been seen only from this size on: "
+Drift = Mapping[str, Any]  # of an entry or a comparison in derived.json
+# A name, the entry or comparison, and the share from which on a drift matters.
+Drifting = tuple[Text, Mapping[str, Any], object]
+FIGURES = ("change", "low", "high", "detectable")
 
 
 def drifts(data: ReportData) -> list[Text]:
@@ -17,57 +23,74 @@ def drifts(data: ReportData) -> list[Text]:
 
     An entry is told of if the drift matters for the precision that was asked for, a ratio if it does for the margin.
     """
-    precision, margin = data.plan.get("precision"), data.plan.get("margin")
-    rows = [(entry_name(data, e["name"]), e, precision) for e in data.entries]
-    rows += [(between(data, c), c, margin) for c in data.comparisons]
-    seen: list[Text] = []
-    hidden: list[Text] = []
-    for name, row, matters in rows:
-        change = row.get("drift") or {}
-        figures = [change.get(key) for key in ("change", "low", "high", "detectable")]
+    seen = []
+    hidden = []
+    for name, row, matters in _rows(data):
+        drift = row.get("drift") or {}
+        has_figures = all(is_number(drift.get(key)) for key in FIGURES)
         width = _half_width(row)
-        if width is None or not is_number(matters) or not all(map(is_number, figures)):
+        if width is None or not is_number(matters) or not has_figures:
             continue
-        if change["low"] * change["high"] > 0 and abs(change["change"]) > matters:
-            seen.append([name, " by ", _change(change)])
-        elif change["detectable"] > max(width, matters):
-            hidden.append([name, " ", _limit(change, width)])
-    return [
-        *_line(
-            "the level drifted over the run, so its interval holds for this time only: ",
-            seen,
-        ),
-        *_line(
-            "a slow drift cannot be excluded, for it would have been seen only from this size on: ",
-            hidden,
-        ),
-    ]
+        excludes_zero = drift["low"] * drift["high"] > 0
+        if excludes_zero and abs(drift["change"]) > matters:
+            seen.append([name, " by ", _change(drift)])
+        elif drift["detectable"] > max(width, matters):
+            hidden.append([name, " ", _limit(drift, width)])
+    return [*_line(SEEN, seen), *_line(HIDDEN, hidden)]
+
+
+def _rows(data: ReportData) -> list[Drifting]:
+    """Every entry and comparison: its name, its numbers, and the share from which on a drift matters."""
+    precision = data.plan.get("precision")
+    margin = data.plan.get("margin")
+    rows = []
+    for entry in data.entries:
+        name = entry_name(data, entry["name"])
+        rows.append((name, entry, precision))
+    for comparison in data.comparisons:
+        name = between(data, comparison)
+        rows.append((name, comparison, margin))
+    return rows
 
 
 def _half_width(row: Mapping[str, Any]) -> float | None:
-    low, high = row.get("low"), row.get("high")
-    if not is_number(low) or not is_number(high) or not 0 < low <= high:
+    """Half the width of the interval as a share of its middle."""
+    low = row.get("low")
+    high = row.get("high")
+    if not is_number(low) or not is_number(high):
+        return None
+    if not 0 < low <= high:
         return None
     return math.sqrt(high / low) - 1
 
 
-def _change(change: Mapping[str, Any]) -> str:
-    low, high = _percent(change["low"]), _percent(change["high"])
-    return f"{_percent(change['change'])} [{low}, {high}], {count(change.get('n'))} medians"
+def _change(drift: Drift) -> str:
+    change = _percent(drift["change"])
+    low = _percent(drift["low"])
+    high = _percent(drift["high"])
+    medians = count(drift.get("n"))
+    return f"{change} [{low}, {high}], {medians} medians"
 
 
-def _limit(change: Mapping[str, Any], width: float) -> str:
-    smallest = _percent(change["detectable"])
-    return f"{smallest} ({count(change.get('n'))} medians, interval ±{_percent(width)})"
+def _limit(drift: Drift, width: float) -> str:
+    smallest = _percent(drift["detectable"])
+    medians = count(drift.get("n"))
+    interval = _percent(width)
+    return f"{smallest} ({medians} medians, interval ±{interval})"
 
 
 def _percent(share: float) -> str:
-    return rounded(share) if abs(share) >= 0.1 else percent(share, 2)
+    if abs(share) >= 0.1:
+        return rounded(share)
+    return percent(share, 2)
 
 
-def _line(words: str, parts: Sequence[Text]) -> list[Text]:
+def _line(introduction: str, parts: Sequence[Text]) -> list[Text]:
+    """One line with the first parts and the number of the others; none without parts."""
     if not parts:
         return []
-    rest = len(parts) - MOST_NAMES
-    more = [f"; and {rest} more"] if rest > 0 else []
-    return [[words, *listed(parts[:MOST_NAMES], "; "), *more]]
+    line = [introduction, *listed(parts[:MOST_NAMES], "; ")]
+    others = len(parts) - MOST_NAMES
+    if others > 0:
+        line.append(f"; and {others} more")
+    return [line]

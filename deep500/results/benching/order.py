@@ -29,6 +29,15 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Transform
 
 MOST_POINTS = 5000
+MOST_IN_ONE_COLUMN = 4  # panels
+DISCARDED_SHARE = 20  # of the values cut as warm-up, one part in this many is drawn
+LABEL = (
+    "values in order of time, process after process (shading changes with the process)"
+)
+CAPTION = (
+    "A level band of points is a steady run. Horizontal lines: the median of each process. "
+    "Ticks outside: values beyond the axis."
+)
 
 
 def run_order(data: ReportData) -> Picture | None:
@@ -36,93 +45,102 @@ def run_order(data: ReportData) -> Picture | None:
     drawn = series(data)
     if not drawn:
         return None
-    columns = 1 if len(drawn) <= 4 else 2
-    rows = math.ceil(len(drawn) / columns)
-    canvas = figure(0.5 + (1.6 if columns == 1 else 1.35) * rows)
+    panel_count = len(drawn)
+    columns = 1
+    height = 1.6
+    if panel_count > MOST_IN_ONE_COLUMN:
+        columns = 2
+        height = 1.35
+    rows = math.ceil(panel_count / columns)
+    canvas = figure(0.5 + height * rows)
     panels = canvas.subplots(rows, columns, squeeze=False).ravel()
-    most = MOST_POINTS // len(drawn)
-    for axes, s in zip(panels, drawn, strict=False):
-        _panel(axes, s, most)
-    for axes in panels[len(drawn) :]:
+    most = MOST_POINTS // panel_count
+    for axes, one in zip(panels, drawn, strict=False):
+        _panel(axes, one, most)
+    for axes in panels[panel_count:]:
         axes.set_visible(False)
-    label = "values in order of time, process after process (shading changes with the process)"
-    canvas.supxlabel(label, size=9, color=INK)
+    canvas.supxlabel(LABEL, size=9, color=INK)
     return Picture(
-        "order",
-        "The samples in order of time",
-        svg(canvas, "order", "Samples in order of time"),
-        _caption(drawn, most) + omitted(data),
+        name="order",
+        title="The samples in order of time",
+        svg=svg(canvas, "order", "Samples in order of time"),
+        caption=_caption(drawn, most) + omitted(data),
     )
 
 
 def _caption(drawn: list[Series], most: int) -> str:
-    total, shown = (
-        sum(len(s.values) for s in drawn),
-        sum(min(most, len(s.values)) for s in drawn),
-    )
-    thinning = (
-        f" {shown} of {total} values are drawn, chosen at random."
-        if shown < total
-        else ""
-    )
-    cut = ""
-    if any(values.size for s in drawn for values in s.discarded):
-        cut = " Grey points left of a dashed line: warm-up, cut (a selection where there is much of it)."
-    elif any((s.entry.get("warmup") or {}).get("cut") for s in drawn):
-        cut = " Values that were cut as warm-up are not drawn."
-    return (
-        "A level band of points is a steady run. Horizontal lines: the median of each process. "
-        "Ticks outside: values beyond the axis." + cut + thinning
-    )
+    caption = CAPTION
+    if any(_has_discarded(one) for one in drawn):
+        caption += " Grey points left of a dashed line: warm-up, cut (a selection where there is much of it)."
+    elif any(_was_cut(one) for one in drawn):
+        caption += " Values that were cut as warm-up are not drawn."
+    total = shown = 0
+    for one in drawn:
+        total += len(one.values)
+        shown += min(most, len(one.values))
+    if shown < total:
+        caption += f" {shown} of {total} values are drawn, chosen at random."
+    return caption
 
 
-def _panel(axes: "Axes", s: Series, most: int) -> None:
-    view = window([s])
-    axes.set_title(s.label, loc="left", pad=10)  # ticks stand between
+def _has_discarded(one: Series) -> bool:
+    return any(values.size for values in one.discarded)
+
+
+def _was_cut(one: Series) -> bool:
+    warmup = one.entry.get("warmup") or {}
+    return bool(warmup.get("cut"))
+
+
+def _panel(axes: "Axes", one: Series, most: int) -> None:
+    """The values of one entry in order of time, those cut as warm-up in grey."""
+    view = window([one])
+    axes.set_title(one.label, loc="left", pad=10)  # ticks stand between
     axes.set_ylabel(time_axis(axes, "y", view.low, view.high, view.log))
     axes.grid(axis="y")
-    starts = np.cumsum(
-        [
-            0,
-            *(
-                len(cut) + len(kept)
-                for cut, kept in zip(s.discarded, s.processes, strict=True)
-            ),
-        ]
-    )
-    borders = starts[:-1] + [len(cut) for cut in s.discarded]
+    starts, borders = _positions(one)
     axes.set_xlim(-0.5, starts[-1] - 0.5)
     _shade(axes, starts)
-    for runs, first, share, ink in (
-        (s.discarded, starts, 20, INK),
-        (s.processes, borders, 1, colour(s.index)),
-    ):
-        values = np.concatenate(runs)
-        x = np.concatenate(
-            [a + np.arange(len(v)) for a, v in zip(first, runs, strict=False)]
-        )
-        some = thinned(values, most // share)
-        _dots(axes, x[some], values[some], view, ink)
-    cuts = borders[[len(cut) > 0 for cut in s.discarded]] - 0.5
-    _strokes(
-        axes,
-        cuts,
-        cuts,
-        0,
-        1,
-        axes.get_xaxis_transform(),
-        {"color": INK, "lw": 1, "ls": (0, (3, 2))},
-    )
-    medians = np.array([np.median(values) for values in s.processes])
-    _strokes(
-        axes,
-        borders - 0.5,
-        starts[1:] - 0.5,
-        medians,
-        medians,
-        axes.transData,
-        {"color": INK, "lw": 1.4},
-    )
+    discarded_most = most // DISCARDED_SHARE
+    _series_dots(axes, one.discarded, starts[:-1], discarded_most, view, INK)
+    _series_dots(axes, one.processes, borders, most, view, colour(one.index))
+    has_cut = [len(cut) > 0 for cut in one.discarded]
+    cuts = borders[has_cut] - 0.5
+    dashed = {"color": INK, "lw": 1, "ls": (0, (3, 2))}
+    _strokes(axes, cuts, cuts, 0, 1, axes.get_xaxis_transform(), dashed)
+    medians = np.array([np.median(values) for values in one.processes])
+    line_starts = borders - 0.5
+    line_ends = starts[1:] - 0.5
+    solid = {"color": INK, "lw": 1.4}
+    _strokes(axes, line_starts, line_ends, medians, medians, axes.transData, solid)
+
+
+def _positions(one: Series) -> tuple[np.ndarray, np.ndarray]:
+    """Where on the axis every process starts (and the last one ends), and where its values begin after the cut."""
+    cuts = [len(cut) for cut in one.discarded]
+    lengths = [0]
+    for cut, values in zip(cuts, one.processes, strict=True):
+        lengths.append(cut + len(values))
+    starts = np.cumsum(lengths)
+    return starts, starts[:-1] + cuts
+
+
+def _series_dots(
+    axes: "Axes",
+    processes: list[np.ndarray],
+    starts: np.ndarray,
+    most: int,
+    view: Window,
+    ink: str,
+) -> None:
+    """At most so many of the values of all processes, each at its place in time."""
+    places = []
+    for start, values in zip(starts, processes, strict=True):
+        places.append(start + np.arange(len(values)))
+    x = np.concatenate(places)
+    y = np.concatenate(processes)
+    drawn = thinned(y, most)
+    _dots(axes, x[drawn], y[drawn], view, ink)
 
 
 def _shade(axes: "Axes", starts: np.ndarray) -> None:
@@ -130,42 +148,32 @@ def _shade(axes: "Axes", starts: np.ndarray) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
-    spans = [
-        (a - 0.5, b - 0.5) for a, b in zip(starts[1:-1:2], starts[2::2], strict=True)
-    ]
-    if spans:
-        ground = Path.make_compound_path_from_polys(
-            np.array([[(a, 0), (b, 0), (b, 1), (a, 1)] for a, b in spans])
-        )
-        axes.add_patch(
-            PathPatch(
-                ground, color=INK, alpha=0.1, lw=0, transform=axes.get_xaxis_transform()
-            )
-        )
+    boxes = []
+    for start, end in zip(starts[1:-1:2], starts[2::2], strict=True):
+        x0 = start - 0.5
+        x1 = end - 0.5
+        boxes.append([(x0, 0), (x1, 0), (x1, 1), (x0, 1)])
+    if not boxes:
+        return
+    ground = Path.make_compound_path_from_polys(np.array(boxes))
+    transform = axes.get_xaxis_transform()
+    patch = PathPatch(ground, color=INK, alpha=0.1, lw=0, transform=transform)
+    axes.add_patch(patch)
 
 
 def _dots(axes: "Axes", x: np.ndarray, y: np.ndarray, view: Window, ink: str) -> None:
     """Points inside the axes, ticks outside for values beyond them."""
     inside = (y >= view.low) & (y <= view.high)
-    _strokes(
-        axes,
-        x[inside],
-        x[inside],
-        y[inside],
-        y[inside],
-        axes.transData,
-        {"color": ink, "lw": 2.4, "alpha": 0.6, "solid_capstyle": "round"},
-    )
-    for beyond, foot, head in ((y > view.high, 1.0, 1.07), (y < view.low, -0.07, 0.0)):
-        _strokes(
-            axes,
-            x[beyond],
-            x[beyond],
-            foot,
-            head,
-            axes.get_xaxis_transform(),
-            {"color": ink, "lw": 1.6, "clip_on": False, "in_layout": False},
-        )
+    x_inside = x[inside]
+    y_inside = y[inside]
+    dot = {"color": ink, "lw": 2.4, "alpha": 0.6, "solid_capstyle": "round"}
+    _strokes(axes, x_inside, x_inside, y_inside, y_inside, axes.transData, dot)
+    tick = {"color": ink, "lw": 1.6, "clip_on": False, "in_layout": False}
+    of_axes = axes.get_xaxis_transform()
+    above = x[y > view.high]
+    below = x[y < view.low]
+    _strokes(axes, above, above, 1.0, 1.07, of_axes, tick)
+    _strokes(axes, below, below, -0.07, 0.0, of_axes, tick)
 
 
 def _strokes(
@@ -178,12 +186,13 @@ def _strokes(
     style: dict[str, Any],
 ) -> None:
     """Many separate lines as one path, a fifth of the size of as many elements; of no length, they are dots."""
-    if len(x1):
-        gap = np.full(len(x1), np.nan)
-        y1, y2 = np.broadcast_to(y1, len(x1)), np.broadcast_to(y2, len(x1))
-        axes.plot(
-            np.ravel([x1, x2, gap], "F"),
-            np.ravel([y1, y2, gap], "F"),
-            transform=transform,
-            **({"solid_capstyle": "butt"} | style),
-        )
+    n = len(x1)
+    if not n:
+        return
+    gap = np.full(n, np.nan)
+    y1 = np.broadcast_to(y1, n)
+    y2 = np.broadcast_to(y2, n)
+    x = np.ravel([x1, x2, gap], "F")
+    y = np.ravel([y1, y2, gap], "F")
+    line = {"solid_capstyle": "butt"} | style
+    axes.plot(x, y, transform=transform, **line)

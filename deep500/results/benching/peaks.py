@@ -7,47 +7,62 @@ from ...reports.tables import NOTHING, Number, count, number
 from ...reports.text import Text, clean
 from .contents import rounded
 
-
-def peaks_blocks(found: Peaks, before: Peaks | None) -> list[Block]:
-    """One row per peak; `before` holds those that were kept until now."""
-    named = [*found.flops.items(), ("memory", found.bandwidth)]
-    rows = [_row(name, peak, _same(name, before)) for name, peak in named]
-    headers = [
-        "peak of",
-        "best",
-        "median [95 % interval], n",
-        "others used",
-        "measured",
-        "before",
-    ]
-    kernels = [f"{name}: {clean(peak.what)}" for name, peak in named]
-    return [
-        Table(headers, rows, "lrlrlr"),
-        Bullets([*kernels, *([clean(found.caveat)] if found.caveat else [])]),
-    ]
+HEADERS = [
+    "peak of",
+    "best",
+    "median [95 % interval], n",
+    "others used",
+    "measured",
+    "before",
+]
 
 
-def _same(name: str, peaks: Peaks | None) -> Peak | None:
+def peaks_blocks(peaks: Peaks, before: Peaks | None) -> list[Block]:
+    """One row per peak; `before` holds the peaks that were stored until now."""
+    named_peaks = [*peaks.flops.items(), ("memory", peaks.bandwidth)]
+    rows = []
+    notes = []
+    for name, peak in named_peaks:
+        rows.append(_row(name, peak, _peak_of(name, before)))
+        notes.append(f"{name}: {clean(peak.what)}")
+    if peaks.caveat:
+        notes.append(clean(peaks.caveat))
+    return [Table(HEADERS, rows, "lrlrlr"), Bullets(notes)]
+
+
+def _peak_of(name: str, peaks: Peaks | None) -> Peak | None:
     if peaks is None:
         return None
-    return peaks.bandwidth if name == "memory" else peaks.flops.get(name)
+    if name == "memory":
+        return peaks.bandwidth
+    return peaks.flops.get(name)
 
 
 def _row(name: str, peak: Peak, before: Peak | None) -> list[Text]:
     unit = "GB/s" if peak.unit == "B/s" else "GFLOP/s"
-    usual: Text = f"refused, {count(peak.n)}"
-    if peak.median is not None and peak.low is not None and peak.high is not None:
-        median, low, high = (
-            number(value / 1e9) for value in (peak.median, peak.low, peak.high)
-        )
-        usual = Number(f"{median} {unit}", f"[{low}, {high}]", count(peak.n))
-    others = NOTHING if peak.others is None else f"{rounded(peak.others)} of the CPUs"
-    kept = NOTHING if before is None else f"{number(before.value / 1e9)} {unit}"
+    others = stored = NOTHING
+    if peak.others is not None:
+        others = f"{rounded(peak.others)} of the CPUs"
+    if before is not None:
+        stored = f"{_giga(before.value)} {unit}"
     return [
         name,
-        f"{number(peak.value / 1e9)} {unit}",
-        usual,
+        f"{_giga(peak.value)} {unit}",
+        _median(peak, unit),
         others,
         clean(peak.measured),
-        kept,
+        stored,
     ]
+
+
+def _median(peak: Peak, unit: str) -> Text:
+    if peak.median is None or peak.low is None or peak.high is None:
+        return f"refused, {count(peak.n)}"
+    value = f"{_giga(peak.median)} {unit}"
+    low = _giga(peak.low)
+    high = _giga(peak.high)
+    return Number(value, f"[{low}, {high}]", count(peak.n))
+
+
+def _giga(value: float) -> str:
+    return number(value / 1e9)

@@ -13,11 +13,16 @@ def pictures(data: ReportData) -> list[Picture]:
     from .shifts import quantile_differences
     from .spread import ecdf, violins
 
-    makers: tuple[Callable[[ReportData], Picture | None], ...] = (
+    artists: tuple[Callable[[ReportData], Picture | None], ...] = (
         violins,
         ecdf,
         quantile_differences,
         run_order,
     )
+    drawn = []
     with settings():
-        return [picture for make in makers if (picture := make(data))]
+        for draw in artists:
+            picture = draw(data)
+            if picture:
+                drawn.append(picture)
+    return drawn

@@ -1,6 +1,6 @@
 """How it was measured: the plan as a table, whatever settings it holds."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...reports.blocks import Table
@@ -12,96 +12,114 @@ from .data import ReportData
 
 def plan_table(data: ReportData) -> Table:
     """What was varied and how, in words; settings that are not known here are shown as they are."""
-    asked = dict(data.plan)
-    asked.pop("entries", None)
-    about = asked.pop("about", None)  # the rest of it has its own place
-    rows: list[list[Text]] = [["factors varied", _factors(asked.pop("factors", None))]]
+    settings = dict(data.plan)
+    settings.pop("entries", None)
+    about = settings.pop("about", None)  # the rest of it has its own place
+    factors = _factors(settings.pop("factors", None))
+    rows: list[list[Text]] = [["factors varied", factors]]
     if len(data.entries) > 1:
-        seed = plain(asked.pop("seed", NOTHING))
-        rows.append(
-            ["order", f"random interleaving in mirrored rounds (ABBA), seed {seed}"]
-        )
-    for key, (label, words) in _SETTINGS.items():
-        if key in asked:
-            rows.append([label, words(asked.pop(key))])
-    rows += [
-        [clean(key).replace("_", " "), plain(value)] for key, value in asked.items()
-    ]
-    rows += _moment(about)
-    method = sorted({clean(e["method"]) for e in data.entries if e.get("method")})
-    rows += [["intervals by", "; ".join(method)]] if method else []
-    rows.append(
-        ["procedure", f"version {plain(data.derived.get('procedure', NOTHING))}"]
-    )
+        seed = plain(settings.pop("seed", NOTHING))
+        order = f"random interleaving in mirrored rounds (ABBA), seed {seed}"
+        rows.append(["order", order])
+    for key, (label, describe) in _SETTINGS.items():
+        if key in settings:
+            rows.append([label, describe(settings.pop(key))])
+    for key, value in settings.items():
+        rows.append([clean(key).replace("_", " "), plain(value)])
+    rows += _before_the_run(about)
+    methods = {clean(entry["method"]) for entry in data.entries if entry.get("method")}
+    if methods:
+        rows.append(["intervals by", "; ".join(sorted(methods))])
+    procedure = plain(data.derived.get("procedure", NOTHING))
+    rows.append(["procedure", f"version {procedure}"])
     return Table(["setting", "value"], rows, "lt")
 
 
 def _factors(factors: object) -> str:
     if not isinstance(factors, Mapping) or not factors:
         return "none but the candidate"
-    return "; ".join(
-        f"{clean(name)}: {', '.join(map(plain, levels if isinstance(levels, list) else [levels]))}"
-        for name, levels in factors.items()
-    )
+    descriptions = []
+    for name, levels in factors.items():
+        if not isinstance(levels, list):
+            levels = [levels]
+        listing = ", ".join(map(plain, levels))
+        descriptions.append(f"{clean(name)}: {listing}")
+    return "; ".join(descriptions)
 
 
-def _moment(about: object) -> list[list[Text]]:
-    """What the run found when it began."""
+def _before_the_run(about: object) -> list[list[Text]]:
+    """How busy the machine was when the run began, and how long the run waited for a quiet one."""
     moment = about.get("moment") if isinstance(about, Mapping) else None
     if not isinstance(moment, Mapping) or not is_number(moment.get("others")):
         return []
     used = f"others used {rounded(moment['others'])} of the CPUs"
     if not moment.get("asked_s"):
         return [["before the run", used]]
-    waited = (
-        f"{_duration(moment.get('waited_s'))} of {_duration(moment['asked_s'])} allowed"
-    )
-    return [["before the run", f"waited {waited} for a quiet machine, then {used}"]]
+    waited = _duration(moment.get("waited_s"))
+    allowed = _duration(moment["asked_s"])
+    text = f"waited {waited} of {allowed} allowed for a quiet machine, then {used}"
+    return [["before the run", text]]
 
 
 def _clock(clock: Any) -> str:
     if not isinstance(clock, Mapping):
         return plain(clock)
-    times = [
-        f"{what} {clock[key]:.4g} ns"
-        for what, key in (("resolution", "resolution_ns"), ("overhead", "overhead_ns"))
-        if is_number(clock.get(key))
-    ]
-    return ", ".join([plain(clock.get("name", "unknown")), *times])
+    parts = [plain(clock.get("name", "unknown"))]
+    for name in ("resolution", "overhead"):
+        nanoseconds = clock.get(f"{name}_ns")
+        if is_number(nanoseconds):
+            parts.append(f"{name} {nanoseconds:.4g} ns")
+    return ", ".join(parts)
 
 
 def _duration(x: object) -> str:
-    return f"{x:g} s" if is_number(x) else plain(x)
+    if is_number(x):
+        return f"{x:g} s"
+    return plain(x)
 
 
-_SETTINGS = {
-    "processes": (
-        "processes",
-        lambda n: "as many as the budget made sensible" if n is None else plain(n),
-    ),
-    "cache": (
-        "caches",
-        lambda c: "cold: driven out before every call" if c == "cold" else plain(c),
-    ),
+def _processes(processes: object) -> str:
+    if processes is None:
+        return "as many as the budget made sensible"
+    return plain(processes)
+
+
+def _caches(state: object) -> str:
+    if state == "cold":
+        return "cold: driven out before every call"
+    return plain(state)
+
+
+def _precision(precision: object) -> str:
+    return f"±{percent(precision)}"
+
+
+def _margin(margin: object) -> str:
+    return f"{percent(margin)}: differences up to that count as the same"
+
+
+def _control(control: object) -> str:
+    if control:
+        return "the first candidate was measured twice"
+    return "none"
+
+
+def _layout(layout: object) -> str:
+    if layout == "random":
+        return "random in every process: order of setups, environment, heap"
+    return plain(layout)
+
+
+# The settings of a plan: their label, and the function that puts their value into words.
+_SETTINGS: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "processes": ("processes", _processes),
+    "cache": ("caches", _caches),
     "budget_s": ("time budget", _duration),
-    "precision": ("precision asked for", lambda p: f"±{percent(p)}"),
-    "margin": (
-        "margin",
-        lambda m: f"{percent(m)}: differences up to that count as the same",
-    ),
+    "precision": ("precision asked for", _precision),
+    "margin": ("margin", _margin),
     "level": ("level of intervals", percent),
-    "control": (
-        "control",
-        lambda c: "the first candidate was measured twice" if c else "none",
-    ),
-    "layout": (
-        "place in memory",
-        lambda p: (
-            "random in every process: order of setups, environment, heap"
-            if p == "random"
-            else plain(p)
-        ),
-    ),
+    "control": ("control", _control),
+    "layout": ("place in memory", _layout),
     "timeout_s": ("time limit of one answer", _duration),
     "clock": ("clock", _clock),
 }

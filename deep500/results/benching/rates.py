@@ -21,35 +21,40 @@ from ...reports.text import (
     plain,
 )
 from .contents import absolute
-from .data import ReportData
+from .data import Entry, ReportData
 
+Work = Mapping[str, Any]  # what the plan says of an operator that is measured
+Rate = Mapping[str, Any]  # "value", "low" and "high" of one rate of an entry
 KERNELS = {
     "native": "the framework's own kernel",
     "composed": "our formula over the framework's arrays",
     "compiled": "our formula through the framework's own compiler",
 }
+HEADERS = [
+    "problem",
+    "direction",
+    "dtype",
+    "framework",
+    "kernel",
+    "median [interval], n",
+    "GFLOP/s",
+    "GB/s",
+    "of the roofline",
+    "memory of a call",
+]
+OMISSIONS = {"wrong": "WRONG, and so without a time", "left_out": "left out"}
+KIB = 2**10
+MIB = 2**20
 
 
 def rates(data: ReportData) -> Table:
     """One row per operator measured; empty for other measurements."""
-    headers = [
-        "problem",
-        "direction",
-        "dtype",
-        "framework",
-        "kernel",
-        "median [interval], n",
-        "GFLOP/s",
-        "GB/s",
-        "of the roofline",
-        "memory of a call",
-    ]
-    rows = [
-        _row(entry, work)
-        for entry in data.entries
-        if (work := _work(data, entry["name"]))
-    ]
-    return Table(headers, rows, "llllllrrrr")
+    rows = []
+    for entry in data.entries:
+        work = _work(data, entry["name"])
+        if work:
+            rows.append(_row(entry, work))
+    return Table(HEADERS, rows, "llllllrrrr")
 
 
 def remarks(data: ReportData) -> list[Text]:
@@ -57,118 +62,143 @@ def remarks(data: ReportData) -> list[Text]:
     about = data.plan.get("about")
     if not isinstance(about, Mapping):
         return []
-    found: list[Text] = [clean(about["scope"]) + "."] if about.get("scope") else []
-    for key, words in (
-        ("wrong", "WRONG, and so without a time"),
-        ("left_out", "left out"),
-    ):
-        found += [
-            [f"{words}: ", *listed([Code(name) for name in names]), f": {reason}"]
-            for reason, names in _by_reason(about.get(key)).items()
-        ]
-    used = {
-        str(work.get("kernel"))
-        for e in data.entries
-        if (work := _work(data, e["name"]))
-    }
-    if used:
-        found.append(
-            "; ".join(f"{word}: {KERNELS[word]}" for word in KERNELS if word in used)
-            + (
-                "; ratios between them compare different programs"
-                if len(used) > 1
-                else ""
-            )
-            + "."
-        )
-        found.append(
+    lines: list[Text] = []
+    if about.get("scope"):
+        lines.append(clean(about["scope"]) + ".")
+    for key, introduction in OMISSIONS.items():
+        for reason, names in _by_reason(about.get(key)).items():
+            codes = listed([Code(name) for name in names])
+            lines.append([f"{introduction}: ", *codes, f": {reason}"])
+    kernels = _kernels(data)
+    if kernels:
+        lines.append(_kernel_legend(kernels))
+        inputs = plain(about.get("inputs", NOTHING))
+        threads = plain(about.get("threads", NOTHING))
+        lines.append(
             "Right before and after: the outputs of the very callables that were timed were checked in every "
-            f"process. Inputs: {plain(about.get('inputs', NOTHING))}. Threads: "
-            f"{plain(about.get('threads', NOTHING))}. Memory: by how much the peak of the process rises in a "
+            f"process. Inputs: {inputs}. Threads: {threads}. Memory: by how much the peak of the process rises in a "
             "call."
         )
-    return found + _peaks(about.get("peaks")) + _alarms(data)
+    lines += _peaks(about.get("peaks"))
+    lines += _alarms(data)
+    return lines
+
+
+def _kernels(data: ReportData) -> set[str]:
+    """Whose kernels were measured."""
+    kernels = set()
+    for entry in data.entries:
+        work = _work(data, entry["name"])
+        if work:
+            kernels.add(str(work.get("kernel")))
+    return kernels
+
+
+def _kernel_legend(kernels: set[str]) -> str:
+    meanings = []
+    for word, meaning in KERNELS.items():
+        if word in kernels:
+            meanings.append(f"{word}: {meaning}")
+    legend = "; ".join(meanings)
+    if len(kernels) > 1:
+        legend += "; ratios between them compare different programs"
+    return legend + "."
 
 
 def _peaks(peaks: object) -> list[Text]:
-    """The caveat of peaks from a busy moment."""
+    """The caveat of peaks that were measured while the machine was busy."""
     if not isinstance(peaks, Mapping):
         return []
     caveat = peaks_from_json(peaks).caveat
-    return [f"Shares of the roofline with care: {clean(caveat)}."] if caveat else []
+    if not caveat:
+        return []
+    return [f"Shares of the roofline with care: {clean(caveat)}."]
 
 
-def _by_reason(entries: object) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for name, reason in entries.items() if isinstance(entries, Mapping) else ():
-        found.setdefault(clean(reason), []).append(clean(name))
-    return found
+def _by_reason(omitted: object) -> dict[str, list[str]]:
+    """The names of what was omitted, by the reason for it."""
+    if not isinstance(omitted, Mapping):
+        return {}
+    names_by_reason: dict[str, list[str]] = {}
+    for name, reason in omitted.items():
+        names_by_reason.setdefault(clean(reason), []).append(clean(name))
+    return names_by_reason
 
 
 def _alarms(data: ReportData) -> list[Text]:
     """Faster than memory allows: data that stay in a cache, or a wrong count."""
-    over = [e for e in data.entries if _part(e, "roofline").get("alarm")]
-    if not over:
+    alarms = []
+    for entry in data.entries:
+        alarm = _rate_of(entry, "roofline").get("alarm")
+        if alarm:
+            alarms.append(alarm)
+    if not alarms:
         return []
-    first = clean(_part(over[0], "roofline")["alarm"])
-    return [
-        f"{len(over)} of {len(data.entries)} entries are above the roofline, which knows no caches: {first}"
-    ]
+    above = f"{len(alarms)} of {len(data.entries)} entries"
+    first = clean(alarms[0])
+    return [f"{above} are above the roofline, which knows no caches: {first}"]
 
 
-def _row(entry: Mapping[str, Any], work: Mapping[str, Any]) -> list[Text]:
-    words = [
-        plain(work.get(key, NOTHING))
-        for key in ("problem", "direction", "dtype", "framework", "kernel")
-    ]
+def _row(entry: Entry, work: Work) -> list[Text]:
+    words = []
+    for key in ("problem", "direction", "dtype", "framework", "kernel"):
+        words.append(plain(work.get(key, NOTHING)))
     return [
         *words,
         absolute(entry),
-        _rate(_part(entry, "flops"), entry),
-        _rate(_part(entry, "bytes"), entry),
-        _share(_part(entry, "roofline"), entry),
+        _giga(_rate_of(entry, "flops"), entry),
+        _giga(_rate_of(entry, "bytes"), entry),
+        _share(_rate_of(entry, "roofline")),
         _memory(work.get("memory")),
     ]
 
 
-def _work(data: ReportData, name: str) -> Mapping[str, Any]:
-    entries = [
-        e
-        for e in data.plan.get("entries") or []
-        if isinstance(e, Mapping) and e.get("name") == name
-    ]
-    work = entries[0].get("work") if entries else None
-    return work if isinstance(work, Mapping) else {}
+def _work(data: ReportData, name: str) -> Work:
+    """What the plan says of the entry of that name; empty if it is not an operator."""
+    for entry in data.plan.get("entries") or []:
+        if isinstance(entry, Mapping) and entry.get("name") == name:
+            work = entry.get("work")
+            return work if isinstance(work, Mapping) else {}
+    return {}
 
 
-def _part(entry: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """One of the rates, at the median."""
+def _rate_of(entry: Entry, key: str) -> Rate:
+    """One of the rates of an entry, at the median; empty if it has none."""
     rates = entry.get("rates")
-    part = rates.get(key) if isinstance(rates, Mapping) else None
-    return part if isinstance(part, Mapping) else {}
+    if not isinstance(rates, Mapping):
+        return {}
+    rate = rates.get(key)
+    return rate if isinstance(rate, Mapping) else {}
 
 
-def _rate(part: Mapping[str, Any], entry: Mapping[str, Any]) -> Text:
-    if not all(is_number(part.get(key)) for key in ("value", "low", "high")):
+def _has_interval(rate: Rate) -> bool:
+    return all(is_number(rate.get(key)) for key in ("value", "low", "high"))
+
+
+def _giga(rate: Rate, entry: Entry) -> Text:
+    if not _has_interval(rate):
         return NOTHING
-    value, low, high = (number(part[key] / 1e9) for key in ("value", "low", "high"))
+    value = number(rate["value"] / 1e9)
+    low = number(rate["low"] / 1e9)
+    high = number(rate["high"] / 1e9)
     return Number(value, f"[{low}, {high}]", count(entry.get("n")))
 
 
-def _share(part: Mapping[str, Any], entry: Mapping[str, Any]) -> Text:
-    if not all(is_number(part.get(key)) for key in ("value", "low", "high")):
+def _share(rate: Rate) -> Text:
+    if not _has_interval(rate):
         return NOTHING
-    value, low, high = (percent(part[key], 3) for key in ("value", "low", "high"))
-    return f"{value} [{low}, {high}] ({plain(part.get('limited_by', NOTHING))})"
+    value = percent(rate["value"], 3)
+    low = percent(rate["low"], 3)
+    high = percent(rate["high"], 3)
+    limit = plain(rate.get("limited_by", NOTHING))
+    return f"{value} [{low}, {high}] ({limit})"
 
 
 def _memory(value: object) -> str:
     if not is_number(value):
         return NOTHING
-    return (
-        f"{number(value / 2**20, 1)} MiB"
-        if value >= 2**20
-        else f"{value / 2**10:.0f} KiB"
-        if value
-        else "none seen"
-    )
+    if value >= MIB:
+        return f"{number(value / MIB, 1)} MiB"
+    if value:
+        return f"{value / KIB:.0f} KiB"
+    return "none seen"

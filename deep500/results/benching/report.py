@@ -9,6 +9,7 @@ from ...reports.blocks import (
     Details,
     Figures,
     PageOnly,
+    Picture,
     Problems,
     Report,
     Section,
@@ -28,38 +29,43 @@ def bench_report(
     data: ReportData, with_samples: Callable[[], ReportData] | None = None
 ) -> Report:
     """The blocks; `with_samples` gives the data with the samples that pictures are drawn from."""
-    numbers = (
-        {"ratios": Details("The same as numbers", [ratios(data)])}
-        if ratios(data).rows
-        else {}
-    )
-    figures = Figures(
-        lambda: pictures(with_samples() if with_samples else data), numbers
-    )
-    blocks: list[Block] = [
+
+    def draw() -> list[Picture]:
+        if with_samples is None:
+            return pictures(data)
+        return pictures(with_samples())
+
+    numbers = {}
+    quantile_ratios = ratios(data)
+    if quantile_ratios.rows:
+        numbers["ratios"] = Details("The same as numbers", [quantile_ratios])
+    only_on_page = [
+        Section("Pictures", [Figures(draw, numbers)]),
+        Section("What was measured", [measured_things(data)]),
+        Section("What was varied and how", [plan_table(data)]),
+        environment_section(data.environment, data.sensors),
+    ]
+    blocks = [
         _banner(data),
         Problems(data.problems),
         *_times(data),
         Section("Comparisons", _compared(data), quiet=True),
         Section("Notes and warnings", [Bullets(cautions(data))], quiet=True),
         _quantiles(data),
-        PageOnly(
-            [
-                Section("Pictures", [figures]),
-                Section("What was measured", [measured_things(data)]),
-                Section("What was varied and how", [plan_table(data)]),
-                environment_section(data.environment, data.sensors),
-            ]
-        ),
+        PageOnly(only_on_page),
         raw_data(data.bundle, data.hash),
     ]
     return Report("Deep500 measurement", data.title, blocks)
 
 
 def _banner(data: ReportData) -> Banner:
-    found = answer(data)
+    said = answer(data)
     return Banner(
-        found.sentence, found.headline, found.verdicts, found.figures, status(data)
+        sentence=said.sentence,
+        headline=said.headline,
+        verdicts=said.verdicts,
+        figures=said.figures,
+        status=status(data),
     )
 
 
@@ -77,13 +83,16 @@ def _times(data: ReportData) -> list[Block]:
 
 def _quantiles(data: ReportData) -> Block:
     section = Section("Further quantiles", [quantiles(data)], quiet=True)
-    return PageOnly([section]) if rates(data).rows else section
+    if rates(data).rows:
+        return PageOnly([section])
+    return section
 
 
 def _compared(data: ReportData) -> list[Block]:
     blocks: list[Block] = []
     for introduction, verdicts in comparisons(data):
         blocks += [Sentence(introduction), verdicts]
-    if effects(data).rows:
-        blocks.append(Details("Effect sizes", [effects(data)]))
+    effect_sizes = effects(data)
+    if effect_sizes.rows:
+        blocks.append(Details("Effect sizes", [effect_sizes]))
     return blocks

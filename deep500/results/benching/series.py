@@ -34,10 +34,14 @@ class Series:
     @property
     def interval(self) -> tuple[float, float, float] | None:
         """Median, low and high; None where there is no interval."""
-        median, low, high = (self.entry.get(key) for key in ("median", "low", "high"))
+        median = self.entry.get("median")
+        low = self.entry.get("low")
+        high = self.entry.get("high")
         if not (is_number(median) and is_number(low) and is_number(high)):
             return None
-        return (median, low, high) if in_order(low, median, high) else None
+        if not in_order(low, median, high):
+            return None
+        return median, low, high
 
 
 @dataclass(frozen=True)
@@ -49,24 +53,30 @@ class Window:
     log: bool
 
     def outside(self, values: np.ndarray) -> int:
-        return int(((values < self.low) | (values > self.high)).sum())
+        """How many values are not shown."""
+        beyond = (values < self.low) | (values > self.high)
+        return int(beyond.sum())
 
 
 def series(data: ReportData) -> list[Series]:
     """The entries that have samples, at most as many as a picture can hold."""
-    short = labels([e["name"] for e in data.entries])
-    found = [
-        Series(short[e["name"]], i, e, *_drawable(data, e["name"]))
-        for i, e in enumerate(data.entries)
-    ]
-    return [s for s in found if s.processes][:MOST_ENTRIES]
+    short_names = labels([entry["name"] for entry in data.entries])
+    drawn = []
+    for index, entry in enumerate(data.entries):
+        name = entry["name"]
+        processes, discarded = _drawable(data, name)
+        if processes:
+            label = short_names[name]
+            drawn.append(Series(label, index, entry, processes, discarded))
+    return drawn[:MOST_ENTRIES]
 
 
 def window(drawn: Sequence[Series]) -> Window:
     """Wide enough for all but far outliers, which would press everything else into a corner."""
-    low, high = _fences([s.values for s in drawn])
+    samples = [one.values for one in drawn]
+    low, high = _fences(samples)
     if high > 10 * low:
-        low, high = _fences([np.log(s.values) for s in drawn])
+        low, high = _fences([np.log(values) for values in samples])
         room = 0.03 * (high - low)
         return Window(math.exp(low - room), math.exp(high + room), True)
     room = 0.04 * (high - low) or 0.05 * high
@@ -75,19 +85,19 @@ def window(drawn: Sequence[Series]) -> Window:
 
 def thinned(values: np.ndarray, most: int) -> np.ndarray:
     """The positions of at most that many values, drawn at random (a fixed stride could follow a pattern)."""
-    if len(values) <= most:
-        return np.arange(len(values))
-    return np.sort(np.random.default_rng(0).choice(len(values), most, replace=False))
+    n = len(values)
+    if n <= most:
+        return np.arange(n)
+    positions = np.random.default_rng(0).choice(n, most, replace=False)
+    return np.sort(positions)
 
 
 def omitted(data: ReportData) -> str:
     """A sentence for the caption where there are more entries than a picture holds."""
     total = len(data.entries)
-    return (
-        f" The first {MOST_ENTRIES} of {total} entries are drawn."
-        if total > MOST_ENTRIES
-        else ""
-    )
+    if total <= MOST_ENTRIES:
+        return ""
+    return f" The first {MOST_ENTRIES} of {total} entries are drawn."
 
 
 def in_order(low: float, value: float, high: float) -> bool:
@@ -95,27 +105,36 @@ def in_order(low: float, value: float, high: float) -> bool:
     return 0 < low <= value <= high < LARGEST
 
 
-def _fences(series: Sequence[np.ndarray]) -> tuple[float, float]:
+def _fences(samples: Sequence[np.ndarray]) -> tuple[float, float]:
     """The extremes of all, or three quartile distances from the box where they lie further out (but 90 % are shown)."""
-    lows, highs = [], []
-    for values in series:
+    lows = []
+    highs = []
+    for values in samples:
         p5, q1, q3, p95 = np.quantile(values, (0.05, 0.25, 0.75, 0.95))
-        lows.append(max(values.min(), min(p5, q1 - 3 * (q3 - q1))))
-        highs.append(min(values.max(), max(p95, q3 + 3 * (q3 - q1))))
+        reach = 3 * (q3 - q1)
+        lower_fence = min(p5, q1 - reach)
+        upper_fence = max(p95, q3 + reach)
+        lows.append(max(values.min(), lower_fence))
+        highs.append(min(values.max(), upper_fence))
     return float(min(lows)), float(max(highs))
 
 
 def _drawable(data: ReportData, name: str) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """What was kept and what was cut, of the processes that kept anything."""
-    pairs = zip_longest(
-        data.samples.get(name, ()), data.discarded.get(name, ()), fillvalue=()
-    )
-    usable = [(_positive(kept), _positive(cut)) for kept, cut in pairs]
-    return [kept for kept, _ in usable if kept.size], [
-        cut for kept, cut in usable if kept.size
-    ]
+    """The samples and the values cut as warm-up, of every process that has samples."""
+    samples = data.samples.get(name, ())
+    discarded = data.discarded.get(name, ())
+    processes = []
+    cuts = []
+    for values, cut in zip_longest(samples, discarded, fillvalue=()):
+        drawable = _positive(values)
+        if drawable.size:
+            processes.append(drawable)
+            cuts.append(_positive(cut))
+    return processes, cuts
 
 
 def _positive(values: ArrayLike) -> np.ndarray:
+    """The values that can be drawn on a logarithmic axis."""
     array = np.asarray(values, float).ravel()
-    return array[(array > 0) & (array < LARGEST)]
+    usable = (array > 0) & (array < LARGEST)
+    return array[usable]

@@ -1,7 +1,7 @@
 """The ratio of two entries at each quantile: whether a difference holds for typical calls, or in the tail alone."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...reports.blocks import Picture
@@ -15,7 +15,7 @@ from ...reports.canvas import (
 )
 from ...reports.tables import is_number
 from .contents import quantile_name
-from .data import ReportData
+from .data import Comparison, ReportData
 from .series import in_order
 
 if TYPE_CHECKING:
@@ -32,107 +32,137 @@ LABEL = {1: 30, 2: 30, 3: 22}  # the longest name that fits above a panel
 
 def quantile_differences(data: ReportData) -> Picture | None:
     """One panel per comparison: points with intervals, which no line connects."""
-    names = [e["name"] for e in data.entries]
-    drawn = [
-        c
-        for c in data.comparisons
-        if c["other"] in names and any(map(_has_interval, c.get("quantiles") or []))
-    ]
+    names = [entry["name"] for entry in data.entries]
+    drawn = [row for row in data.comparisons if _is_drawable(row, names)]
     drawn = drawn[:MOST_ENTRIES]
     if not drawn:
         return None
-    columns = min(COLUMNS, len(drawn))
-    rows = math.ceil(len(drawn) / columns)
-    canvas = figure(3.2 if rows == 1 else 2.1 * rows)
+    panel_count = len(drawn)
+    columns = min(COLUMNS, panel_count)
+    rows = math.ceil(panel_count / columns)
+    height = 3.2 if rows == 1 else 2.1 * rows
+    canvas = figure(height)
     panels = canvas.subplots(rows, columns, sharey=True, squeeze=False).ravel()
-    quantiles = sorted(
-        {q["q"] for c in drawn for q in c["quantiles"] if is_number(q.get("q"))}
-    )
-    short = labels(names, LABEL[columns])
-    bases = {c["base"] for c in drawn}
-    for axes, c in zip(panels, drawn, strict=False):
-        _panel(axes, c, quantiles, colour(names.index(c["other"])))
-        against = f"\nagainst {short.get(c['base'])}" if len(bases) > 1 else ""
-        axes.set_title(f"{short[c['other']]}{against}", loc="left")
-    for axes in panels[len(drawn) :]:
+    levels = _levels(drawn)
+    short_names = labels(names, LABEL[columns])
+    bases = {comparison["base"] for comparison in drawn}
+    for axes, comparison in zip(panels, drawn, strict=False):
+        other = comparison["other"]
+        _panel(axes, comparison, levels, colour(names.index(other)))
+        title = short_names[other]
+        if len(bases) > 1:
+            title += f"\nagainst {short_names.get(comparison['base'])}"
+        axes.set_title(title, loc="left")
+    for axes in panels[panel_count:]:
         axes.set_visible(False)
     _scale(panels[0], drawn)
     canvas.supxlabel("quantile of the times", size=9, color=INK)
-    base = short.get(bases.pop()) if len(bases) == 1 else "the base"
+    base: str | None = "the base"
+    if len(bases) == 1:
+        base = short_names.get(bases.pop())
     canvas.supylabel(f"ratio to {base} (above 1: slower)", size=9, color=INK)
-    drawing = svg(canvas, "ratios", "Ratio to the base at each quantile")
-    return Picture("ratios", "Ratio at each quantile", drawing, CAPTION)
+    image = svg(canvas, "ratios", "Ratio to the base at each quantile")
+    return Picture("ratios", "Ratio at each quantile", image, CAPTION)
 
 
-def _panel(
-    axes: "Axes", c: Mapping[str, Any], quantiles: list[float], ink: str
-) -> None:
-    margin = c.get("margin")
+def _is_drawable(comparison: Comparison, names: Sequence[str]) -> bool:
+    if comparison["other"] not in names:
+        return False
+    quantiles = comparison.get("quantiles") or []
+    return any(_has_interval(quantile) for quantile in quantiles)
+
+
+def _levels(drawn: Sequence[Comparison]) -> list[float]:
+    """The levels of all quantiles, in order."""
+    levels = set()
+    for comparison in drawn:
+        for quantile in comparison["quantiles"]:
+            q = quantile.get("q")
+            if is_number(q):
+                levels.add(q)
+    return sorted(levels)
+
+
+def _panel(axes: "Axes", comparison: Comparison, levels: list[float], ink: str) -> None:
+    """One comparison: the margin as a band, the ratio at every quantile as a point with its interval."""
+    margin = comparison.get("margin")
     if is_number(margin) and margin >= 0:
         axes.axhspan(1 / (1 + margin), 1 + margin, color=INK, alpha=0.18, lw=0)
     axes.axhline(1, color=INK, lw=1)
-    axes.set_xticks(range(len(quantiles)), [quantile_name(q) for q in quantiles])
+    axes.set_xticks(range(len(levels)), list(map(quantile_name, levels)))
     axes.tick_params(axis="x", labelsize=8)
-    axes.set_xlim(-0.6, len(quantiles) - 0.4)
+    axes.set_xlim(-0.6, len(levels) - 0.4)
     axes.grid(axis="y")
-    for q in c.get("quantiles") or []:
-        if not is_number(q.get("q")):
-            continue
-        x = quantiles.index(q["q"])
-        if _has_interval(q):
-            axes.errorbar(
-                x,
-                q["ratio"],
-                [[q["ratio"] - q["low"]], [q["high"] - q["ratio"]]],
-                fmt="o",
-                ms=5,
-                lw=1.6,
-                capsize=3,
-                color=ink,
-            )
-        else:
-            axes.plot(
-                x,
-                0.03,
-                marker="x",
-                color=INK,
-                ms=5,
-                transform=axes.get_xaxis_transform(),
-                clip_on=False,
-            )
+    for quantile in comparison.get("quantiles") or []:
+        q = quantile.get("q")
+        if is_number(q):
+            _draw_quantile(axes, levels.index(q), quantile, ink)
 
 
-def _scale(axes: "Axes", drawn: list[Mapping[str, Any]]) -> None:
+def _draw_quantile(axes: "Axes", x: int, quantile: Mapping[str, Any], ink: str) -> None:
+    """A point with its interval, or a cross at the foot for a quantile that was refused."""
+    if not _has_interval(quantile):
+        axes.plot(
+            x,
+            0.03,
+            marker="x",
+            color=INK,
+            ms=5,
+            transform=axes.get_xaxis_transform(),
+            clip_on=False,
+        )
+        return
+    ratio = quantile["ratio"]
+    below = ratio - quantile["low"]
+    above = quantile["high"] - ratio
+    axes.errorbar(
+        x,
+        ratio,
+        [[below], [above]],
+        fmt="o",
+        ms=5,
+        lw=1.6,
+        capsize=3,
+        color=ink,
+    )
+
+
+def _scale(axes: "Axes", drawn: Sequence[Comparison]) -> None:
     """Show 1 and every interval; logarithmic above a spread of 10."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-    ends = [
-        q[end]
-        for c in drawn
-        for q in c["quantiles"]
-        if _has_interval(q)
-        for end in ("low", "high")
-    ] + [1.0]
-    low, high = min(ends), max(ends)
+    ends = [*_interval_ends(drawn), 1.0]
+    low = min(ends)
+    high = max(ends)
     if low > 0 and high > 10 * low:
         axes.set_yscale("log")
-        axes.yaxis.set_major_locator(
-            LogLocator(subs=(1.0, 2.0, 5.0) if high < 200 * low else (1.0,))
-        )
+        subs = (1.0, 2.0, 5.0) if high < 200 * low else (1.0,)
+        axes.yaxis.set_major_locator(LogLocator(subs=subs))
         axes.yaxis.set_minor_locator(NullLocator())
         axes.set_ylim(low / 1.3, high * 1.2)
     else:
         room = max(0.02, high - low)
-        axes.set_ylim(max(0, low - 0.15 * room), high + 0.1 * room)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:.4g} ×"))
+        bottom = max(0, low - 0.15 * room)
+        axes.set_ylim(bottom, high + 0.1 * room)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.4g} ×"))
 
 
-def _has_interval(q: Mapping[str, Any]) -> bool:
-    low, ratio, high = q.get("low"), q.get("ratio"), q.get("high")
-    return (
-        is_number(q.get("q"))
-        and is_number(low)
-        and is_number(ratio)
-        and is_number(high)
-        and in_order(low, ratio, high)
-    )
+def _interval_ends(drawn: Sequence[Comparison]) -> list[float]:
+    ends = []
+    for comparison in drawn:
+        for quantile in comparison["quantiles"]:
+            if _has_interval(quantile):
+                ends += [quantile["low"], quantile["high"]]
+    return ends
+
+
+def _has_interval(quantile: Mapping[str, Any]) -> bool:
+    """Whether a quantile has a level, a ratio and an interval that can be drawn."""
+    low = quantile.get("low")
+    ratio = quantile.get("ratio")
+    high = quantile.get("high")
+    if not is_number(quantile.get("q")):
+        return False
+    if not (is_number(low) and is_number(ratio) and is_number(high)):
+        return False
+    return in_order(low, ratio, high)

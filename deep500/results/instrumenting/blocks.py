@@ -48,11 +48,14 @@ DIRECTIONS = ("higher", "lower")
 
 
 def check_plan(plan: object) -> dict[str, Any]:
+    """The plan, if it has this form and every direction is known; else a Deep500Error."""
     checked = check_object("plan.json", plan, PLAN)
     for name, direction in checked["better"].items():
         if direction not in DIRECTIONS:
+            short_name = name[:40]
+            text = str(direction)[:40]
             raise Deep500Error(
-                f"plan.json: better for {name[:40]!r} is {str(direction)[:40]!r}: "
+                f"plan.json: better for {short_name!r} is {text!r}: "
                 "say 'higher' or 'lower'"
             )
     return checked
@@ -61,7 +64,7 @@ def check_plan(plan: object) -> dict[str, Any]:
 def check_blocks(blocks: Sequence[object]) -> list[dict[str, Any]]:
     """The blocks, if each is of one of the three forms, and the steps are numbered without a gap."""
     steps = 0
-    checked: list[dict[str, Any]] = []
+    checked = []
     for number, candidate in enumerate(blocks):
         where = f"samples.jsonl: block {number}"
         block = _only_entry(where, candidate)
@@ -86,12 +89,13 @@ def _only_entry(where: str, block: object) -> dict[str, Any]:
 
 
 def _check_steps(where: str, block: Any, before: int) -> int:
-    """How many steps the block has."""
+    """Check a stretch that follows step `before`; returns how many steps it has."""
     steps = check_object(where, block["steps"], STEPS)
-    count = len(steps["seconds"])
+    seconds = steps["seconds"]
+    count = len(seconds)
     if steps["first"] != before + 1 or not count:
         raise Deep500Error(f"{where} has no steps, or does not follow step {before}")
-    if min(steps["seconds"]) < 0:
+    if min(seconds) < 0:
         raise Deep500Error(f"{where} has a step of less than no time")
     lists = {"examples": steps["examples"], **steps["values"], **steps["regions"]}
     for name, numbers in lists.items():
@@ -108,10 +112,9 @@ def _check_steps(where: str, block: Any, before: int) -> int:
 
 def _check_evaluation(where: str, block: Any, steps: int) -> None:
     evaluation = check_object(where, block["evaluation"], EVALUATION)
-    if evaluation["step"] != steps:
-        raise Deep500Error(
-            f"{where} evaluates step {evaluation['step']}, and {steps} were done"
-        )
+    step = evaluation["step"]
+    if step != steps:
+        raise Deep500Error(f"{where} evaluates step {step}, and {steps} were done")
     for name, seconds in evaluation["regions"].items():
         check_object(where, {name: seconds}, {name: NUMBER})
     for name, value in evaluation["qualities"].items():
@@ -119,6 +122,7 @@ def _check_evaluation(where: str, block: Any, steps: int) -> None:
 
 
 def _check_values(where: str, name: str, values: Sequence[object]) -> None:
+    shape = {name: (*NUMBER, type(None))}
     for value in values:
         if value not in NOT_FINITE:
-            check_object(where, {name: value}, {name: (*NUMBER, type(None))})
+            check_object(where, {name: value}, shape)

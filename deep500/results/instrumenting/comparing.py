@@ -1,17 +1,18 @@
 """Two instrumented scripts side by side: times, qualities, and the step at which their losses part."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...contracts.result import Contrast, Record
 from ...errors import Deep500Error, TooFewSamples
-from ...measure.statistics.comparison import Comparison, compare
+from ...measure.statistics.comparison import compare
 from ...reports.blocks import Block, Bullets, Table
-from ...reports.tables import NOTHING, Number, number, ratio
+from ...reports.tables import Number, number, ratio
 from ...reports.text import Text, Verdict, clean, plain
 from .numbers import region_series, step_seconds, value_series
 from .report import step_time
 
+Row = dict[str, Any]  # of the comparison that `--json` prints
 LOSS = "loss"
 STEP = "step"
 ONE_RUN_EACH = (
@@ -39,17 +40,19 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
         _time_table(a, b, times),
         _quality_table(qualities),
         Bullets([course["sentence"], ONE_RUN_EACH]),
-        Table(["setting", "A", "B"], [[*map(plain, row)] for row in settings], "ltt"),
+        _setting_table(settings),
     ]
     return Contrast(data, blocks)
 
 
-def _times(a: Record, b: Record, margin: float, level: float) -> list[dict[str, Any]]:
+def _times(a: Record, b: Record, margin: float, level: float) -> list[Row]:
     """The ratio of the times of a step, and of every region that both have."""
-    if not step_seconds(a.blocks) or not step_seconds(b.blocks):
+    steps_a = step_seconds(a.blocks)
+    steps_b = step_seconds(b.blocks)
+    if not steps_a or not steps_b:
         raise Deep500Error("nothing to compare: one of the two runs has no steps")
-    series_a = {STEP: step_seconds(a.blocks), **region_series(a.blocks)}
-    series_b = {STEP: step_seconds(b.blocks), **region_series(b.blocks)}
+    series_a = {STEP: steps_a, **region_series(a.blocks)}
+    series_b = {STEP: steps_b, **region_series(b.blocks)}
     rows = []
     for name, seconds in series_a.items():
         if name in series_b:
@@ -59,42 +62,58 @@ def _times(a: Record, b: Record, margin: float, level: float) -> list[dict[str, 
 
 def _ratio(
     name: str, a: list[float], b: list[float], margin: float, level: float
-) -> dict[str, Any]:
-    """B / A of the medians."""
-    row: dict[str, Any] = {
+) -> Row:
+    """B / A of the medians, or the reason why there is no ratio."""
+    if min(*a, *b) <= 0:
+        return _refused(name, 0, "not entered in every step: no ratio")
+    try:
+        comparison = compare(a, b, margin, level)
+    except TooFewSamples as reason:
+        n = min(len(a), len(b))
+        return _refused(name, n, f"no interval: {reason}")
+    return {
+        "name": name,
+        "ratio": comparison.ratio,
+        "low": comparison.low,
+        "high": comparison.high,
+        "n": comparison.n,
+        "note": "",
+    }
+
+
+def _refused(name: str, n: int, reason: str) -> Row:
+    return {
         "name": name,
         "ratio": None,
         "low": None,
         "high": None,
-        "n": 0,
+        "n": n,
+        "note": reason,
     }
-    if min(*a, *b) <= 0:
-        return row | {"note": "not entered in every step: no ratio"}
-    try:
-        answer: Comparison = compare(a, b, margin, level)
-    except TooFewSamples as reason:
-        return row | {"n": min(len(a), len(b)), "note": f"no interval: {reason}"}
-    facts = {
-        "ratio": answer.ratio,
-        "low": answer.low,
-        "high": answer.high,
-        "n": answer.n,
-    }
-    return row | facts | {"note": ""}
 
 
-def _qualities(a: Record, b: Record) -> list[dict[str, Any]]:
+def _qualities(a: Record, b: Record) -> list[Row]:
     """The last values of every quality that both evaluated."""
-    of_b = {(row["split"], row["name"]): row for row in _derived(b)["qualities"]}
+    last_b = {}
+    for quality in _derived(b)["qualities"]:
+        key = quality["split"], quality["name"]
+        last_b[key] = quality["last"]
     rows = []
-    for row in _derived(a)["qualities"]:
-        other = of_b.get((row["split"], row["name"]))
-        if other is not None:
-            facts = {"split": row["split"], "name": row["name"]}
-            difference = other["last"] - row["last"]
-            rows.append(
-                facts | {"a": row["last"], "b": other["last"], "difference": difference}
-            )
+    for quality in _derived(a)["qualities"]:
+        split = quality["split"]
+        name = quality["name"]
+        if (split, name) not in last_b:
+            continue
+        value_a = quality["last"]
+        value_b = last_b[split, name]
+        row = {
+            "split": split,
+            "name": name,
+            "a": value_a,
+            "b": value_b,
+            "difference": value_b - value_a,
+        }
+        rows.append(row)
     return rows
 
 
@@ -103,18 +122,10 @@ def _course(a: Record, b: Record) -> dict[str, Any]:
     losses_a = value_series(a.blocks).get(LOSS, [])
     losses_b = value_series(b.blocks).get(LOSS, [])
     shared = min(len(losses_a), len(losses_b))
+    parted = _first_difference(losses_a, losses_b)
     if not shared:
-        return {
-            "parted_at": None,
-            "shared": 0,
-            "sentence": "One of the runs recorded no loss.",
-        }
-    parted = None
-    for step, (x, y) in enumerate(zip(losses_a, losses_b, strict=False), 1):
-        if repr(x) != repr(y):
-            parted = step
-            break
-    if parted is None:
+        sentence = "One of the runs recorded no loss."
+    elif parted is None:
         sentence = (
             f"The losses of all {shared} shared steps are the same to the last bit."
         )
@@ -123,14 +134,34 @@ def _course(a: Record, b: Record) -> dict[str, Any]:
     return {"parted_at": parted, "shared": shared, "sentence": sentence}
 
 
+def _first_difference(
+    losses_a: Sequence[float | None], losses_b: Sequence[float | None]
+) -> int | None:
+    """The first shared step at which the losses differ in a bit."""
+    for step, (x, y) in enumerate(zip(losses_a, losses_b, strict=False), 1):
+        if repr(x) != repr(y):
+            return step
+    return None
+
+
 def _settings(a: Record, b: Record) -> list[list[Any]]:
     """What was planned differently: name, value in A, value in B."""
-    of_a, of_b = _planned(a), _planned(b)
+    settings_a = _planned(a)
+    settings_b = _planned(b)
     rows = []
-    for name in dict.fromkeys([*of_a, *of_b]):
-        if of_a.get(name) != of_b.get(name):
-            rows.append([name, of_a.get(name), of_b.get(name)])
+    for name in dict.fromkeys([*settings_a, *settings_b]):
+        value_a = settings_a.get(name)
+        value_b = settings_b.get(name)
+        if value_a != value_b:
+            rows.append([name, value_a, value_b])
     return rows
+
+
+def _setting_table(settings: Sequence[Sequence[Any]]) -> Table:
+    rows = []
+    for row in settings:
+        rows.append(list(map(plain, row)))
+    return Table(["setting", "A", "B"], rows, "ltt")
 
 
 def _planned(record: Record) -> dict[str, Any]:
@@ -147,36 +178,51 @@ def _derived(record: Record) -> Mapping[str, Any]:
     return record.derived or {"qualities": [], "regions": []}
 
 
-def _time_table(a: Record, b: Record, times: list[dict[str, Any]]) -> Table:
-    of_a, of_b = _medians(a), _medians(b)
-    rows: list[list[Text]] = []
+def _time_table(a: Record, b: Record, times: list[Row]) -> Table:
+    medians_a = _medians(a)
+    medians_b = _medians(b)
+    rows = []
     for row in times:
         name = row["name"]
-        effect = _effect(row)
-        cells: list[Text] = [clean(name), of_a[name], of_b[name], effect]
-        rows.append([*cells, Verdict("inconclusive")])
+        cells = [
+            clean(name),
+            medians_a[name],
+            medians_b[name],
+            _effect(row),
+            Verdict("inconclusive"),
+        ]
+        rows.append(cells)
     return Table(["median per step", "A", "B", "B / A", "B is"], rows)
 
 
-def _effect(row: Mapping[str, Any]) -> Text:
+def _effect(row: Row) -> Text:
     if row["ratio"] is None:
         return Number("refused", n=row["note"])
     return ratio(row["ratio"], row["low"], row["high"], row["n"])
 
 
 def _medians(record: Record) -> dict[str, Text]:
+    """The median time of a step, and of every region, by name."""
     derived = _derived(record)
-    rows = {STEP: step_time(derived["step_seconds"])}
+    medians = {STEP: step_time(derived["step_seconds"])}
     for region in derived["regions"]:
-        rows[region["path"]] = step_time(region)
-    return rows
+        medians[region["path"]] = step_time(region)
+    return medians
 
 
-def _quality_table(qualities: list[dict[str, Any]]) -> Table:
-    rows: list[list[Text]] = []
+def _quality_table(qualities: list[Row]) -> Table:
+    rows = []
     for row in qualities:
-        name = f"{clean(row['split'])} {clean(row['name'])}"
-        sign = "+" if row["difference"] > 0 else ""
-        numbers = [number(row["a"]), number(row["b"])]
-        rows.append([name, *numbers, sign + number(row["difference"]) or NOTHING])
+        split = clean(row["split"])
+        name = clean(row["name"])
+        difference = number(row["difference"])
+        if row["difference"] > 0:
+            difference = f"+{difference}"
+        cells = [
+            f"{split} {name}",
+            number(row["a"]),
+            number(row["b"]),
+            difference,
+        ]
+        rows.append(cells)
     return Table(["last quality", "A", "B", "B - A"], rows, "lrrr")

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from operator import add, sub
 from statistics import median
 from typing import Any
 
@@ -21,6 +22,9 @@ def numbers(plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
     if not blocks:
         return None
     seconds = step_seconds(blocks)
+    values = {}
+    for name, series in value_series(blocks).items():
+        values[name] = _course(series)
     return {
         "steps": len(seconds),
         "step_seconds": summary(seconds),
@@ -28,15 +32,14 @@ def numbers(plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
         "examples_per_second": _throughput(blocks),
         "parts": _parts(blocks),
         "regions": _regions(blocks),
-        "values": {
-            name: _course(series) for name, series in value_series(blocks).items()
-        },
+        "values": values,
         "qualities": _qualities(blocks, plan["better"]),
         "ended": _reason(blocks),
     }
 
 
 def stretches(blocks: Blocks) -> Iterator[Mapping[str, Any]]:
+    """The blocks of steps."""
     for block in blocks:
         if "steps" in block:
             yield block["steps"]
@@ -44,7 +47,7 @@ def stretches(blocks: Blocks) -> Iterator[Mapping[str, Any]]:
 
 def step_seconds(blocks: Blocks) -> list[float]:
     """The time of every step."""
-    seconds: list[float] = []
+    seconds = []
     for steps in stretches(blocks):
         seconds += steps["seconds"]
     return seconds
@@ -56,27 +59,29 @@ def region_series(blocks: Blocks) -> dict[str, list[float]]:
 
 
 def value_series(blocks: Blocks) -> dict[str, list[float | None]]:
-    """What the steps gave by name; None where a step gave nothing."""
-    series = _by_name(blocks, "values", None)
-    return {
-        name: [_number(value) for value in values] for name, values in series.items()
-    }
+    """The values that the steps gave, by name; None where a step gave nothing."""
+    series = {}
+    for name, values in _by_name(blocks, "values", None).items():
+        series[name] = list(map(_number, values))
+    return series
 
 
 def quality_series(blocks: Blocks) -> dict[tuple[str, str], list[float]]:
     """The finite values of every quality by split and name, one for each evaluation."""
     series: dict[tuple[str, str], list[float]] = {}
     for block in blocks:
-        evaluation = block.get("evaluation", {"qualities": {}})
-        for name, value in evaluation["qualities"].items():
+        if "evaluation" not in block:
+            continue
+        split = block["evaluation"]["split"]
+        for name, value in block["evaluation"]["qualities"].items():
             number = _number(value)
             if number is not None and math.isfinite(number):
-                series.setdefault((evaluation["split"], name), []).append(number)
+                series.setdefault((split, name), []).append(number)
     return series
 
 
 def summary(seconds: Sequence[float]) -> dict[str, Any]:
-    """Median with its interval, total and extremes of some times."""
+    """The median of some times with its interval, their total and their extremes."""
     if not seconds:
         return {
             "n": 0,
@@ -101,44 +106,53 @@ def summary(seconds: Sequence[float]) -> dict[str, Any]:
     if facts["most"] > LARGEST:
         return facts
     try:
-        known = interval(seconds, level=LEVEL)
+        of_median = interval(seconds, level=LEVEL)
     except TooFewSamples as reason:
-        return facts | {"notes": [f"no interval: {reason}"]}
-    return facts | {"low": known.low, "high": known.high, "notes": [*known.notes]}
+        facts["notes"] = [f"no interval: {reason}"]
+        return facts
+    facts["low"] = of_median.low
+    facts["high"] = of_median.high
+    facts["notes"] = list(of_median.notes)
+    return facts
 
 
 def _by_name(blocks: Blocks, key: str, absent: Any) -> dict[str, list[Any]]:
     """The series below a key, filled up where a stretch lacks one."""
     series: dict[str, list[Any]] = {}
-    before = 0
+    steps_before = 0
     for steps in stretches(blocks):
-        count = len(steps["seconds"])
         for name, entries in steps[key].items():
-            known = series.setdefault(name, [])
-            known += [absent] * (before - len(known))
-            known += entries
-        before += count
-    for entries in series.values():
-        entries += [absent] * (before - len(entries))
+            values = series.setdefault(name, [])
+            _fill_up(values, steps_before, absent)
+            values += entries
+        steps_before += len(steps["seconds"])
+    for values in series.values():
+        _fill_up(values, steps_before, absent)
     return series
 
 
+def _fill_up(values: list[Any], length: int, absent: Any) -> None:
+    values += [absent] * (length - len(values))
+
+
 def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, str) else value
+    if isinstance(value, str):  # "nan", "inf" or "-inf"
+        return float(value)
+    return value
 
 
 def _examples(blocks: Blocks) -> int | None:
     """How many examples the steps had; None if one of them did not say."""
-    counts: list[int | None] = []
+    counts = []
     for steps in stretches(blocks):
         counts += steps["examples"]
     if not counts or None in counts:
         return None
-    return sum(count for count in counts if count is not None)
+    return sum(counts)
 
 
 def _throughput(blocks: Blocks) -> float | None:
-    """Examples per second over all steps: of rates, only the whole is a mean."""
+    """Examples per second over all steps together: a mean of the rates of single steps would be wrong."""
     examples = _examples(blocks)
     seconds = math.fsum(step_seconds(blocks))
     if examples is None or not seconds:
@@ -164,46 +178,56 @@ def _parts(blocks: Blocks) -> dict[str, float | None]:
 
 def _regions(blocks: Blocks) -> list[dict[str, Any]]:
     """Every region of the steps with its share of their time, and what is in none of them."""
-    whole = math.fsum(step_seconds(blocks))
+    steps = step_seconds(blocks)
+    whole = math.fsum(steps)
     rows = []
-    outermost = [0.0] * len(step_seconds(blocks))
+    outermost = [0.0] * len(steps)
     for path, seconds in sorted(region_series(blocks).items()):
         rows.append(_region(path, seconds, whole))
         if SEPARATOR not in path:
-            outermost = [a + b for a, b in zip(outermost, seconds, strict=True)]
+            outermost = list(map(add, outermost, seconds))
     if not rows:
         return []
     rows.sort(key=lambda row: -row["total"])
-    rest = [a - b for a, b in zip(step_seconds(blocks), outermost, strict=True)]
-    return [*rows, _region(OTHER, rest, whole)]
+    outside = list(map(sub, steps, outermost))
+    rows.append(_region(OTHER, outside, whole))
+    return rows
 
 
 def _region(path: str, seconds: Sequence[float], whole: float) -> dict[str, Any]:
     facts = summary(seconds)
-    share = facts["total"] / whole if whole else None
+    share = None
+    if whole:
+        share = facts["total"] / whole
     return {"path": path, "share": share, **facts}
 
 
 def _course(series: Sequence[float | None]) -> dict[str, Any]:
-    """How a value went: its first, last and least finite number, and the first step where it was not finite."""
+    """The course of a value: its first, last and extreme finite numbers, and the first step where it was not finite."""
     finite: list[float] = []
-    others: list[int] = []  # steps
+    steps_not_finite: list[int] = []
     for step, value in enumerate(series, 1):
         if value is None:
             continue
         if math.isfinite(value):
             finite.append(value)
         else:
-            others.append(step)
-    course: dict[str, Any] = dict.fromkeys(
-        ("first", "last", "least", "most", "not_finite_at")
-    )
-    course["n"] = len(finite) + len(others)
+            steps_not_finite.append(step)
+    course: dict[str, Any] = {
+        "first": None,
+        "last": None,
+        "least": None,
+        "most": None,
+        "not_finite_at": None,
+        "n": len(finite) + len(steps_not_finite),
+    }
     if finite:
-        course["first"], course["last"] = finite[0], finite[-1]
-        course["least"], course["most"] = min(finite), max(finite)
-    if others:
-        course["not_finite_at"] = others[0]
+        course["first"] = finite[0]
+        course["last"] = finite[-1]
+        course["least"] = min(finite)
+        course["most"] = max(finite)
+    if steps_not_finite:
+        course["not_finite_at"] = steps_not_finite[0]
     return course
 
 
@@ -212,14 +236,24 @@ def _qualities(blocks: Blocks, better: Mapping[str, str]) -> list[dict[str, Any]
     rows = []
     for (split, name), values in sorted(quality_series(blocks).items()):
         direction = better.get(name)
-        row: dict[str, Any] = {"split": split, "name": name, "better": direction}
-        row["n"] = len(values)
-        row["last"] = values[-1]
-        row["best"] = None
-        if direction is not None:
-            row["best"] = max(values) if direction == "higher" else min(values)
+        row = {
+            "split": split,
+            "name": name,
+            "better": direction,
+            "n": len(values),
+            "last": values[-1],
+            "best": _best(values, direction),
+        }
         rows.append(row)
     return rows
+
+
+def _best(values: Sequence[float], direction: str | None) -> float | None:
+    if direction is None:
+        return None
+    if direction == "higher":
+        return max(values)
+    return min(values)
 
 
 def _reason(blocks: Blocks) -> str:

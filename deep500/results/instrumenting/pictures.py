@@ -20,10 +20,9 @@ def script_pictures(record: Record) -> list[Picture]:
 
     with settings():
         pictures = []
-        series = value_series(record.blocks)
-        for number, (name, values) in enumerate(series.items()):
-            if number < MOST_VALUES:
-                pictures += _curve(f"value-{number}", clean(name), values)
+        series = list(value_series(record.blocks).items())
+        for number, (name, values) in enumerate(series[:MOST_VALUES]):
+            pictures += _curve(f"value-{number}", clean(name), values)
         milliseconds = [1e3 * seconds for seconds in step_seconds(record.blocks)]
         pictures += _curve("step-times", "time of a step (ms)", milliseconds)
         return pictures
@@ -34,7 +33,8 @@ def _curve(name: str, label: str, values: Sequence[float | None]) -> list[Pictur
     from ...reports.canvas import figure, svg
 
     stride = math.ceil(len(values) / MOST_POINTS) or 1
-    steps, points = [], []
+    steps = []
+    points = []
     for step in range(0, len(values), stride):
         value = values[step]
         if value is not None and abs(value) < LARGEST:
@@ -48,12 +48,8 @@ def _curve(name: str, label: str, values: Sequence[float | None]) -> list[Pictur
     axes.set_xlabel("step")
     axes.set_ylabel(label)
     axes.grid()
-    every = "Every step" if stride == 1 else f"Every {stride}th step"
-    return [
-        Picture(
-            name,
-            label,
-            svg(canvas, name, ALT),
-            f"{every} of the run, as it was recorded.",
-        )
-    ]
+    every = "Every step"
+    if stride > 1:
+        every = f"Every {stride}th step"
+    caption = f"{every} of the run, as it was recorded."
+    return [Picture(name, label, svg(canvas, name, ALT), caption)]

@@ -22,6 +22,7 @@ from ...reports.tables import NOTHING, measured, number, percent, seconds
 from ...reports.text import Text, clean, plain
 from .pictures import script_pictures
 
+Derived = Mapping[str, Any]  # what derived.json holds
 PARTS = {
     "steps": "in steps, data included",
     "evaluation": "from the last step before an evaluation to its end",
@@ -45,6 +46,7 @@ def script_report(record: Record) -> Report:
             f"{record.bundle} holds no steps yet: nothing was recorded before it ended"
         )
     problems = [clean(derived["ended"])] if derived["ended"] else []
+    pictures = Section("Pictures", [Figures(lambda: script_pictures(record))])
     blocks: list[Block] = [
         _banner(record, derived),
         Problems(problems),
@@ -53,7 +55,7 @@ def script_report(record: Record) -> Report:
         Section("Where the time of the steps went", [_regions(derived)]),
         Section("Where the whole time went", [_parts(derived)]),
         Bullets(_notes(record, derived)),
-        PageOnly([Section("Pictures", [Figures(lambda: script_pictures(record))])]),
+        PageOnly([pictures]),
         Section("What was run", [_plan(record), Sentence(ONE_RUN)]),
         environment_section(record.environment),
         raw_data(record.bundle, record.hash),
@@ -66,35 +68,50 @@ def step_time(facts: Mapping[str, Any]) -> Text:
     return measured(facts["median"], facts["low"], facts["high"], facts["n"])
 
 
-def _banner(record: Record, derived: Mapping[str, Any]) -> Banner:
+def _banner(record: Record, derived: Derived) -> Banner:
     name = clean(record.plan["name"])
     headline: list[Text] = [f"{name}: {derived['steps']} steps"]
     facts = derived["step_seconds"]
     if facts["low"] is not None:
         headline += [", each ", step_time(facts)]
     figures: list[tuple[Text, Text]] = []
-    if derived["examples_per_second"]:
-        figures.append(("examples per second", number(derived["examples_per_second"])))
+    throughput = derived["examples_per_second"]
+    if throughput:
+        figures.append(("examples per second", number(throughput)))
     for quality in derived["qualities"]:
-        label = f"{clean(quality['split'])} {clean(quality['name'])}"
-        figures.append((label, number(quality["last"])))
+        split = clean(quality["split"])
+        name = clean(quality["name"])
+        figures.append((f"{split} {name}", number(quality["last"])))
     return Banner(headline, headline, {}, figures)
 
 
-def _qualities(derived: Mapping[str, Any]) -> Table:
-    rows: list[list[Text]] = []
+def _qualities(derived: Derived) -> Table:
+    rows = []
     for quality in derived["qualities"]:
-        names = [clean(quality["split"]), clean(quality["name"])]
-        values = [number(quality["last"]), number(quality["best"]), str(quality["n"])]
-        rows.append([*names, *values])
+        row = [
+            clean(quality["split"]),
+            clean(quality["name"]),
+            number(quality["last"]),
+            number(quality["best"]),
+            str(quality["n"]),
+        ]
+        rows.append(row)
     return Table(["split", "quality", "last", "best", "evaluations"], rows, "llrrr")
 
 
-def _values(derived: Mapping[str, Any]) -> Table:
-    rows: list[list[Text]] = []
+def _values(derived: Derived) -> Table:
+    rows = []
     for name, course in derived["values"].items():
-        ends = [number(course[key]) for key in ("first", "last", "least", "most")]
-        rows.append([clean(name), *ends, str(course["n"]), _not_finite(course)])
+        row = [
+            clean(name),
+            number(course["first"]),
+            number(course["last"]),
+            number(course["least"]),
+            number(course["most"]),
+            str(course["n"]),
+            _or_nothing(course["not_finite_at"]),
+        ]
+        rows.append(row)
     headers = [
         "value",
         "first",
@@ -107,37 +124,47 @@ def _values(derived: Mapping[str, Any]) -> Table:
     return Table(headers, rows, "lrrrrrr")
 
 
-def _not_finite(course: Mapping[str, Any]) -> str:
-    return NOTHING if course["not_finite_at"] is None else str(course["not_finite_at"])
+def _or_nothing(value: object) -> str:
+    """The value, or a dash in place of None."""
+    if value is None:
+        return NOTHING
+    return str(value)
 
 
-def _regions(derived: Mapping[str, Any]) -> Table:
-    rows: list[list[Text]] = []
+def _regions(derived: Derived) -> Table:
+    rows = []
     for region in derived["regions"]:
-        share = percent(region["share"], 3)
-        rows.append(
-            [clean(region["path"]), seconds(region["total"]), share, step_time(region)]
-        )
+        row = [
+            clean(region["path"]),
+            seconds(region["total"]),
+            percent(region["share"], 3),
+            step_time(region),
+        ]
+        rows.append(row)
     return Table(["region", "total", "of all steps", "per step"], rows, "lrrl")
 
 
-def _parts(derived: Mapping[str, Any]) -> Table:
+def _parts(derived: Derived) -> Table:
+    """Where the time of the whole run went, by part."""
     parts = derived["parts"]
     whole = parts["whole"]
-    rows: list[list[Text]] = []
+    rows = []
     for name, meaning in PARTS.items():
-        share = percent(parts[name] / whole, 3) if whole else NOTHING
-        rows.append([name, seconds(parts[name]), share, meaning])
+        rows.append(_part_row(name, parts[name], whole, meaning))
     if whole:
-        known = sum(parts[name] for name in PARTS)
-        rest = whole - known
-        rows.append(
-            ["rest", seconds(rest), percent(rest / whole, 3), "after the last of these"]
-        )
+        remaining = whole - sum(parts[name] for name in PARTS)
+        rows.append(_part_row("rest", remaining, whole, "after the last of these"))
     return Table(["part", "seconds", "of the run", "what it is"], rows, "lrrt")
 
 
-def _notes(record: Record, derived: Mapping[str, Any]) -> list[Text]:
+def _part_row(name: str, time: float, whole: float | None, meaning: str) -> list[Text]:
+    share = NOTHING
+    if whole:
+        share = percent(time / whole, 3)
+    return [name, seconds(time), share, meaning]
+
+
+def _notes(record: Record, derived: Derived) -> list[Text]:
     notes: list[Text] = [clean(note) for note in derived["step_seconds"]["notes"]]
     if not record.plan["wait"]:
         notes.append(QUEUED)
@@ -146,12 +173,12 @@ def _notes(record: Record, derived: Mapping[str, Any]) -> list[Text]:
 
 def _plan(record: Record) -> Table:
     plan = record.plan
-    seed = NOTHING if plan["seed"] is None else str(plan["seed"])
-    seeded = ", ".join(clean(name) for name in plan["seeded"])
-    rows: list[list[Text]] = [
-        ["seed", seed],
+    seeded = ", ".join(map(clean, plan["seeded"]))
+    waits = "yes" if plan["wait"] else "no"
+    rows = [
+        ["seed", _or_nothing(plan["seed"])],
         ["seeded by it", seeded or NOTHING],
-        ["every step waits for its values", "yes" if plan["wait"] else "no"],
+        ["every step waits for its values", waits],
     ]
     for name, value in plan["settings"].items():
         rows.append([clean(name), plain(value)])

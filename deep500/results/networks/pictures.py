@@ -1,22 +1,33 @@
 """The pictures of a network benchmark: breakdown bars, latency against batch, memory against prediction."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...reports.blocks import Picture
 from ...reports.tables import is_number, unit_of
 from ...reports.text import clean, shortened
-from ..benching.data import ReportData
+from ..benching.data import Entry, ReportData
 
+Breakdown = Mapping[str, Any]  # one of the breakdowns in derived.json
+LONGEST_NAME = 44
 MOST_KINDS = 8  # of operators that have a colour of their own
 OTHERS = "others"
 MIB = 2**20
+BREAKDOWN = (
+    "Medians of each operator alone, by kind; a line right of its bar is overhead, left of it "
+    "operators run faster together."
+)
+LATENCY = "Median latency with its interval; both scales are logarithmic."
+MEMORY = (
+    "Peak memory of one run: bytes that the allocator handed out; the band is 20 % around the "
+    "prediction."
+)
 
 
 @dataclass(frozen=True)
 class Point:
-    """What is drawn of one entry; memory in MiB, None where no allocator told."""
+    """What is drawn of one entry; memory in MiB, None if no allocator reported it."""
 
     candidate: str
     mode: str
@@ -29,36 +40,46 @@ class Point:
 
 
 def pictures(data: ReportData) -> list[Picture]:
-    """All that the data allow."""
+    """All the pictures that the data allow."""
     from ...reports.canvas import settings
 
-    makers: tuple[Callable[[ReportData], Picture | None], ...] = (
+    artists: tuple[Callable[[ReportData], Picture | None], ...] = (
         breakdown_bars,
         latency,
         memory,
     )
+    drawn = []
     with settings():
-        return [picture for make in makers if (picture := make(data))]
+        for draw in artists:
+            picture = draw(data)
+            if picture:
+                drawn.append(picture)
+    return drawn
 
 
 def breakdown_bars(data: ReportData) -> Picture | None:
     """A bar per entry: the time of each kind of operator, one behind the other, and the network's as a line."""
     from ...reports.canvas import INK, figure, svg
 
-    found = [b for b in data.derived.get("breakdowns") or [] if "unsupported" not in b]
-    if not found:
+    breakdowns = []
+    for breakdown in data.derived.get("breakdowns") or []:
+        if "unsupported" not in breakdown:
+            breakdowns.append(breakdown)
+    if not breakdowns:
         return None
-    kinds = _heaviest_kinds(found)
-    longest = max(one["network"]["median"] for one in found)
-    scale, unit = unit_of(longest)
-    drawn = figure(1.2 + 0.55 * len(found))
-    axes = drawn.subplots()
-    for i, one in enumerate(found):
-        _bar(axes, i, _times_by_kind(one, kinds), scale)
-        whole = one["network"]["median"] / scale
-        axes.plot([whole, whole], [i - 0.42, i + 0.42], color=INK, linewidth=3)
-    names = [shortened(clean(one["of"]), 44) for one in found]
-    axes.set_yticks(range(len(found)), names)
+    kinds = _heaviest_kinds(breakdowns)
+    medians = [breakdown["network"]["median"] for breakdown in breakdowns]
+    scale, unit = unit_of(max(medians))
+    canvas = figure(1.2 + 0.55 * len(breakdowns))
+    axes = canvas.subplots()
+    names = []
+    for row, breakdown in enumerate(breakdowns):
+        _bar(axes, row, _times_by_kind(breakdown, kinds), scale)
+        whole = medians[row] / scale
+        height = [row - 0.42, row + 0.42]
+        axes.plot([whole, whole], height, color=INK, linewidth=3)
+        names.append(shortened(clean(breakdown["of"]), LONGEST_NAME))
+    axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     axes.set_xlabel(f"time ({unit}); the thick line is the whole network")
     axes.legend(
@@ -68,13 +89,8 @@ def breakdown_bars(data: ReportData) -> Picture | None:
         bbox_to_anchor=(0.4, -0.35),
         frameon=False,
     )
-    text = (
-        "Medians of each operator alone, by kind; a line right of its bar is overhead, left of it "
-        "operators run faster together."
-    )
-    return Picture(
-        "breakdown", "Where the time goes", svg(drawn, "breakdown", text), text
-    )
+    image = svg(canvas, "breakdown", BREAKDOWN)
+    return Picture("breakdown", "Where the time goes", image, BREAKDOWN)
 
 
 def latency(data: ReportData) -> Picture | None:
@@ -85,61 +101,64 @@ def latency(data: ReportData) -> Picture | None:
     batches = sorted({point.batch for point in points})
     if len(batches) < 2:
         return None
-    modes = list(dict.fromkeys(point.mode for point in points))
+    by_mode: dict[str, list[Point]] = {}
+    for point in points:
+        by_mode.setdefault(point.mode, []).append(point)
     candidates = list(dict.fromkeys(point.candidate for point in points))
-    drawn = figure(3.2)
-    panels = drawn.subplots(1, len(modes), squeeze=False)[0]
-    for mode, axes in zip(modes, panels, strict=True):
-        own = [point for point in points if point.mode == mode]
-        _latency_panel(axes, own, candidates, batches)
+    canvas = figure(3.2)
+    panels = canvas.subplots(1, len(by_mode), squeeze=False)[0]
+    for axes, (mode, of_mode) in zip(panels, by_mode.items(), strict=True):
+        _latency_panel(axes, of_mode, candidates, batches)
         axes.set_title(mode)
     panels[0].set_ylabel("time per run")
     panels[0].legend(fontsize=7, frameon=False)
-    text = "Median latency with its interval; both scales are logarithmic."
-    return Picture(
-        "latency", "Latency against batch", svg(drawn, "latency", text), text
-    )
+    image = svg(canvas, "latency", LATENCY)
+    return Picture("latency", "Latency against batch", image, LATENCY)
 
 
 def memory(data: ReportData) -> Picture | None:
     """Measured over predicted bytes, with the line where they are the same."""
     from ...reports.canvas import INK, colour, figure, number_axis, svg
 
-    groups: dict[str, list[tuple[float, float]]] = {}
-    for point in _points(data):
-        if point.predicted and point.measured:
-            name = f"{point.candidate}, {point.mode}"
-            groups.setdefault(name, []).append((point.predicted, point.measured))
+    groups = _memory_groups(data)
     if not groups:
         return None
-    drawn = figure(3.4)
-    axes = drawn.subplots()
-    numbers: list[float] = []
+    canvas = figure(3.4)
+    axes = canvas.subplots()
+    numbers = []
     for i, (name, pairs) in enumerate(groups.items()):
         predicted, measured = zip(*pairs, strict=True)
         axes.scatter(predicted, measured, color=colour(i), label=name, s=24)
         numbers += [*predicted, *measured]
-    low, high = min(numbers), max(numbers)
-    axes.plot([low, high], [low, high], color=INK, linewidth=1)
+    low = min(numbers)
+    high = max(numbers)
+    diagonal = [low, high]
+    axes.plot(diagonal, diagonal, color=INK, linewidth=1)
     axes.fill_between(
-        [low, high],
+        diagonal,
         [0.8 * low, 0.8 * high],
         [1.2 * low, 1.2 * high],
         color=INK,
         alpha=0.15,
     )
-    for which in ("x", "y"):
-        number_axis(axes, which, low, high, log=True)
+    number_axis(axes, "x", low, high, log=True)
+    number_axis(axes, "y", low, high, log=True)
     axes.set_xlabel("predicted (MiB)")
     axes.set_ylabel("measured (MiB)")
     axes.legend(fontsize=7, frameon=False)
-    text = (
-        "Peak memory of one run: bytes that the allocator handed out; the band is 20 % around the "
-        "prediction."
-    )
-    return Picture(
-        "memory", "Memory against prediction", svg(drawn, "memory", text), text
-    )
+    image = svg(canvas, "memory", MEMORY)
+    return Picture("memory", "Memory against prediction", image, MEMORY)
+
+
+def _memory_groups(data: ReportData) -> dict[str, list[tuple[float, float]]]:
+    """Predicted and measured memory of every point that has both, by candidate and mode."""
+    groups: dict[str, list[tuple[float, float]]] = {}
+    for point in _points(data):
+        if point.predicted and point.measured:
+            name = f"{point.candidate}, {point.mode}"
+            pair = point.predicted, point.measured
+            groups.setdefault(name, []).append(pair)
+    return groups
 
 
 def _latency_panel(
@@ -148,22 +167,15 @@ def _latency_panel(
     candidates: Sequence[str],
     batches: Sequence[float],
 ) -> None:
-    from ...reports.canvas import colour, dashes, time_axis
+    """A line with its band for every candidate."""
+    from ...reports.canvas import time_axis
 
-    for i, name in enumerate(candidates):
-        own = sorted((p for p in points if p.candidate == name), key=lambda p: p.batch)
-        xs = [p.batch for p in own]
-        axes.plot(
-            xs,
-            [p.median for p in own],
-            marker="o",
-            color=colour(i),
-            linestyle=dashes(i),
-            label=name,
-        )
-        lows, highs = [p.low for p in own], [p.high for p in own]
-        axes.fill_between(xs, lows, highs, color=colour(i), alpha=0.25, linewidth=0)
-    least, most = min(p.low for p in points), max(p.high for p in points)
+    for i, candidate in enumerate(candidates):
+        line = [point for point in points if point.candidate == candidate]
+        line.sort(key=lambda point: point.batch)
+        _latency_line(axes, i, candidate, line)
+    least = min(point.low for point in points)
+    most = max(point.high for point in points)
     time_axis(axes, "y", least / 1.3, most * 1.3, log=True)
     axes.set_xscale("log", base=2)
     axes.set_xticks(batches, [f"{batch:g}" for batch in batches])
@@ -172,69 +184,99 @@ def _latency_panel(
     axes.grid(True)
 
 
-def _bar(axes: Any, place: int, times: Mapping[str, float], scale: float) -> None:
+def _latency_line(axes: Any, i: int, label: str, points: Sequence[Point]) -> None:
+    from ...reports.canvas import colour, dashes
+
+    batches = []
+    medians = []
+    lows = []
+    highs = []
+    for point in points:
+        batches.append(point.batch)
+        medians.append(point.median)
+        lows.append(point.low)
+        highs.append(point.high)
+    axes.plot(
+        batches,
+        medians,
+        marker="o",
+        color=colour(i),
+        linestyle=dashes(i),
+        label=label,
+    )
+    axes.fill_between(batches, lows, highs, color=colour(i), alpha=0.25, linewidth=0)
+
+
+def _bar(axes: Any, row: int, times: Mapping[str, float], scale: float) -> None:
+    """The times of all kinds in one bar; the first bar names them in the legend."""
     from ...reports.canvas import COLOURS, INK
 
-    left = 0.0
+    end = 0.0
     for k, (kind, time) in enumerate(times.items()):
-        style: dict[str, Any] = {"color": COLOURS[k % len(COLOURS)]}
+        style = {"color": COLOURS[k % len(COLOURS)]}
         if kind == OTHERS:
             style["color"] = INK
         elif k >= len(COLOURS):
             style["hatch"] = "//"
-        if place == 0:
+        if row == 0:
             style["label"] = kind
-        axes.barh(place, time / scale, 0.6, left=left, **style)
-        left += time / scale
+        width = time / scale
+        axes.barh(row, width, 0.6, left=end, **style)
+        end += width
 
 
-def _heaviest_kinds(found: Sequence[Mapping[str, Any]]) -> list[str]:
+def _heaviest_kinds(breakdowns: Sequence[Breakdown]) -> list[str]:
+    """The kinds of operators that take most of the time in all breakdowns, the heaviest first."""
     totals: dict[str, float] = {}
-    for one in found:
-        for row in one["operators"]:
-            totals[row["operator"]] = totals.get(row["operator"], 0.0) + row["median"]
-    return sorted(totals, key=lambda kind: -totals[kind])[:MOST_KINDS]
+    for breakdown in breakdowns:
+        for row in breakdown["operators"]:
+            kind = row["operator"]
+            totals[kind] = totals.get(kind, 0.0) + row["median"]
+    heaviest_first = sorted(totals, key=lambda kind: -totals[kind])
+    return heaviest_first[:MOST_KINDS]
 
 
-def _times_by_kind(one: Mapping[str, Any], kinds: Sequence[str]) -> dict[str, float]:
+def _times_by_kind(breakdown: Breakdown, kinds: Sequence[str]) -> dict[str, float]:
     """The sum of medians of each kind, and of all others."""
     times = dict.fromkeys((*kinds, OTHERS), 0.0)
-    for row in one["operators"]:
+    for row in breakdown["operators"]:
         kind = row["operator"]
-        times[kind if kind in times else OTHERS] += row["median"]
+        if kind not in times:
+            kind = OTHERS
+        times[kind] += row["median"]
     return times
 
 
 def _points(data: ReportData) -> list[Point]:
-    work = {}
+    """What can be drawn of every entry."""
+    works = {}
     for planned in data.plan.get("entries") or []:
-        work[planned["name"]] = planned.get("work") or {}
-    found = []
+        works[planned["name"]] = planned.get("work") or {}
+    points = []
     for entry in data.entries:
-        point = _point(entry, work.get(entry["name"], {}))
+        point = _point(entry, works.get(entry["name"], {}))
         if point:
-            found.append(point)
-    return found
+            points.append(point)
+    return points
 
 
-def _point(entry: Mapping[str, Any], work: Mapping[str, Any]) -> Point | None:
+def _point(entry: Entry, work: Mapping[str, Any]) -> Point | None:
+    """What is drawn of one entry; None without a batch or a median."""
     levels = dict(entry.get("levels") or {})
-    batch, median, low, high = (
-        levels.get("batch"),
-        entry.get("median"),
-        entry.get("low"),
-        entry.get("high"),
-    )
+    batch = levels.get("batch")
+    median = entry.get("median")
+    low = entry.get("low")
+    high = entry.get("high")
     if not (is_number(batch) and is_number(median)):
         return None
     if not (is_number(low) and is_number(high)):
         low = high = median
     candidate = clean(str(work.get("candidate", entry["name"])))
     mode = clean(str(levels.get("mode")))
-    predicted, measured = work.get("predicted_memory"), work.get("measured_memory")
-    told = work.get("memory_by") == "allocator"
-    if not (told and is_number(predicted) and is_number(measured)):
-        return Point(candidate, mode, batch, median, low, high)
-    return Point(
-        candidate, mode, batch, median, low, high, predicted / MIB, measured / MIB
-    )
+    point = Point(candidate, mode, batch, median, low, high)
+    predicted = work.get("predicted_memory")
+    measured = work.get("measured_memory")
+    by_allocator = work.get("memory_by") == "allocator"
+    if not (by_allocator and is_number(predicted) and is_number(measured)):
+        return point
+    return replace(point, predicted=predicted / MIB, measured=measured / MIB)

@@ -30,40 +30,44 @@ from ...reports.text import Code, Text, clean, plain
 from ..benching.answers import answer, status
 from ..benching.cautions import cautions
 from ..benching.contents import comparisons
-from ..benching.data import ReportData
+from ..benching.data import Entry, ReportData
 from ..benching.plan import plan_table
 from .pictures import pictures
 
 MOST_OPERATORS = 10  # of a breakdown, in the short form
 MIB = 2**20
+Work = Mapping[str, Any]  # what the plan says of an entry
+Breakdown = Mapping[str, Any]  # one of the breakdowns in derived.json
+OMISSIONS = {"wrong": "WRONG, and so without a time", "left_out": "left out"}
+LEGEND = (
+    "native: the framework's own kernels; composed: our formula over its arrays; compiled: the network "
+    "through the framework's compiler. Ratios between these compare different programs. Memory by "
+    "allocator: bytes handed out; by process: by how much the process grew, which tells less."
+)
 
 
 def network_report(data: ReportData) -> Report:
-    blocks: list[Block] = [
+    notes = Bullets([*remarks(data), *cautions(data)])
+    only_on_page = [
+        Section("Pictures", [Figures(lambda: pictures(data))]),
+        Section("What was varied and how", [plan_table(data)]),
+        environment_section(data.environment, data.sensors),
+    ]
+    blocks = [
         _banner(data),
         Problems(data.problems),
         Section("Latency and throughput", [latencies(data)], quiet=True),
         Section("Memory", [memory(data)], quiet=True),
         Section("Comparisons", _compared(data), quiet=True),
         *_breakdowns(data),
-        Section(
-            "Notes and warnings",
-            [Bullets([*remarks(data), *cautions(data)])],
-            quiet=True,
-        ),
-        PageOnly(
-            [
-                Section("Pictures", [Figures(lambda: pictures(data))]),
-                Section("What was varied and how", [plan_table(data)]),
-                environment_section(data.environment, data.sensors),
-            ]
-        ),
+        Section("Notes and warnings", [notes], quiet=True),
+        PageOnly(only_on_page),
         raw_data(data.bundle, data.hash),
     ]
     return Report("Deep500 network benchmark", _title(data), blocks)
 
 
-def work_of(data: ReportData, name: str) -> Mapping[str, Any]:
+def work_of(data: ReportData, name: str) -> Work:
     """What the plan says of an entry."""
     for entry in data.plan.get("entries") or []:
         if isinstance(entry, Mapping) and entry.get("name") == name:
@@ -72,15 +76,25 @@ def work_of(data: ReportData, name: str) -> Mapping[str, Any]:
     return {}
 
 
-def breakdowns_of(data: ReportData) -> list[Mapping[str, Any]]:
-    found = data.derived.get("breakdowns")
-    return (
-        [b for b in found if isinstance(b, Mapping)] if isinstance(found, list) else []
-    )
+def breakdowns_of(data: ReportData) -> list[Breakdown]:
+    breakdowns = data.derived.get("breakdowns")
+    if not isinstance(breakdowns, list):
+        return []
+    return [breakdown for breakdown in breakdowns if isinstance(breakdown, Mapping)]
 
 
 def candidate_of(data: ReportData, name: str) -> str:
-    return clean(str(work_of(data, name).get("candidate", name)))
+    work = work_of(data, name)
+    return clean(str(work.get("candidate", name)))
+
+
+def _candidate_cells(data: ReportData, entry: Entry) -> list[Text]:
+    """The candidate, the mode and the batch of an entry."""
+    levels = dict(entry.get("levels") or {})
+    candidate = candidate_of(data, entry["name"])
+    mode = plain(levels.get("mode"))
+    batch = plain(levels.get("batch"))
+    return [candidate, mode, batch]
 
 
 def latencies(data: ReportData) -> Table:
@@ -94,20 +108,25 @@ def latencies(data: ReportData) -> Table:
         "p99",
         "per second",
     ]
-    rows: list[list[Text]] = []
+    rows = []
     for entry in data.entries:
         levels = dict(entry.get("levels") or {})
-        by_q = {q.get("q"): q for q in entry.get("quantiles") or []}
-        middle = measured(
-            *(entry.get(k) for k in ("median", "low", "high", "n", "level"))
+        by_level = {row.get("q"): row for row in entry.get("quantiles") or []}
+        median = measured(
+            entry.get("median"),
+            entry.get("low"),
+            entry.get("high"),
+            entry.get("n"),
+            entry.get("level"),
         )
-        high = [_quantile(by_q.get(q), entry) for q in (0.9, 0.99)]
-        words = [
-            candidate_of(data, entry["name"]),
-            plain(levels.get("mode")),
-            plain(levels.get("batch")),
+        row = [
+            *_candidate_cells(data, entry),
+            median,
+            _quantile(by_level.get(0.9), entry),
+            _quantile(by_level.get(0.99), entry),
+            _throughput(entry, levels.get("batch")),
         ]
-        rows.append([*words, middle, *high, _throughput(entry, levels.get("batch"))])
+        rows.append(row)
     return Table(headers, rows, "llrllll")
 
 
@@ -122,27 +141,32 @@ def memory(data: ReportData) -> Table:
         "predicted",
         "predicted / measured",
     ]
-    rows: list[list[Text]] = []
+    rows = []
     for entry in data.entries:
-        work, levels = work_of(data, entry["name"]), dict(entry.get("levels") or {})
-        got, wanted = work.get("measured_memory"), work.get("predicted_memory")
-        by = work.get("memory_by")
-        same = by == "allocator" and is_number(got) and is_number(wanted) and got
-        words = [
-            candidate_of(data, entry["name"]),
-            plain(levels.get("mode")),
-            plain(levels.get("batch")),
+        work = work_of(data, entry["name"])
+        row = [
+            *_candidate_cells(data, entry),
+            _mib(work.get("measured_memory")),
+            plain(work.get("memory_by")),
+            _mib(work.get("predicted_memory")),
+            _memory_ratio(work),
         ]
-        ratio = (
-            number(wanted / got)
-            if same and is_number(got) and is_number(wanted)
-            else NOTHING
-        )
-        rows.append([*words, _mib(got), plain(by), _mib(wanted), ratio])
+        rows.append(row)
     return Table(headers, rows, "llrrlrr")
 
 
-def breakdown_table(found: Mapping[str, Any], most: int | None = None) -> Table:
+def _memory_ratio(work: Work) -> str:
+    """Predicted over measured memory; only what an allocator reports can be compared."""
+    measured_bytes = work.get("measured_memory")
+    predicted_bytes = work.get("predicted_memory")
+    if work.get("memory_by") != "allocator" or not measured_bytes:
+        return NOTHING
+    if not is_number(measured_bytes) or not is_number(predicted_bytes):
+        return NOTHING
+    return number(predicted_bytes / measured_bytes)
+
+
+def breakdown_table(breakdown: Breakdown, most: int | None = None) -> Table:
     """The operators from the slowest on, with their share of the sum."""
     headers = [
         "node",
@@ -152,74 +176,88 @@ def breakdown_table(found: Mapping[str, Any], most: int | None = None) -> Table:
         "median [interval], n",
         "of the sum",
     ]
-    total = dict(found.get("operators_sum") or {}).get("median")
-    rows: list[list[Text]] = []
-    for row in list(found.get("operators") or [])[:most]:
-        share = (
-            percent(row["median"] / total, 3) if is_number(total) and total else NOTHING
-        )
-        words = [
-            plain(row.get(key)) for key in ("node", "operator", "kernel", "direction")
+    total = dict(breakdown.get("operators_sum") or {}).get("median")
+    rows = []
+    for operator in list(breakdown.get("operators") or [])[:most]:
+        share = NOTHING
+        if is_number(total) and total:
+            share = percent(operator["median"] / total, 3)
+        row = [
+            Code(clean(plain(operator.get("node")))),
+            plain(operator.get("operator")),
+            plain(operator.get("kernel")),
+            plain(operator.get("direction")),
+            _time(operator, breakdown),
+            share,
         ]
-        rows.append([Code(clean(words[0])), *words[1:], _time(row, found), share])
+        rows.append(row)
     return Table(headers, rows, "lllllr")
 
 
-def overhead_sentence(found: Mapping[str, Any]) -> Text:
-    whole, parts = dict(found["network"]), dict(found["operators_sum"])
-    rest = dict(found["overhead"])
-    negative = is_number(rest.get("median")) and rest["median"] < 0
-    meaning = " (negative: together they run faster than alone)" if negative else ""
+def overhead_sentence(breakdown: Breakdown) -> Text:
+    """The time of the network, of its operators one by one, and their difference."""
+    whole = dict(breakdown["network"])
+    operators = dict(breakdown["operators_sum"])
+    overhead = dict(breakdown["overhead"])
+    end = "."
+    if is_number(overhead.get("median")) and overhead["median"] < 0:
+        end = " (negative: together they run faster than alone)."
     return [
         "Without the update it takes ",
-        _time(whole, found),
+        _time(whole, breakdown),
         "; its operators, each alone, ",
-        _time(parts, found),
+        _time(operators, breakdown),
         "; the rest is overhead: ",
-        _time(rest, found),
-        meaning + ".",
+        _time(overhead, breakdown),
+        end,
     ]
 
 
 def remarks(data: ReportData) -> list[Text]:
     """What was left out, what is wrong, what was checked."""
     about = data.plan.get("about")
-    about = about if isinstance(about, Mapping) else {}
-    found: list[Text] = []
-    for key, words in (
-        ("wrong", "WRONG, and so without a time"),
-        ("left_out", "left out"),
-    ):
-        entries = about.get(key)
-        for name, reason in entries.items() if isinstance(entries, Mapping) else ():
-            found.append([f"{words}: ", Code(clean(name)), f": {clean(reason)}"])
-    checked = {str(work_of(data, e["name"]).get("checked")) for e in data.entries}
-    found.append(
-        f"Compared with the reference before and after the timing: {'; '.join(sorted(map(clean, checked)))}. "
-        f"Inputs: {plain(about.get('inputs', NOTHING))}. Threads: {plain(about.get('threads', NOTHING))}."
+    if not isinstance(about, Mapping):
+        about = {}
+    lines: list[Text] = []
+    for key, introduction in OMISSIONS.items():
+        omitted = about.get(key)
+        if not isinstance(omitted, Mapping):
+            continue
+        for name, reason in omitted.items():
+            code = Code(clean(name))
+            text = clean(reason)
+            lines.append([f"{introduction}: ", code, f": {text}"])
+    checked = set()
+    for entry in data.entries:
+        work = work_of(data, entry["name"])
+        checked.add(str(work.get("checked")))
+    checks = "; ".join(sorted(map(clean, checked)))
+    inputs = plain(about.get("inputs", NOTHING))
+    threads = plain(about.get("threads", NOTHING))
+    lines.append(
+        f"Compared with the reference before and after the timing: {checks}. "
+        f"Inputs: {inputs}. Threads: {threads}."
     )
-    found.append(
-        "native: the framework's own kernels; composed: our formula over its arrays; compiled: the network "
-        "through the framework's compiler. Ratios between these compare different programs. Memory by "
-        "allocator: bytes handed out; by process: by how much the process grew, which tells less."
-    )
-    return found
+    lines.append(LEGEND)
+    return lines
 
 
 def _banner(data: ReportData) -> Banner:
-    found = answer(data)
+    said = answer(data)
     return Banner(
-        found.sentence, found.headline, found.verdicts, found.figures, status(data)
+        sentence=said.sentence,
+        headline=said.headline,
+        verdicts=said.verdicts,
+        figures=said.figures,
+        status=status(data),
     )
 
 
 def _title(data: ReportData) -> str:
     about = data.plan.get("about")
-    return (
-        clean(str(about.get("network", "")))
-        if isinstance(about, Mapping)
-        else data.title
-    )
+    if not isinstance(about, Mapping):
+        return data.title
+    return clean(str(about.get("network", "")))
 
 
 def _compared(data: ReportData) -> list[Block]:
@@ -230,49 +268,62 @@ def _compared(data: ReportData) -> list[Block]:
 
 
 def _breakdowns(data: ReportData) -> list[Block]:
-    blocks: list[Block] = []
-    for found in breakdowns_of(data):
-        title = f"Operators of {clean(str(found.get('of')))}"
-        if "unsupported" in found:
-            said = Sentence(
-                f"{title}: not taken apart: {clean(str(found['unsupported']))}"
-            )
-            blocks.append(Section(title, [said], quiet=True))
+    """One section for each breakdown."""
+    sections: list[Block] = []
+    for breakdown in breakdowns_of(data):
+        title = f"Operators of {clean(str(breakdown.get('of')))}"
+        if "unsupported" in breakdown:
+            reason = clean(str(breakdown["unsupported"]))
+            refusal = Sentence(f"{title}: not taken apart: {reason}")
+            sections.append(Section(title, [refusal], quiet=True))
             continue
-        whole = Details("All operators", [breakdown_table(found)], long=True)
-        own: list[Block] = [
-            Sentence(overhead_sentence(found)),
-            breakdown_table(found, MOST_OPERATORS),
-            whole,
+        every_operator = breakdown_table(breakdown)
+        blocks: list[Block] = [
+            Sentence(overhead_sentence(breakdown)),
+            breakdown_table(breakdown, MOST_OPERATORS),
+            Details("All operators", [every_operator], long=True),
         ]
-        blocks.append(Section(title, own))
-    return blocks
+        sections.append(Section(title, blocks))
+    return sections
 
 
-def _quantile(row: Mapping[str, Any] | None, entry: Mapping[str, Any]) -> Text:
-    if row is None or not is_number(row.get("value")):
-        return "too few" if entry.get("batch", 1) == 1 else "calls timed together"
-    return measured(
-        row["value"],
-        row.get("low"),
-        row.get("high"),
-        entry.get("n"),
-        entry.get("level"),
-    )
+def _quantile(quantile: Mapping[str, Any] | None, entry: Entry) -> Text:
+    if quantile is not None and is_number(quantile.get("value")):
+        return measured(
+            quantile["value"],
+            quantile.get("low"),
+            quantile.get("high"),
+            entry.get("n"),
+            entry.get("level"),
+        )
+    if entry.get("batch", 1) == 1:
+        return "too few"
+    return "calls timed together"
 
 
-def _throughput(entry: Mapping[str, Any], batch: object) -> Text:
-    ends = [entry.get(key) for key in ("median", "high", "low")]
-    if not is_number(batch) or not all(is_number(end) and end > 0 for end in ends):
-        return NOTHING
-    value, low, high = (number(batch / end) for end in ends if is_number(end))
+def _throughput(entry: Entry, batch: object) -> Text:
+    """Examples per second; the longest time gives the lowest rate."""
+    rates = []
+    for key in ("median", "high", "low"):
+        time = entry.get(key)
+        if not is_number(batch) or not is_number(time) or time <= 0:
+            return NOTHING
+        rates.append(number(batch / time))
+    value, low, high = rates
     return Number(value, f"[{low}, {high}]", count(entry.get("n")))
 
 
-def _time(row: Mapping[str, Any], found: Mapping[str, Any]) -> Text:
-    median, low, high, n = (row.get(key) for key in ("median", "low", "high", "n"))
-    return measured(median, low, high, n, found.get("level", 0.95))
+def _time(row: Mapping[str, Any], breakdown: Breakdown) -> Text:
+    return measured(
+        row.get("median"),
+        row.get("low"),
+        row.get("high"),
+        row.get("n"),
+        breakdown.get("level", 0.95),
+    )
 
 
 def _mib(value: object) -> str:
-    return f"{number(value / MIB, 2)} MiB" if is_number(value) else NOTHING
+    if not is_number(value):
+        return NOTHING
+    return f"{number(value / MIB, 2)} MiB"

@@ -12,10 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 DIRECTIONS = ("forward", "backward")
-LEAST, MOST = (
-    1e-4,
-    1e6,
-)  # of a share that is drawn; what lies outside is drawn at the edge
+LEAST, MOST = 1e-4, 1e6  # a share outside of these is drawn at the edge
+TITLE = "Error of every node as a share of its bound"
 LONGEST_NAME = 30
 CAPTION = (
     "A dot is one node, in the order of the network: its error as a share of what rounding explains for it. "
@@ -25,24 +23,28 @@ CAPTION = (
 
 def shares(sides: Sequence[Side]) -> list[Picture]:
     """One panel per direction, one colour per framework."""
-    drawn = [name for name in DIRECTIONS if any(_judged(side, name) for side in sides)]
-    if not drawn:
+    directions = []
+    for direction in DIRECTIONS:
+        if any(_judged(side, direction) for side in sides):
+            directions.append(direction)
+    if not directions:
         return []
     with settings():
-        canvas = figure(0.6 + 1.9 * len(drawn))
-        panels = canvas.subplots(len(drawn), squeeze=False).ravel()
-        for axes, direction in zip(panels, drawn, strict=True):
+        canvas = figure(0.6 + 1.9 * len(directions))
+        panels = canvas.subplots(len(directions), squeeze=False).ravel()
+        for axes, direction in zip(panels, directions, strict=True):
             _panel(axes, direction, sides)
-        image = svg(canvas, "shares", "Error of every node as a share of its bound")
-    return [
-        Picture("shares", "Error of every node as a share of its bound", image, CAPTION)
-    ]
+        image = svg(canvas, "shares", TITLE)
+    return [Picture("shares", TITLE, image, CAPTION)]
 
 
 def _judged(side: Side, direction: str) -> list[NodeCheck]:
-    return [
-        check for check in side.checks if check.direction == direction and check.bound
-    ]
+    """The checks in one direction that have a bound."""
+    judged = []
+    for check in side.checks:
+        if check.direction == direction and check.bound:
+            judged.append(check)
+    return judged
 
 
 def _panel(axes: "Axes", direction: str, sides: Sequence[Side]) -> None:
@@ -55,19 +57,18 @@ def _panel(axes: "Axes", direction: str, sides: Sequence[Side]) -> None:
             checks.reverse()  # which came from the last node to the first
         heights = [min(max(check.share, LEAST), MOST) for check in checks]
         highest = max([highest, *heights])
-        ink, label = colour(number), clean(side.framework)
-        axes.plot(
-            range(len(heights)), heights, "o", ms=3.5, color=ink, alpha=0.8, label=label
-        )
+        ink = colour(number)
+        places = range(len(heights))
+        label = clean(side.framework)
+        axes.plot(places, heights, "o", ms=3.5, color=ink, alpha=0.8, label=label)
         _name_first(axes, checks, heights, ink)
     number_axis(axes, "y", LEAST, 10 * highest, log=True)
     axes.set_ylabel("share of the bound")
     axes.set_xlabel("node")
     axes.grid(axis="y")
-    above = (1.0, 1.2)
     axes.legend(
         loc="upper right",
-        bbox_to_anchor=above,
+        bbox_to_anchor=(1.0, 1.2),
         fontsize=8,
         frameon=False,
         ncols=len(sides),
@@ -77,14 +78,14 @@ def _panel(axes: "Axes", direction: str, sides: Sequence[Side]) -> None:
 def _name_first(
     axes: "Axes", checks: Sequence[NodeCheck], heights: Sequence[float], ink: str
 ) -> None:
+    """Write the name of the first node that is wrong beside its dot."""
     for place, check in enumerate(checks):
         if check.ok is False:
             name = shortened(clean(check.node), LONGEST_NAME)
-            above = (4, 2)
             axes.annotate(
                 name,
                 (place, heights[place]),
-                above,
+                (4, 2),
                 textcoords="offset points",
                 color=ink,
             )

@@ -1,23 +1,27 @@
 """Two runs of recipes side by side: metric by metric over the seeds, and in what the recipes differ."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
-from ...contracts.canonical_form import form_hash
 from ...contracts.result import Contrast, Record
-from ...errors import Deep500Error, TooFewSamples
+from ...errors import Deep500Error
 from ...measure.machine import Environment, environment_difference
-from ...measure.statistics.comparison import compare
-from ...measure.statistics.intervals import Interval, interval, mean_interval
-from ...reports.blocks import Block, Bullets, Sentence, Table
+from ...reports.blocks import Bullets, Table
 from ...reports.tables import Number, count, number, percent, ratio
-from ...reports.text import Text, Verdict, clean, plain
-from .contents import amount, metric_name, short_value
+from ...reports.text import Text, Verdict
+from .metric_contrast import TIMED, MetricContrast, compare_metric
+from .metric_text import Metric, amount, metric_name
+from .recipe_differences import (
+    changed_sources,
+    difference_blocks,
+    fixed_hash,
+    recipe_differences,
+    recipe_identity,
+)
 from .splitting import split_blocks, split_data, time_splits
 
-FEW_SEEDS = 6  # from here on ranks give an interval of the median
 MACHINE = (
     "cpu model",
     "logical cpus",
@@ -25,33 +29,7 @@ MACHINE = (
     "memory size (GiB)",
     "accelerators",
 )
-THIS_RUN = (
-    "epochs",
-    "tier",
-    "scale",
-    "seeds",
-    "threads",
-    "division",
-    "kernels",
-    "update",
-)
-
-
-@dataclass(frozen=True)
-class MetricContrast:
-    """One metric: B / A for costs and rates, B - A for the others, with its interval where there is one."""
-
-    name: str
-    effect: str  # "ratio" or "difference"
-    unit: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    paired: bool
-    method: str
-    verdict: str  # better, worse, same, different or inconclusive
-    note: str = ""
+Pairs = Sequence[tuple[Metric, Metric]]  # of one metric in A and in B
 
 
 def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
@@ -61,156 +39,81 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
             f"the margin is {margin!r}: give a share from 0 up, such as 0.02 for 2 %"
         )
     pairs = _shared_metrics(a, b)
-    answers = [_compare(x, y, _seeds(a), _seeds(b), margin, level) for x, y in pairs]
-    parts = {part: _differences(a, b, part) for part in ("fixed", "mutable")}
-    own = [[key, a.plan.get(key), b.plan.get(key)] for key in THIS_RUN]
-    parts["run"] = [row for row in own if row[1] != row[2]]
-    warnings = _warnings(a, b, pairs, parts["run"])
+    seeds_a = _seeds(a)
+    seeds_b = _seeds(b)
+    answers = [
+        compare_metric(of_a, of_b, seeds_a, seeds_b, margin, level)
+        for of_a, of_b in pairs
+    ]
+    differences = recipe_differences(a, b)
+    warnings = _warnings(a, b, pairs, differences["run"])
     splits = time_splits(a, b, level)
     data = {
-        "recipes": {"a": _identity(a), "b": _identity(b)},
+        "recipes": {"a": recipe_identity(a), "b": recipe_identity(b)},
         "comparisons": [asdict(answer) for answer in answers],
         "level": level,
         "margin": margin,
-        "fixed_equal": _fixed_hash(a) == _fixed_hash(b),
-        "sources_differ": _changed_sources(a, b),
-        "differences": parts,
+        "fixed_equal": fixed_hash(a) == fixed_hash(b),
+        "sources_differ": changed_sources(a, b),
+        "differences": differences,
         "warnings": warnings,
         "splits": split_data(splits),
     }
-    rows: list[list[Text]] = []
-    for (x, y), answer in zip(pairs, answers, strict=True):
-        sides = [amount(side, n=x["n"] != y["n"]) for side in (x, y)]
-        rows.append([answer.name, *sides, _effect(answer), Verdict(answer.verdict)])
-    notes = [f"{answer.name}: {answer.note}" for answer in answers if answer.note]
-    blocks: list[Block] = [
-        Table(["median over seeds", "A", "B", "B against A", "B is"], rows),
-        Bullets([*notes, *warnings, _how(answers, margin, level)]),
+    notes = []
+    worse = []
+    for answer in answers:
+        if answer.note:
+            notes.append(f"{answer.name}: {answer.note}")
+        if answer.verdict == "worse":
+            worse.append(answer.name)
+    method = _method(answers, margin, level)
+    blocks = [
+        _metric_table(pairs, answers),
+        Bullets([*notes, *warnings, method]),
         *split_blocks(splits),
-        *_recipe_blocks(parts, a, b),
+        *difference_blocks(differences, a, b),
     ]
-    return Contrast(
-        data, blocks, [answer.name for answer in answers if answer.verdict == "worse"]
-    )
+    return Contrast(data, blocks, worse)
 
 
-def _shared_metrics(
-    a: Record, b: Record
-) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    of_a, of_b = ({metric_name(m): m for m in _metrics(record)} for record in (a, b))
-    pairs: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = [
-        (metric, of_b[name]) for name, metric in of_a.items() if name in of_b
-    ]
+def _metric_table(pairs: Pairs, answers: Sequence[MetricContrast]) -> Table:
+    rows = []
+    for (of_a, of_b), answer in zip(pairs, answers, strict=True):
+        with_count = of_a["n"] != of_b["n"]
+        row = [
+            answer.name,
+            amount(of_a, with_count),
+            amount(of_b, with_count),
+            _effect(answer),
+            Verdict(answer.verdict),
+        ]
+        rows.append(row)
+    return Table(["median over seeds", "A", "B", "B against A", "B is"], rows)
+
+
+def _shared_metrics(a: Record, b: Record) -> list[tuple[Metric, Metric]]:
+    """The metrics that both runs have; raises a Deep500Error if there are none."""
+    metrics_a = _metrics_by_name(a)
+    metrics_b = _metrics_by_name(b)
+    pairs = []
+    for name, metric in metrics_a.items():
+        if name in metrics_b:
+            pairs.append((metric, metrics_b[name]))
     if not pairs:
-        raise Deep500Error(
-            f"nothing to compare: A has {', '.join(of_a) or 'no metric'}; "
-            f"B has {', '.join(of_b) or 'no metric'}"
-        )
+        names_a = ", ".join(metrics_a) or "no metric"
+        names_b = ", ".join(metrics_b) or "no metric"
+        raise Deep500Error(f"nothing to compare: A has {names_a}; B has {names_b}")
     return pairs
 
 
-def _metrics(record: Record) -> list[dict[str, Any]]:
-    return record.derived["metrics"] if record.derived else []
+def _metrics_by_name(record: Record) -> dict[str, Metric]:
+    if not record.derived:
+        return {}
+    return {metric_name(metric): metric for metric in record.derived["metrics"]}
 
 
 def _seeds(record: Record) -> list[int]:
     return record.derived["seeds"] if record.derived else []
-
-
-def _compare(
-    a: Mapping[str, Any],
-    b: Mapping[str, Any],
-    seeds_a: Sequence[int],
-    seeds_b: Sequence[int],
-    margin: float,
-    level: float,
-) -> MetricContrast:
-    paired = list(seeds_a) == list(seeds_b)
-    is_ratio = a["kind"] in ("cost", "rate")
-    about = (metric_name(a), "ratio" if is_ratio else "difference", a["unit"])
-    n = min(len(a["values"]), len(b["values"]))
-    missing = sum(value is None for value in [*a["values"], *b["values"]])
-    if missing:
-        note = f"{missing} seeds never reached it, or diverged: no interval"
-        return MetricContrast(
-            *about, None, None, None, n, paired, "none", "inconclusive", note
-        )
-    try:
-        compared = _ratio if is_ratio else _difference
-        found = compared(a["values"], b["values"], paired, level)
-    except TooFewSamples as reason:
-        note = f"no interval: {str(reason).replace('processes', 'seeds')}"
-        return MetricContrast(
-            *about, None, None, None, n, paired, "none", "inconclusive", note
-        )
-    method = found.method.replace("process medians", "seeds")
-    room = math.log1p(margin) if is_ratio else margin * abs(a["median"])
-    verdict = _verdict(found.low, found.high, room, a["better"])
-    ends = [found.estimate, found.low, found.high]
-    value, low, high = map(math.exp, ends) if is_ratio else ends
-    return MetricContrast(*about, value, low, high, found.n, paired, method, verdict)
-
-
-def _ratio(
-    a: Sequence[float], b: Sequence[float], paired: bool, level: float
-) -> Interval:
-    """The log of B / A."""
-    if min(*a, *b) <= 0:
-        raise TooFewSamples("a ratio needs values above 0")
-    if paired:
-        logs = [math.log(y) - math.log(x) for x, y in zip(a, b, strict=True)]
-        return _of_pairs(logs, level)
-    found = compare([[x] for x in a], [[y] for y in b], level=level)
-    middle, low, high = (math.log(end) for end in (found.ratio, found.low, found.high))
-    return Interval(
-        middle,
-        low,
-        high,
-        found.n,
-        level,
-        0.5,
-        found.method,
-        float(found.n),
-        found.processes,
-    )
-
-
-def _difference(
-    a: Sequence[float], b: Sequence[float], paired: bool, level: float
-) -> Interval:
-    """B - A."""
-    if paired:
-        return _of_pairs([y - x for x, y in zip(a, b, strict=True)], level)
-    x, y = (interval([[value] for value in values], level=level) for values in (a, b))
-    middle = y.estimate - x.estimate
-    low = middle - math.hypot(y.estimate - y.low, x.high - x.estimate)
-    high = middle + math.hypot(y.high - y.estimate, x.estimate - x.low)
-    n = min(len(a), len(b))
-    return Interval(
-        middle, low, high, n, level, 0.5, f"MOVER of {x.method}", float(n), n
-    )
-
-
-def _of_pairs(differences: Sequence[float], level: float) -> Interval:
-    """Of paired differences: ranks where there are enough seeds, else Student's t, whose interval may hold zero."""
-    if len(differences) >= FEW_SEEDS:
-        return interval([[value] for value in differences], level=level)
-    if len(differences) < 3:
-        raise TooFewSamples(
-            f"{len(differences)} pairs of seeds were given; at least 3 are needed"
-        )
-    return mean_interval(differences, level)
-
-
-def _verdict(low: float, high: float, room: float, better: str | None) -> str:
-    """What an interval around zero says, when differences up to `room` do not matter."""
-    if -room <= low and high <= room:
-        return "same"
-    if low > room:
-        return {"higher": "better", "lower": "worse"}.get(better or "", "different")
-    if high < -room:
-        return {"higher": "worse", "lower": "better"}.get(better or "", "different")
-    return "inconclusive"
 
 
 def _effect(answer: MetricContrast) -> Text:
@@ -218,167 +121,70 @@ def _effect(answer: MetricContrast) -> Text:
         return Number("refused", n=count(answer.n))
     if answer.effect == "ratio":
         return ratio(answer.value, answer.low, answer.high, answer.n)
-    value, low, high = (_signed(x) for x in (answer.value, answer.low, answer.high))
-    return Number(
-        f"{value} {answer.unit}".rstrip(), f"[{low}, {high}]", count(answer.n)
-    )
+    difference = _signed(answer.value)
+    low = _signed(answer.low)
+    high = _signed(answer.high)
+    value = f"{difference} {answer.unit}".rstrip()
+    return Number(value, f"[{low}, {high}]", count(answer.n))
 
 
 def _signed(x: float | None) -> str:
-    return f"+{number(x)}" if x is not None and x > 0 else number(x)
+    if x is not None and x > 0:
+        return f"+{number(x)}"
+    return number(x)
 
 
-def _how(answers: Sequence[MetricContrast], margin: float, level: float) -> str:
-    paired = (
-        "paired seed by seed" if answers[0].paired else "not paired: the seeds differ"
-    )
-    methods = ", ".join(
-        sorted({answer.method for answer in answers if answer.value is not None})
-    )
+def _method(answers: Sequence[MetricContrast], margin: float, level: float) -> str:
+    """How the intervals were computed, and what counts as the same."""
+    pairing = "not paired: the seeds differ"
+    if answers[0].paired:
+        pairing = "paired seed by seed"
+    methods = {answer.method for answer in answers if answer.value is not None}
+    by = ""
+    if methods:
+        by = f" (by {', '.join(sorted(methods))})"
     return (
-        f"{paired}; each interval holds by itself at {percent(level)}"
-        + (f" (by {methods})" if methods else "")
-        + f"; up to {percent(margin)} of A's value counts as the same"
+        f"{pairing}; each interval holds by itself at {percent(level)}{by}; "
+        f"up to {percent(margin)} of A's value counts as the same"
     )
-
-
-def _differences(a: Record, b: Record, part: str) -> list[list[Any]]:
-    """Entries of FIXED or MUTABLE that differ, by more than a source of ours: name, value in A, value in B."""
-    of_a, of_b = (record.plan["recipe"][part] for record in (a, b))
-    rows = []
-    for key in dict.fromkeys([*of_a, *of_b]):
-        value_a, value_b = of_a.get(key), of_b.get(key)
-        if value_a != value_b and not _same_but_source(value_a, value_b):
-            rows.append([key, value_a, value_b])
-    return rows
-
-
-def _same_but_source(a: Any, b: Any) -> bool:
-    """Whether both are the same class of ours, in two versions of Deep500."""
-    if not isinstance(a, Mapping) or not isinstance(b, Mapping):
-        return False
-    name = a.get("name")
-    ours = isinstance(name, str) and name.startswith("deep500.")
-    return ours and name == b.get("name") and a.keys() == b.keys() == {"name", "source"}
-
-
-def _changed_sources(a: Record, b: Record) -> list[str]:
-    """The FIXED definitions of ours that are named in both and have another source in B."""
-    of_a, of_b = (record.plan["recipe"]["fixed"] for record in (a, b))
-    sources = [record.plan.get("sources", {}) for record in (a, b)]
-    changed = []
-    for key in of_a:
-        forms = (of_a[key], of_b.get(key))
-        hashes = [side.get(key, {}).get("source") for side in sources]
-        by_name = None not in hashes and hashes[0] != hashes[1] and forms[0] == forms[1]
-        if by_name or (forms[0] != forms[1] and _same_but_source(*forms)):
-            changed.append(key)
-    return changed
 
 
 def _warnings(
-    a: Record,
-    b: Record,
-    pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]],
-    run: Sequence[Sequence[Any]],
+    a: Record, b: Record, pairs: Pairs, run_differences: Sequence[Sequence[Any]]
 ) -> list[str]:
-    said = []
-    timed = [
-        metric_name(metric) for metric, _ in pairs if metric["kind"] in ("cost", "rate")
+    """Why a difference may come from something else than the recipes."""
+    warnings = []
+    timed_names = [
+        metric_name(metric) for metric, _ in pairs if metric["kind"] in TIMED
     ]
-    machines = _machine_differences(a, b)
-    if timed and machines:
-        said.append(
-            f"A and B ran on different machines ({', '.join(machines)}): "
-            f"{', '.join(timed)} compare the machines as well as the recipes"
+    timed = ", ".join(timed_names)
+    machine_facts = _machine_differences(a, b)
+    if timed_names and machine_facts:
+        warnings.append(
+            f"A and B ran on different machines ({', '.join(machine_facts)}): "
+            f"{timed} compare the machines as well as the recipes"
         )
-    changed = {row[0] for row in run}
+    changed = {row[0] for row in run_differences}
     if "epochs" in changed:
-        said.append(
+        warnings.append(
             "A and B were trained for different numbers of epochs: no metric is comparable"
         )
-    if "threads" in changed and timed:
-        said.append(
-            f"A and B used different numbers of threads: this shows in {', '.join(timed)}"
+    if "threads" in changed and timed_names:
+        warnings.append(
+            f"A and B used different numbers of threads: this shows in {timed}"
         )
     if not (a.finished and b.finished):
-        said.append(
+        warnings.append(
             "a run is unfinished: its numbers are those of the seeds trained so far"
         )
-    return said
+    return warnings
 
 
 def _machine_differences(a: Record, b: Record) -> list[str]:
-    sides = [Environment.from_json(record.environment) for record in (a, b)]
-    return [d.fact for d in environment_difference(*sides) if d.fact in MACHINE]
-
-
-def _identity(record: Record) -> dict[str, Any]:
-    """The hashes that say which recipe and which data a record is of."""
-    plan = record.plan
-    return {
-        "hash": plan.get("hash"),
-        "fixed_hash": _fixed_hash(record),
-        "metrics_hash": form_hash(plan["recipe"].get("metrics")),
-        "data": plan.get("data", {}),
-    }
-
-
-def _fixed_hash(record: Record) -> str:
-    """Computed from FIXED as it was recorded, whatever the plan says the hash is."""
-    return form_hash(record.plan["recipe"]["fixed"])
-
-
-def _proof(a: Record, b: Record) -> list[Text]:
-    """Whether both ran the same FIXED part: by its hash, by the sources of our definitions, and by the data."""
-    of_a, of_b = _identity(a), _identity(b)
-    lines: list[Text] = []
-    if of_a["fixed_hash"] == of_b["fixed_hash"]:
-        lines.append(f"The SHA-256 of FIXED is the same in both: {of_a['fixed_hash']}.")
-    else:
-        lines.append(
-            f"The SHA-256 of FIXED is {of_a['fixed_hash']} in A, {of_b['fixed_hash']} in B."
-        )
-    for key in _changed_sources(a, b):
-        what = clean(key).replace("_", " ")
-        lines.append(
-            f"The source of the {what} differs: two versions of Deep500 ran it."
-        )
-    if of_a["metrics_hash"] != of_b["metrics_hash"]:
-        lines.append("METRICS differ: another metric, or another target.")
-    if of_a["data"] != of_b["data"] and of_a["data"] and of_b["data"]:
-        lines.append("The data differ: their checksums are not the same.")
-    return lines
-
-
-def _recipe_blocks(
-    parts: Mapping[str, Sequence[Sequence[Any]]], a: Record, b: Record
-) -> list[Block]:
-    if parts["fixed"]:
-        fixed = "FIXED differs: A and B are runs of two different recipes."
-    elif parts["mutable"]:
-        fixed = (
-            "FIXED is the same in both; what differs is MUTABLE, which a recipe allows."
-        )
-    else:
-        fixed = "FIXED and MUTABLE are the same in both."
-    rows: list[list[Text]] = []
-    for part, label in (
-        ("fixed", "FIXED"),
-        ("mutable", "MUTABLE"),
-        ("run", "this run"),
-    ):
-        for key, of_a, of_b in parts[part]:
-            rows.append(
-                [clean(key).replace("_", " "), *map(_shown, (of_a, of_b)), label]
-            )
-    table = Table(["setting", "A", "B", "part"], rows, "lttl")
-    return [Sentence(fixed), table, Bullets(_proof(a, b))]
-
-
-def _shown(value: object) -> str:
-    """A setting in few words; the kernels of a network as counts."""
-    words = list(value.values()) if isinstance(value, Mapping) else []
-    if words and all(word in ("native", "composed") for word in words):
-        return f"{words.count('native')} native, {words.count('composed')} composed"
-    return plain(None) if value is None else short_value(value)
+    environment_a = Environment.from_json(a.environment)
+    environment_b = Environment.from_json(b.environment)
+    facts = []
+    for difference in environment_difference(environment_a, environment_b):
+        if difference.fact in MACHINE:
+            facts.append(difference.fact)
+    return facts

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,8 +14,11 @@ from ...reports.canvas import INK, colour, figure, svg
 from ...reports.tables import percent
 from ...reports.text import clean
 from ...training.outcome import qualities
-from .curves import draw_targets, drawable
+from .curves import draw_targets, drawable, quality_label
 from .data import OutcomeData
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 FEWEST = 2  # seeds for a band
 CAPTION = (
@@ -43,11 +47,25 @@ def convergence(data: OutcomeData) -> Picture | None:
     if band is None:
         return None
     name = clean(main.name)
+    level = percent(data.plan["level"])
     canvas = figure(3.7)
     axes = canvas.subplots()
     axes.set_xlabel("step")
-    axes.set_ylabel(name + f" ({clean(main.unit)})" * bool(main.unit))
+    axes.set_ylabel(quality_label(main))
     axes.grid()
+    _draw_band(axes, band, level)
+    draw_targets(axes, data, main)
+    canvas.legend(loc="outside lower left", ncols=3, frameon=False, labelcolor=INK)
+    inner = ""
+    if band.low is not None:
+        inner = INNER.format(level=level)
+    caption = CAPTION.format(name=name, inner=inner, n=len(data.runs))
+    title = f"Convergence of the {name} over steps"
+    return Picture("convergence", title, svg(canvas, "convergence", title), caption)
+
+
+def _draw_band(axes: "Axes", band: Band, level: str) -> None:
+    """The range of all seeds, the interval of the median within it, and the median as a line."""
     ink = colour(0)
     axes.fill_between(
         band.steps,
@@ -59,9 +77,14 @@ def convergence(data: OutcomeData) -> Picture | None:
         label="all seeds",
     )
     if band.low is not None and band.high is not None:
-        label = f"{percent(data.plan['level'])} interval of the median"
         axes.fill_between(
-            band.steps, band.low, band.high, color=ink, alpha=0.35, lw=0, label=label
+            band.steps,
+            band.low,
+            band.high,
+            color=ink,
+            alpha=0.35,
+            lw=0,
+            label=f"{level} interval of the median",
         )
     axes.plot(
         band.steps,
@@ -72,37 +95,28 @@ def convergence(data: OutcomeData) -> Picture | None:
         ms=3,
         label="median over seeds",
     )
-    draw_targets(axes, data, main)
-    canvas.legend(loc="outside lower left", ncols=3, frameon=False, labelcolor=INK)
-    inner = ""
-    if band.low is not None:
-        inner = INNER.format(level=percent(data.plan["level"]))
-    caption = CAPTION.format(name=name, inner=inner, n=len(data.runs))
-    title = f"Convergence of the {name} over steps"
-    return Picture("convergence", title, svg(canvas, "convergence", title), caption)
 
 
 def convergence_band(data: OutcomeData, main: Quality) -> Band | None:
     """Median, range and interval over seeds for every epoch that all of them have."""
-    epochs = min((len(run.evaluations) for run in data.runs), default=0)
-    if len(data.runs) < FEWEST or epochs < 2:
+    evaluations = [run.evaluations for run in data.runs]
+    epochs = min(map(len, evaluations), default=0)
+    if len(evaluations) < FEWEST or epochs < 2:
         return None
-    table = np.array([_qualities(run.evaluations[:epochs], main) for run in data.runs])
-    steps = [evaluation["step"] for evaluation in data.runs[0].evaluations[:epochs]]
+    rows = [_qualities(of_seed[:epochs], main) for of_seed in evaluations]
+    table = np.array(rows)
+    steps = [evaluation["step"] for evaluation in evaluations[0][:epochs]]
     if not np.isfinite(table).all():
         return None
-    ends = _intervals(table, data.plan["level"])
-    return Band(
-        steps,
-        np.median(table, axis=0).tolist(),
-        table.min(axis=0).tolist(),
-        table.max(axis=0).tolist(),
-        *ends,
-    )
+    median = np.median(table, axis=0).tolist()
+    worst = table.min(axis=0).tolist()
+    best = table.max(axis=0).tolist()
+    low, high = _intervals(table, data.plan["level"])
+    return Band(steps, median, worst, best, low, high)
 
 
 def _qualities(evaluations: Sequence[dict], main: Quality) -> list[float]:
-    """Not a number where there is nothing that can be drawn."""
+    """The quality of every evaluation; NaN where there is none that can be drawn."""
     values = []
     for evaluation in evaluations:
         value = evaluation["validation"].get(main.name)
@@ -116,12 +130,13 @@ def _intervals(
     table: np.ndarray, level: float
 ) -> tuple[list[float] | None, list[float] | None]:
     """The ends of the interval of the median in every column."""
-    lows, highs = [], []
+    lows = []
+    highs = []
     for column in table.T:
         try:
-            known = interval([[value] for value in column.tolist()], level=level)
+            of_median = interval(column[:, None].tolist(), level=level)
         except TooFewSamples:
             return None, None
-        lows.append(known.low)
-        highs.append(known.high)
+        lows.append(of_median.low)
+        highs.append(of_median.high)
     return lows, highs

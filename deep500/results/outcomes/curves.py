@@ -22,8 +22,8 @@ from ...reports.tables import is_number
 from ...reports.text import clean
 from ...training.outcome import qualities
 from ..benching.series import LARGEST, thinned
-from .contents import metric_name
 from .data import OutcomeData
+from .metric_text import Metric, metric_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 MOST_SEEDS = 40  # lines that a picture can hold
 MOST_STEPS = 6000  # of all lines together
+MOST_MEDIANS = 250  # points of the moving median
 WIDE = 30  # from this ratio of the largest to the smallest on, an axis is logarithmic
 DASHES: Sequence[Any] = ((0, (5, 3)), (0, (1.5, 1.5)), "-.")
 CURVES = (
@@ -38,52 +39,31 @@ CURVES = (
     "epochs of one seed: a curve over time may be interpolated, seeds may not be, and are not joined. Diamonds: the "
     "test {0} at the end, which training never looks at."
 )
+LOSSES = (
+    "Thin lines: the loss of each batch, before its update, one line per seed. The thick line is a "
+    "moving median, a help for the eye and no measurement (its window is cut off at both ends)."
+)
+Curve = tuple[int, History, np.ndarray]  # number of the seed, its run, what is drawn
 
 
 def quality(data: OutcomeData) -> Picture | None:
     """The task's first quality on validation data against seconds of training."""
     main = next(iter(qualities(data.plan).values()))
     name = clean(main.name)
-    curves = [
-        (i, run, _points(run, main)) for i, run in enumerate(data.runs[:MOST_SEEDS])
-    ]
-    curves = [(i, run, points) for i, run, points in curves if len(points)]
+    curves: list[Curve] = []
+    for i, run in enumerate(data.runs[:MOST_SEEDS]):
+        points = _points(run, main)
+        if len(points):
+            curves.append((i, run, points))
     if not curves:
         return None
     canvas = figure(3.9)
     axes = canvas.subplots()
-    times = np.concatenate([points[:, 0] for *_, points in curves])
-    log = bool(times.max() > WIDE * times.min())
-    low, high = (
-        (times.min() / 1.15, times.max() * 1.15) if log else (0.0, 1.04 * times.max())
-    )
-    axes.set_xlabel(
-        f"time of training ({time_axis(axes, 'x', float(low), float(high), log)})"
-    )
-    axes.set_ylabel(f"{name} ({clean(main.unit)})" if main.unit else name)
+    axes.set_xlabel(f"time of training ({_training_time_axis(axes, curves)})")
+    axes.set_ylabel(quality_label(main))
     axes.grid()
     for i, run, points in curves:
-        axes.plot(
-            *points.T,
-            color=colour(i),
-            ls=dashes(i),
-            lw=1.2,
-            marker="o",
-            ms=3,
-            label=f"seed {run.seed}",
-        )
-        test = run.final("test", main.name)
-        if drawable(test, main):
-            axes.plot(
-                points[-1, 0],
-                test,
-                marker="D",
-                ms=7,
-                mfc="none",
-                mec=colour(i),
-                mew=1.6,
-                ls="none",
-            )
+        _draw_quality(axes, i, run, points, main)
     axes.plot(
         [],
         [],
@@ -97,69 +77,129 @@ def quality(data: OutcomeData) -> Picture | None:
     )
     targets = draw_targets(axes, data, main)
     _legend(canvas, axes, len(curves))
-    return Picture(
-        "quality",
-        f"{name[:1].upper()}{name[1:]} over the time of training",
-        svg(
-            canvas, "quality", f"Validation {name} over the time of training, per seed"
-        ),
-        CURVES.format(name)
-        + "".join(
-            f" Level {_with_unit(level, main)}: the target of {' and '.join(names)}."
-            for level, names in targets.items()
-        )
-        + f" n = {_count(curves, data)}.",
+    capitalised = name[:1].upper() + name[1:]
+    title = f"{capitalised} over the time of training"
+    alt = f"Validation {name} over the time of training, per seed"
+    image = svg(canvas, "quality", alt)
+    caption = CURVES.format(name) + _target_sentences(targets, main)
+    caption += f" n = {_count(curves, data)}."
+    return Picture("quality", title, image, caption)
+
+
+def _training_time_axis(axes: "Axes", curves: Sequence[Curve]) -> str:
+    """Scale the axis to the times of all curves; returns its unit."""
+    times = np.concatenate([points[:, 0] for _, _, points in curves])
+    shortest = times.min()
+    longest = times.max()
+    log = bool(longest > WIDE * shortest)
+    low = 0.0
+    high = float(1.04 * longest)
+    if log:
+        low = float(shortest / 1.15)
+        high = float(longest * 1.15)
+    return time_axis(axes, "x", low, high, log)
+
+
+def quality_label(main: Quality) -> str:
+    """The name of a quality with its unit: accuracy (%)."""
+    label = clean(main.name)
+    if main.unit:
+        label += f" ({clean(main.unit)})"
+    return label
+
+
+def _draw_quality(
+    axes: "Axes", i: int, run: History, points: np.ndarray, main: Quality
+) -> None:
+    """The curve of one seed, and a diamond for its test quality."""
+    ink = colour(i)
+    seconds, values = points.T
+    axes.plot(
+        seconds,
+        values,
+        color=ink,
+        ls=dashes(i),
+        lw=1.2,
+        marker="o",
+        ms=3,
+        label=f"seed {run.seed}",
     )
+    test = run.final("test", main.name)
+    if drawable(test, main):
+        axes.plot(
+            seconds[-1],
+            test,
+            marker="D",
+            ms=7,
+            mfc="none",
+            mec=ink,
+            mew=1.6,
+            ls="none",
+        )
+
+
+def _target_sentences(targets: Mapping[float, Sequence[str]], main: Quality) -> str:
+    sentences = ""
+    for level, names in targets.items():
+        owners = " and ".join(names)
+        amount = _with_unit(level, main)
+        sentences += f" Level {amount}: the target of {owners}."
+    return sentences
 
 
 def losses(data: OutcomeData) -> Picture | None:
     """Training loss step by step."""
-    runs = [(i, run, _sane(run.losses)) for i, run in enumerate(data.runs[:MOST_SEEDS])]
-    runs = [(i, run, values) for i, run, values in runs if np.isfinite(values).any()]
-    if not runs:
+    curves = []
+    for i, run in enumerate(data.runs[:MOST_SEEDS]):
+        values = _without_huge(run.losses)
+        if np.isfinite(values).any():
+            curves.append((i, run, values))
+    if not curves:
         return None
-    together = np.concatenate([values for *_, values in runs])
-    together = together[np.isfinite(together)]
-    log = bool(together.min() > 0 and together.max() > WIDE * together.min())
+    series = [values for _, _, values in curves]
     canvas = figure(3.7)
     axes = canvas.subplots()
     axes.set_xlabel("step")
-    scale = number_axis(axes, "y", float(together.min()), float(together.max()), log)
-    axes.set_ylabel("training loss" + f" ({scale})" * bool(scale))
+    scale = _loss_axis(axes, series)
+    label = "training loss"
+    if scale:
+        label += f" ({scale})"
+    axes.set_ylabel(label)
     axes.grid()
-    most = MOST_STEPS // len(runs)
-    for i, run, values in runs:
-        some = thinned(values, most)
+    most = MOST_STEPS // len(curves)
+    for i, run, values in curves:
+        drawn = thinned(values, most)
         axes.plot(
-            some + 1,
-            values[some],
+            drawn + 1,
+            values[drawn],
             color=colour(i),
             ls=dashes(i),
             lw=0.7,
             alpha=0.55,
             label=f"seed {run.seed}",
         )
-    width = max(5, max(len(values) for *_, values in runs) // 20) | 1
-    axes.plot(
-        *_moving_median([values for *_, values in runs], width),
-        color=INK,
-        lw=2,
-        label=f"moving median of {width} steps, all seeds",
-    )
-    _legend(canvas, axes, len(runs))
-    thinning = (
-        f" Of each seed at most {most} steps are drawn, chosen at random."
-        if any(len(values) > most for *_, values in runs)
-        else ""
-    )
-    return Picture(
-        "losses",
-        "Training loss step by step",
-        svg(canvas, "losses", "Training loss per step and seed"),
-        "Thin lines: the loss of each batch, before its update, one line per seed. The thick line is a "
-        "moving median, a help for the eye and no measurement (its window is cut off at both ends)."
-        f"{thinning} n = {_count(runs, data)}.",
-    )
+    longest = max(map(len, series))
+    width = max(5, longest // 20) | 1
+    steps, medians = _moving_median(series, width)
+    label = f"moving median of {width} steps, all seeds"
+    axes.plot(steps, medians, color=INK, lw=2, label=label)
+    _legend(canvas, axes, len(curves))
+    caption = LOSSES
+    if longest > most:
+        caption += f" Of each seed at most {most} steps are drawn, chosen at random."
+    caption += f" n = {_count(curves, data)}."
+    image = svg(canvas, "losses", "Training loss per step and seed")
+    return Picture("losses", "Training loss step by step", image, caption)
+
+
+def _loss_axis(axes: "Axes", series: Sequence[np.ndarray]) -> str:
+    """Scale the axis to all finite losses; returns the scale that its label names."""
+    together = np.concatenate(series)
+    together = together[np.isfinite(together)]
+    low = together.min()
+    high = together.max()
+    log = bool(low > 0 and high > WIDE * low)
+    return number_axis(axes, "y", float(low), float(high), log)
 
 
 def draw_targets(
@@ -168,13 +208,9 @@ def draw_targets(
     """A line for every level of the quality that the recipe names; returns the levels and whose they are."""
     targets = _targets(data, main)
     for i, level in enumerate(targets):
-        axes.axhline(
-            level,
-            color=INK,
-            lw=1.3,
-            ls=DASHES[i % len(DASHES)],
-            label=f"target {_with_unit(level, main)}",
-        )
+        dash = DASHES[i % len(DASHES)]
+        label = f"target {_with_unit(level, main)}"
+        axes.axhline(level, color=INK, lw=1.3, ls=dash, label=label)
     return targets
 
 
@@ -199,7 +235,8 @@ def _with_unit(level: float, main: Quality) -> str:
     return f"{level:g} {clean(main.unit)}".rstrip()
 
 
-def _sane(values: Sequence[float]) -> np.ndarray:
+def _without_huge(values: Sequence[float]) -> np.ndarray:
+    """The values, with NaN in place of those that are too large to be drawn."""
     array = np.asarray(values, float)
     return np.where(np.abs(array) < LARGEST, array, np.nan)
 
@@ -207,50 +244,58 @@ def _sane(values: Sequence[float]) -> np.ndarray:
 def _targets(data: OutcomeData, main: Quality) -> dict[float, list[str]]:
     """The levels of the quality that the recipe names, and what they are the target of."""
     levels: dict[float, list[str]] = {}
-    for m in data.metrics:
-        level, name = _level(m, main)
+    for metric in data.metrics:
+        level, name = _level(metric, main)
         if drawable(level, main):
             levels.setdefault(level, []).append(name)
     return levels
 
 
-def _level(m: Mapping[str, Any], main: Quality) -> tuple[Any, str]:
-    """The level of the quality that one metric is about; None if it is about something else."""
-    if m["settings"].get("name") == main.name:
-        return m["target"], metric_name(m)
+def _level(metric: Metric, main: Quality) -> tuple[Any, str]:
+    """The level of the quality that one metric is about, and its name; None if it is about something else."""
+    settings = metric["settings"]
+    if settings.get("name") == main.name:
+        return metric["target"], metric_name(metric)
     if main.name != "accuracy":
         return None, ""
-    if m["unit"] == "s":
-        return m["settings"].get("target"), metric_name({**m, "settings": {}})
-    return (m["target"], metric_name(m)) if m["unit"] == "%" else (None, "")
+    if metric["unit"] == "s":
+        return settings.get("target"), metric_name({**metric, "settings": {}})
+    if metric["unit"] == "%":
+        return metric["target"], metric_name(metric)
+    return None, ""
 
 
-def _moving_median(runs: list[np.ndarray], width: int) -> tuple[np.ndarray, np.ndarray]:
-    longest = max(map(len, runs))
-    places = np.unique(
-        np.linspace(0, longest - 1, min(longest, 250)).round().astype(int)
-    )
-    near = [
-        np.concatenate(
-            [values[max(0, p - width // 2) : p + width // 2 + 1] for values in runs]
-        )
-        for p in places
-    ]
-    return places + 1, np.array(
-        [np.nanmedian(v) if np.isfinite(v).any() else np.nan for v in near]
-    )
+def _moving_median(
+    series: Sequence[np.ndarray], width: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Steps, and the median of all losses in a window around each; NaN where none is finite."""
+    longest = max(map(len, series))
+    spaced = np.linspace(0, longest - 1, min(longest, MOST_MEDIANS))
+    places = np.unique(spaced.round().astype(int))
+    reach = width // 2
+    medians = []
+    for place in places:
+        first = max(0, place - reach)
+        end = place + reach + 1
+        near = np.concatenate([values[first:end] for values in series])
+        median = np.nan
+        if np.isfinite(near).any():
+            median = np.nanmedian(near)
+        medians.append(median)
+    return places + 1, np.array(medians)
 
 
 def _legend(canvas: "Figure", axes: "Axes", seeds: int) -> None:
-    """Seeds are named as long as they can be told apart."""
-    handles, names = axes.get_legend_handles_labels()
-    kept = [
-        (h, n)
-        for h, n in zip(handles, names, strict=True)
-        if seeds <= MOST_ENTRIES or not n.startswith("seed ")
-    ]
+    """Name the lines; the seeds only if they are few enough to tell their lines apart."""
+    handles = []
+    labels = []
+    for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+        if seeds <= MOST_ENTRIES or not label.startswith("seed "):
+            handles.append(handle)
+            labels.append(label)
     canvas.legend(
-        *zip(*kept, strict=True),
+        handles,
+        labels,
         loc="outside lower left",
         ncols=4,
         frameon=False,
@@ -260,8 +305,6 @@ def _legend(canvas: "Figure", axes: "Axes", seeds: int) -> None:
 
 def _count(drawn: Sequence[Any], data: OutcomeData) -> str:
     total = len(data.runs)
-    return (
-        f"{total} seeds"
-        if len(drawn) == total
-        else f"{total} seeds, of which {len(drawn)} are drawn"
-    )
+    if len(drawn) == total:
+        return f"{total} seeds"
+    return f"{total} seeds, of which {len(drawn)} are drawn"

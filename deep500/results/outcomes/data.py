@@ -12,6 +12,13 @@ from ...reports.text import clean
 from ...training.outcome import histories
 from ...training.resumption import Resumption, resumptions
 
+SHOWN_OF_RECIPE = {"name": str, "fixed": dict, "mutable": dict}
+SHOWN_OF_PLAN = {"seeds": list, "epochs": int, "hash": str, "tier": str}
+# The entries that version 0.1.0 did not write.
+OPTIONAL = {"fixed_hash": str, "division": str, "scale": dict, "sources": dict}
+SOURCE = {"name": str, "source": (str, type(None))}
+LONGEST_TITLE = 100
+
 
 @dataclass(frozen=True)
 class OutcomeData:
@@ -32,51 +39,49 @@ class OutcomeData:
         return self.derived["metrics"] if self.derived else []
 
     @property
-    def done(self) -> list[int]:
+    def trained_seeds(self) -> list[int]:
         """The seeds that were trained to their end."""
         return self.derived["seeds"] if self.derived else []
 
 
 def outcome_data(record: Record) -> OutcomeData:
     """The parts of a record that the report shows."""
+    name = clean(record.plan["recipe"]["name"])
     return OutcomeData(
-        clean(record.plan["recipe"]["name"])[:100],
-        record.plan,
-        record.environment,
-        histories(record.blocks),
-        resumptions(record.blocks),
-        record.derived,
-        record.finished,
-        str(record.bundle),
-        record.hash,
+        title=name[:LONGEST_TITLE],
+        plan=record.plan,
+        environment=record.environment,
+        runs=histories(record.blocks),
+        resumptions=resumptions(record.blocks),
+        derived=record.derived,
+        finished=record.finished,
+        bundle=str(record.bundle),
+        hash=record.hash,
     )
 
 
 def check_shown(plan: dict[str, Any]) -> dict[str, Any]:
     """The plan, if it also has the parts that are shown, on top of those that the numbers need."""
-    parts: list[tuple[Mapping[str, Any], dict[str, type]]] = [
-        (plan["recipe"], {"name": str, "fixed": dict, "mutable": dict}),
-        (plan, {"seeds": list, "epochs": int, "hash": str, "tier": str}),
-    ]
-    for document, shape in parts:
-        for key, kind in shape.items():
-            if not isinstance(document.get(key), kind):
-                raise Deep500Error(
-                    f"plan.json has no usable {key!r}: see what is wrong with `d5 verify`"
-                )
+    _check_types(plan["recipe"], SHOWN_OF_RECIPE)
+    _check_types(plan, SHOWN_OF_PLAN)
     _check_division(plan)
     return plan
 
 
+def _check_types(document: Mapping[str, Any], shape: Mapping[str, type]) -> None:
+    for key, kind in shape.items():
+        if not isinstance(document.get(key), kind):
+            raise Deep500Error(
+                f"plan.json has no usable {key!r}: see what is wrong with `d5 verify`"
+            )
+
+
 def _check_division(plan: Mapping[str, Any]) -> None:
-    """The entries that version 0.1.0 did not write."""
-    optional = {"fixed_hash": str, "division": str, "scale": dict, "sources": dict}
-    present = {key: kind for key, kind in optional.items() if key in plan}
+    """Raises a Deep500Error if an entry that version 0.1.0 did not write is there with another form."""
+    present = {key: kind for key, kind in OPTIONAL.items() if key in plan}
     check_object("plan.json", plan, present)
     for entry in plan.get("sources", {}).values():
-        check_object(
-            "plan.json: a source", entry, {"name": str, "source": (str, type(None))}
-        )
+        check_object("plan.json: a source", entry, SOURCE)
     differences = plan.get("differences", [])
     if not isinstance(differences, list):
         raise Deep500Error("plan.json: the differences are not a list")

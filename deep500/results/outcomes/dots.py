@@ -1,7 +1,7 @@
 """Every metric, seed by seed, with its median, interval and target."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +16,9 @@ from ...reports.canvas import (
     time_axis,
 )
 from ..benching.series import LARGEST
-from .contents import metric_name, never
 from .curves import WIDE
 from .data import OutcomeData
+from .metric_text import Metric, metric_name, never
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,73 +31,87 @@ CAPTION = (
 
 
 def dots(data: OutcomeData) -> Picture | None:
-    """One panel per metric."""
-    drawn = [m for m in data.metrics if _drawable(m)][:MOST_ENTRIES]
+    """One panel per metric; None if no metric has a value that can be drawn."""
+    drawn = [metric for metric in data.metrics if _drawable(metric["values"])]
+    drawn = drawn[:MOST_ENTRIES]
     if not drawn:
         return None
-    places = {run.seed: i for i, run in enumerate(data.runs)}
-    colours = [colour(places[seed]) for seed in data.done]
+    places = {run.seed: place for place, run in enumerate(data.runs)}
+    colours = [colour(places[seed]) for seed in data.trained_seeds]
     canvas = figure(0.2 + 1.3 * len(drawn))
-    for axes, m in zip(
-        canvas.subplots(len(drawn), squeeze=False).ravel(), drawn, strict=True
-    ):
-        _panel(axes, m, colours)
-    return Picture(
-        "seeds",
-        "Every metric, seed by seed",
-        svg(canvas, "seeds", "Metrics per seed"),
-        f"{CAPTION} n = {len(data.done)} seeds.",
-    )
+    panels = canvas.subplots(len(drawn), squeeze=False).ravel()
+    for axes, metric in zip(panels, drawn, strict=True):
+        _panel(axes, metric, colours)
+    image = svg(canvas, "seeds", "Metrics per seed")
+    caption = f"{CAPTION} n = {len(data.trained_seeds)} seeds."
+    return Picture("seeds", "Every metric, seed by seed", image, caption)
 
 
-def _drawable(m: Mapping[str, Any]) -> list[float]:
-    return [
-        value for value in m["values"] if value is not None and abs(value) < LARGEST
-    ]
+def _drawable(values: Sequence[float | None]) -> list[float]:
+    drawable = []
+    for value in values:
+        if value is not None and abs(value) < LARGEST:
+            drawable.append(value)
+    return drawable
 
 
-def _panel(axes: "Axes", m: Mapping[str, Any], colours: list[str]) -> None:
-    values = _drawable(m)
-    marks = [
-        x
-        for x in (m["target"], m["low"], m["high"])
-        if x is not None and abs(x) < LARGEST
-    ]
-    low, high = min(values + marks), max(values + marks)
-    log = low > 0 and high > WIDE * low
-    room = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
-    if m["unit"] == "s" and low > 0:
-        unit = time_axis(
-            axes,
-            "x",
-            low / 1.2 if log else low - room,
-            high * 1.2 if log else high + room,
-            log,
-        )
-    else:
-        scale = number_axis(axes, "x", low, high, log)
-        unit = ", ".join(filter(None, (m["unit"], scale)))
-    title = metric_name(m) + f" ({unit})" * bool(unit)
-    left = f"; {never(m)} of {m['n']} seeds never reached it" if never(m) else ""
-    axes.set_title(f"{title}, n = {m['n']}{left}", loc="left")
+def _panel(axes: "Axes", metric: Metric, colours: list[str]) -> None:
+    seeds = metric["n"]
+    unit = _value_axis(axes, metric)
+    title = metric_name(metric)
+    if unit:
+        title += f" ({unit})"
+    title += f", n = {seeds}"
+    if never(metric):
+        title += f"; {never(metric)} of {seeds} seeds never reached it"
+    axes.set_title(title, loc="left")
     axes.set_ylim(1.35, -0.2)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x")
-    if m["target"] is not None:
-        axes.axvline(m["target"], color=INK, lw=1.3, ls=(0, (5, 3)))
-    heights = np.linspace(0, 0.8, len(m["values"])) if len(m["values"]) > 1 else [0.4]
-    for value, height, ink in zip(m["values"], heights, colours, strict=True):
+    if metric["target"] is not None:
+        axes.axvline(metric["target"], color=INK, lw=1.3, ls=(0, (5, 3)))
+    _draw_seeds(axes, metric["values"], colours)
+    _draw_median(axes, metric)
+
+
+def _value_axis(axes: "Axes", metric: Metric) -> str:
+    """Scale the axis to every value, the target and the interval; returns the unit of its labels."""
+    marks = _drawable([metric["target"], metric["low"], metric["high"]])
+    shown = _drawable(metric["values"]) + marks
+    low = min(shown)
+    high = max(shown)
+    log = low > 0 and high > WIDE * low
+    if metric["unit"] != "s" or low <= 0:
+        scale = number_axis(axes, "x", low, high, log)
+        return ", ".join(filter(None, (metric["unit"], scale)))
+    if log:
+        return time_axis(axes, "x", low / 1.2, high * 1.2, log)
+    room = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
+    return time_axis(axes, "x", low - room, high + room, log)
+
+
+def _draw_seeds(
+    axes: "Axes", values: Sequence[float | None], colours: list[str]
+) -> None:
+    heights = [0.4]
+    if len(values) > 1:
+        heights = np.linspace(0, 0.8, len(values)).tolist()
+    for value, height, ink in zip(values, heights, colours, strict=True):
         if value is not None:
             axes.plot(
                 value, height, marker="o", ms=5.5, color=ink, alpha=0.85, ls="none"
             )
-    if m["low"] is not None:
-        end = (
-            axes.get_xlim()[1] if m["high"] is None else m["high"]
-        )  # an open end runs off the panel
-        axes.plot([m["low"], end], [1.1, 1.1], color=INK, lw=4, solid_capstyle="butt")
-    if m["median"] is not None:
-        axes.plot(
-            [m["median"]] * 2, [0.93, 1.27], color=INK, lw=1.8, solid_capstyle="butt"
-        )
+
+
+def _draw_median(axes: "Axes", metric: Metric) -> None:
+    low = metric["low"]
+    high = metric["high"]
+    median = metric["median"]
+    if low is not None:
+        if high is None:
+            high = axes.get_xlim()[1]  # an open end runs off the panel
+        axes.plot([low, high], [1.1, 1.1], color=INK, lw=4, solid_capstyle="butt")
+    if median is not None:
+        ends = [0.93, 1.27]
+        axes.plot([median, median], ends, color=INK, lw=1.8, solid_capstyle="butt")

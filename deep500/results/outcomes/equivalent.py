@@ -10,24 +10,28 @@ from ...measure.statistics.equivalence import Equivalence, equivalence
 from ...reports.blocks import Block, Bullets, Table
 from ...reports.tables import Number, count, number, percent
 from ...reports.text import Text, Verdict
-from .contents import metric_name
+from .metric_text import Metric, metric_name
 
 Answer = Equivalence | str  # the tests, or why there are none
 
 
 def equivalence_contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
-    """B - A of every metric that both have and that is a quality; see `quality_margin` for the margin."""
-    of_a, of_b = _qualities(a), _qualities(b)
+    """B - A of every quality that both runs have; see `quality_margin` for the unit of the margin."""
+    qualities_a = _qualities(a)
+    qualities_b = _qualities(b)
+    seeds_a = _seeds(a)
+    seeds_b = _seeds(b)
     answers: dict[str, Answer] = {}
     rows: list[list[Text]] = []
     notes: list[Text] = []
-    for name, quality in of_a.items():
-        if name not in of_b:
+    for name, quality in qualities_a.items():
+        other = qualities_b.get(name)
+        if other is None:
             continue
-        own_margin = quality_margin(quality, margin)
-        answer = _tested(quality, of_b[name], _seeds(a), _seeds(b), own_margin, level)
+        room = quality_margin(quality, margin)
+        answer = _tested(quality, other, seeds_a, seeds_b, room, level)
         answers[name] = answer
-        rows.append(_row(name, answer, own_margin, quality["unit"]))
+        rows.append(_row(name, answer, room, quality["unit"]))
         if isinstance(answer, str):
             notes.append(f"{name}: {answer}")
     if not answers:
@@ -41,8 +45,8 @@ def equivalence_contrast(a: Record, b: Record, margin: float, level: float) -> C
 
 
 def _data(answers: Mapping[str, Answer], margin: float) -> dict[str, Any]:
-    """What `--json` prints."""
-    tests: dict[str, Any] = {}
+    """The answers as `--json` prints them."""
+    tests = {}
     for name, answer in answers.items():
         if isinstance(answer, str):
             tests[name] = {"verdict": "inconclusive", "reason": answer}
@@ -52,8 +56,9 @@ def _data(answers: Mapping[str, Answer], margin: float) -> dict[str, Any]:
 
 
 def _method(level: float) -> str:
-    alpha, interval = percent(1 - level), percent(2 * level - 1)
-    return f"two one-sided tests over paired seeds, each at {alpha}; the interval is at {interval}"
+    alpha = percent(1 - level)
+    interval_level = percent(2 * level - 1)
+    return f"two one-sided tests over paired seeds, each at {alpha}; the interval is at {interval_level}"
 
 
 def _row(name: str, answer: Answer, margin: float, unit: str) -> list[Text]:
@@ -61,50 +66,53 @@ def _row(name: str, answer: Answer, margin: float, unit: str) -> list[Text]:
     if isinstance(answer, str):
         return [name, Number("refused"), margin_text, Verdict("inconclusive")]
     value = f"{number(answer.difference)} {unit}".rstrip()
-    interval = f"[{number(answer.low)}, {number(answer.high)}]"
-    difference = Number(value, interval, count(answer.n))
+    low = number(answer.low)
+    high = number(answer.high)
+    difference = Number(value, f"[{low}, {high}]", count(answer.n))
     return [name, difference, margin_text, Verdict(answer.verdict)]
 
 
-def quality_margin(metric: Mapping[str, Any], margin: float) -> float:
-    """Points for a quality in %; of any other one, so many per cent of its median."""
+def quality_margin(metric: Metric, margin: float) -> float:
+    """The margin in the unit of a metric: points for a quality in %, else a percentage of its median."""
     if metric["unit"] == "%" or not metric["median"]:
         return margin
     return abs(metric["median"]) * margin / 100
 
 
 def paired_values(
-    a: Mapping[str, Any],
-    b: Mapping[str, Any],
+    a: Metric,
+    b: Metric,
     seeds_a: Sequence[int],
     seeds_b: Sequence[int],
 ) -> list[tuple[float, float]]:
     """The values of the seeds that both have; seeds without a value are left out."""
-    of_b = dict(zip(seeds_b, b["values"], strict=True))
+    values_b = dict(zip(seeds_b, b["values"], strict=True))
     pairs = []
     for seed, value in zip(seeds_a, a["values"], strict=True):
-        other = of_b.get(seed)
+        other = values_b.get(seed)
         if value is not None and other is not None:
             pairs.append((value, other))
     return pairs
 
 
-def _qualities(record: Record) -> dict[str, Mapping[str, Any]]:
+def _qualities(record: Record) -> dict[str, Metric]:
     """The metrics of a record that are qualities, by name."""
+    if not record.derived:
+        return {}
     qualities = {}
-    for metric in (record.derived or {"metrics": []})["metrics"]:
+    for metric in record.derived["metrics"]:
         if metric["kind"] == "quality":
             qualities[metric_name(metric)] = metric
     return qualities
 
 
 def _seeds(record: Record) -> list[int]:
-    return (record.derived or {"seeds": []})["seeds"]
+    return record.derived["seeds"] if record.derived else []
 
 
 def _tested(
-    a: Mapping[str, Any],
-    b: Mapping[str, Any],
+    a: Metric,
+    b: Metric,
     seeds_a: Sequence[int],
     seeds_b: Sequence[int],
     margin: float,
@@ -113,9 +121,11 @@ def _tested(
     """The tests, or why there are none."""
     shared = {*seeds_a} & {*seeds_b}
     pairs = paired_values(a, b, seeds_a, seeds_b)
-    lost = len(shared) - len(pairs)
-    if lost:
-        return f"{lost} of {len(shared)} paired seeds diverged or have no value"
+    without_value = len(shared) - len(pairs)
+    if without_value:
+        return (
+            f"{without_value} of {len(shared)} paired seeds diverged or have no value"
+        )
     differences = [second - first for first, second in pairs]
     try:
         return equivalence(differences, margin, 1 - level)
@@ -125,9 +135,15 @@ def _tested(
 
 def _overall(answers: Mapping[str, Answer]) -> str:
     """Different if one quality is, equivalent if all are."""
-    words = set()
-    for answer in answers.values():
-        words.add("inconclusive" if isinstance(answer, str) else answer.verdict)
-    if "different" in words:
+    verdicts = {_verdict(answer) for answer in answers.values()}
+    if "different" in verdicts:
         return "different"
-    return "equivalent" if words == {"equivalent"} else "inconclusive"
+    if verdicts == {"equivalent"}:
+        return "equivalent"
+    return "inconclusive"
+
+
+def _verdict(answer: Answer) -> str:
+    if isinstance(answer, str):
+        return "inconclusive"
+    return answer.verdict

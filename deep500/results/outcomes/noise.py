@@ -24,18 +24,18 @@ HOW = (
 
 def noise_section(data: OutcomeData) -> list[Block]:
     """A table for a run in low precision; nothing for one in float32."""
-    runs = list(filter(_epochs, data.runs))
+    runs = [run for run in data.runs if _measured_epochs(run)]
     if not runs:
         return []
-    epochs = min(map(_epochs, runs))
+    epochs = min(map(_measured_epochs, runs))
     rows = [_row(runs, epoch) for epoch in _shown_epochs(epochs)]
-    notes: list[Text] = [HOW, _skipped(runs)]
+    notes = [HOW, _skipped(runs)]
     table = Table(HEADERS, rows, "rrrrr")
     return [Section("Rounding beside the minibatch", [table, Bullets(notes)])]
 
 
-def _epochs(run: History) -> int:
-    """The epochs after which the noise was measured."""
+def _measured_epochs(run: History) -> int:
+    """After how many epochs the noise was measured."""
     minibatch = run.series.get(MINIBATCH, [])
     rounding = run.series.get(ROUNDING, [])
     return min(len(minibatch), len(rounding))
@@ -60,7 +60,8 @@ def _row(runs: Sequence[History], epoch: int) -> list[Text]:
 
 
 def _median(runs: Sequence[History], name: str, epoch: int) -> float:
-    return float(np.median([run.series[name][epoch] for run in runs]))
+    values = [run.series[name][epoch] for run in runs]
+    return float(np.median(values))
 
 
 def _number(value: float) -> str:

@@ -15,9 +15,10 @@ def outcome_pictures(data: OutcomeData) -> list[Picture]:
     from .curves import losses, quality
     from .dots import dots
 
+    pictures = []
     with settings():
-        return [
-            picture
-            for make in (quality, convergence, losses, dots)
-            if (picture := make(data))
-        ]
+        for draw in (quality, convergence, losses, dots):
+            picture = draw(data)
+            if picture:
+                pictures.append(picture)
+    return pictures

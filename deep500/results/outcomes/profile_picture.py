@@ -11,17 +11,19 @@ CAPTION = (
     "best system there: the height at 1 is how often it is the best, the height at the right end how often it "
     "arrives at all. Higher and further left is better. "
 )
+TICKS = (1, 1.25, 1.5, 2, 3, 4, 6, 8)
 
 
-def profile_picture(found: Profiles, metric: str) -> Picture:
+def profile_picture(profiles: Profiles, metric: str) -> Picture:
     """One step function for each system, over τ on a logarithmic axis."""
     with settings():
         canvas = figure(3.9)
         axes = canvas.subplots()
-        names = labels(found.order)
-        for i, profile in enumerate(found.systems):
+        names = labels(profiles.order)
+        right_end = 1.05 * profiles.tau_max
+        for i, profile in enumerate(profiles.systems):
             finite = [ratio for ratio in profile.ratios if np.isfinite(ratio)]
-            taus = np.array(sorted({1.0, *finite, 1.05 * found.tau_max}))
+            taus = sorted({1.0, *finite, right_end})
             shares = [100 * profile.share(tau) for tau in taus]
             axes.step(
                 taus,
@@ -33,8 +35,8 @@ def profile_picture(found: Profiles, metric: str) -> Picture:
                 label=names[profile.system],
             )
         axes.set_xscale("log")
-        axes.set_xlim(0.98, 1.05 * found.tau_max)
-        ticks = [tau for tau in (1, 1.25, 1.5, 2, 3, 4, 6, 8) if tau <= found.tau_max]
+        axes.set_xlim(0.98, right_end)
+        ticks = [tau for tau in TICKS if tau <= profiles.tau_max]
         axes.set_xticks(ticks, [f"{tau:g}" for tau in ticks])
         axes.minorticks_off()
         axes.set_ylim(-3, 103)
@@ -44,6 +46,6 @@ def profile_picture(found: Profiles, metric: str) -> Picture:
         canvas.legend(
             loc="outside lower left", ncols=2, frameon=False, handlelength=2.4
         )
-        count = f"n = {len(found.problems)} problems."
+        count = f"n = {len(profiles.problems)} problems."
         drawn = svg(canvas, "profiles", "Performance profiles of all systems")
         return Picture("profiles", "Performance profiles", drawn, CAPTION + count)

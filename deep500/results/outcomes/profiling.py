@@ -21,15 +21,14 @@ from ...reports.blocks import (
 )
 from ...reports.tables import Number, count, number, percent
 from ...reports.text import Text, clean, plain, shortened
-from .contents import merged_entries, metric_name
+from .metric_text import Metric, metric_name
+from .recipe_text import merged_entries
 
 LONGEST_SYSTEM = 60
-FEW = 6  # problems
-USUAL = (
-    "TimeToAccuracy",
-    "TimeToQuality",
-    "StepsToAccuracy",
-)  # the costs to rank by, best first
+FEW_PROBLEMS = 6
+# The metrics to rank by if the user names none, most preferred first.
+PREFERRED_METRICS = ("TimeToAccuracy", "TimeToQuality", "StepsToAccuracy")
+RANKABLE = ("cost", "rate")  # the kinds of metrics that systems can be ranked by
 
 
 @dataclass(frozen=True)
@@ -41,67 +40,76 @@ class RunsProfile:
     warnings: Sequence[str]
 
     @property
-    def words(self) -> str:
+    def metric_words(self) -> str:
+        """The name of the metric in words: time to accuracy."""
         return metric_name({"name": self.metric, "settings": {}})
 
     def to_json(self) -> dict[str, Any]:
-        found = self.profiles
+        profiles = self.profiles
         return {
             "metric": self.metric,
-            "problems": list(found.problems),
-            "tau_max": found.tau_max,
-            "level": found.level,
-            "systems": [_system_json(profile) for profile in found.systems],
-            "first_stays": found.first_stays,
-            "swapped_by": list(found.swapped_by),
+            "problems": list(profiles.problems),
+            "tau_max": profiles.tau_max,
+            "level": profiles.level,
+            "systems": [_system_json(profile) for profile in profiles.systems],
+            "first_stays": profiles.first_stays,
+            "swapped_by": list(profiles.swapped_by),
             "warnings": list(self.warnings),
         }
 
     def report(self) -> Report:
         """The page: who is within which factor of the best, how often, and how sure the order is."""
-        title = f"{len(self.profiles.systems)} systems on {len(self.profiles.problems)} problems"
+        systems = len(self.profiles.systems)
+        problems = len(self.profiles.problems)
+        title = f"{systems} systems on {problems} problems"
         return Report("Deep500 performance profiles", title, self.blocks())
 
     def blocks(self) -> list[Block]:
+        scores: list[Block] = [_score_table(self.profiles), Bullets(self._notes())]
         picture = Figures(lambda: [self._picture()])
         return [
-            Section(
-                f"By {self.words}", [_scores(self.profiles), Bullets(self._notes())]
-            ),
+            Section(f"By {self.metric_words}", scores),
             PageOnly([Section("Picture", [picture])]),
             Section("Problem by problem", [_ratio_table(self.profiles)]),
         ]
 
     def _notes(self) -> list[Text]:
-        found = self.profiles
-        first = found.order[0]
-        notes: list[Text] = [
-            f"{first} stays first in {percent(found.first_stays, 3)} of {len(found.problems)} problems drawn anew "
+        profiles = self.profiles
+        first = profiles.order[0]
+        problem_count = len(profiles.problems)
+        stays = percent(profiles.first_stays, 3)
+        notes = [
+            f"{first} stays first in {stays} of {problem_count} problems drawn anew "
             "with replacement; intervals are those of that bootstrap.",
             "The score is the area under a profile over log τ up to "
-            f"{found.tau_max:g}: 100 % is the best on every problem. No mean of ratios is taken.",
+            f"{profiles.tau_max:g}: 100 % is the best on every problem. No mean of ratios is taken.",
         ]
-        if found.swapped_by:
-            problems = ", ".join(found.swapped_by)
+        if profiles.swapped_by:
+            problems = ", ".join(profiles.swapped_by)
             notes.append(f"Another system is first without one of: {problems}.")
-        if len(found.problems) < FEW:
+        if problem_count < FEW_PROBLEMS:
             notes.append(
-                f"{len(found.problems)} problems are few: others may rank these systems otherwise."
+                f"{problem_count} problems are few: others may rank these systems otherwise."
             )
         return [*notes, *self.warnings]
 
     def _picture(self) -> Picture:
         from .profile_picture import profile_picture
 
-        return profile_picture(self.profiles, self.words)
+        return profile_picture(self.profiles, self.metric_words)
 
 
 def runs_profile(
     records: Sequence[Record], metric: str | None = None, level: float = 0.95
 ) -> RunsProfile:
-    """The profiles of finished runs; each is one system on one problem."""
-    name = metric or _usual_metric(records)
-    systems, problems = _system_names(records), _problem_names(records)
+    """The profiles of finished runs; each is one system on one problem.
+
+    Without a metric they are ranked by the preferred one that all of them have. Raises a Deep500Error if there is none,
+    or if two runs are of the same system on the same problem.
+    """
+    name = metric or _default_metric(records)
+    systems = _system_names(records)
+    problems = _problem_names(records)
     costs: dict[str, dict[str, float | None]] = {}
     for record, system, problem in zip(records, systems, problems, strict=True):
         row = costs.setdefault(system, {})
@@ -110,20 +118,23 @@ def runs_profile(
                 f"two bundles are of {system} on {problem}: give one of them"
             )
         row[problem] = _cost(record, name)
-    return RunsProfile(name, performance_profiles(costs, level=level), _warnings(costs))
+    profiles = performance_profiles(costs, level=level)
+    return RunsProfile(name, profiles, _warnings(costs))
 
 
-def _usual_metric(records: Sequence[Record]) -> str:
-    shared = set.intersection(*map(set, map(_metrics, records)))
-    for name in (*USUAL, *sorted(shared)):
-        if name in shared and _metrics(records[0])[name]["kind"] in ("cost", "rate"):
+def _default_metric(records: Sequence[Record]) -> str:
+    names = [set(_metrics(record)) for record in records]
+    shared = set.intersection(*names)
+    metrics = _metrics(records[0])
+    for name in (*PREFERRED_METRICS, *sorted(shared)):
+        if name in shared and metrics[name]["kind"] in RANKABLE:
             return name
     raise Deep500Error(
         "the bundles share no metric of a cost or a rate: name one with --metric"
     )
 
 
-def _metrics(record: Record) -> dict[str, Mapping[str, Any]]:
+def _metrics(record: Record) -> dict[str, Metric]:
     metrics = record.derived["metrics"] if record.derived else []
     return {metric["name"]: metric for metric in metrics}
 
@@ -134,56 +145,55 @@ def _cost(record: Record, name: str) -> float | None:
     if name not in metrics:
         raise unknown("metric of every bundle", name, metrics)
     metric = metrics[name]
+    kind = metric["kind"]
     median = metric["median"]
-    if metric["kind"] not in ("cost", "rate"):
+    if kind not in RANKABLE:
         raise Deep500Error(
-            f"{metric_name(metric)} is a {metric['kind']}: rank by a cost or a rate"
+            f"{metric_name(metric)} is a {kind}: rank by a cost or a rate"
         )
-    if median is None or metric["kind"] == "cost":
+    if median is None or kind == "cost":
         return median
     return 1 / median
 
 
 def _system_names(records: Sequence[Record]) -> list[str]:
     """What is MUTABLE, in words: the entries that are not the same everywhere."""
-    entries = [merged_entries(record.plan["recipe"]["mutable"]) for record in records]
-    common = set.intersection(*[set(map(_entry, own.items())) for own in entries])
-    return [_label(own, common) for own in entries]
+    systems = [_mutable_entries(record) for record in records]
+    common = set.intersection(*map(set, systems))
+    return [_system_name(entries, common) for entries in systems]
 
 
-def _entry(item: tuple[str, Text]) -> tuple[str, str]:
-    key, value = item
-    return key, plain(value)
+def _mutable_entries(record: Record) -> list[tuple[str, str]]:
+    entries = merged_entries(record.plan["recipe"]["mutable"])
+    return [(key, plain(value)) for key, value in entries.items()]
 
 
-def _label(mutable: Mapping[str, Text], common: Collection[tuple[str, str]]) -> str:
-    words = []
-    for key, value in map(_entry, mutable.items()):
+def _system_name(
+    entries: Sequence[tuple[str, str]], common: Collection[tuple[str, str]]
+) -> str:
+    values = []
+    for key, value in entries:
         if (key, value) not in common:
-            words.append(value)
-    return shortened(clean(", ".join(words)), LONGEST_SYSTEM) or "nothing else"
+            values.append(value)
+    return shortened(clean(", ".join(values)), LONGEST_SYSTEM) or "nothing else"
 
 
 def _problem_names(records: Sequence[Record]) -> list[str]:
     """The names of the recipes, numbered where one name stands for several FIXED parts."""
-    kinds: dict[str, list[str]] = {}
+    variants_by_name: dict[str, list[str]] = {}
     names = []
     for record in records:
         recipe = record.plan["recipe"]
         name = clean(recipe["name"])
-        variants = kinds.setdefault(name, [])
-        identity = _canonical([recipe["fixed"], record.plan["epochs"]])
-        if identity not in variants:
-            variants.append(identity)
-        place = variants.index(identity)
+        variants = variants_by_name.setdefault(name, [])
+        variant = json.dumps([recipe["fixed"], record.plan["epochs"]], sort_keys=True)
+        if variant not in variants:
+            variants.append(variant)
+        place = variants.index(variant)
         if place:
             name = f"{name} ({place + 1})"
         names.append(name)
     return names
-
-
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
 
 
 def _warnings(costs: Mapping[str, Mapping[str, float | None]]) -> list[str]:
@@ -197,37 +207,39 @@ def _warnings(costs: Mapping[str, Mapping[str, float | None]]) -> list[str]:
     ]
 
 
-def _scores(found: Profiles) -> Table:
-    rows: list[list[Text]] = []
-    for profile in found.systems:
-        rows.append([profile.system, _score(profile, found), *_shares(profile)])
+def _score_table(profiles: Profiles) -> Table:
+    problems = len(profiles.problems)
+    rows = []
+    for profile in profiles.systems:
+        row = [
+            profile.system,
+            _score(profile, problems),
+            percent(profile.wins, 3),
+            percent(profile.share(1.5), 3),
+            percent(profile.share(2.0), 3),
+            percent(profile.solved, 3),
+        ]
+        rows.append(row)
     headers = ["system", "score", "best", "within 1.5 ×", "within 2 ×", "solved"]
     return Table(headers, rows, "llrrrr")
 
 
-def _score(profile: Profile, found: Profiles) -> Number:
+def _score(profile: Profile, problems: int) -> Number:
     low = number(100 * profile.low, 1)
     high = number(100 * profile.high, 1)
     value = f"{number(100 * profile.score, 1)} %"
-    return Number(value, f"[{low}, {high}]", count(len(found.problems)))
+    return Number(value, f"[{low}, {high}]", count(problems))
 
 
-def _shares(profile: Profile) -> list[str]:
-    return [
-        percent(profile.wins, 3),
-        percent(profile.share(1.5), 3),
-        percent(profile.share(2.0), 3),
-        percent(profile.solved, 3),
-    ]
-
-
-def _ratio_table(found: Profiles) -> Table:
-    headers = ["cost over the best", *[profile.system for profile in found.systems]]
-    rows: list[list[Text]] = []
-    for place, problem in enumerate(found.problems):
-        ratios = [_ratio(profile.ratios[place]) for profile in found.systems]
+def _ratio_table(profiles: Profiles) -> Table:
+    systems = profiles.systems
+    names = [profile.system for profile in systems]
+    rows = []
+    for place, problem in enumerate(profiles.problems):
+        ratios = [_ratio(profile.ratios[place]) for profile in systems]
         rows.append([problem, *ratios])
-    return Table(headers, rows, "l" + "r" * len(found.systems))
+    align = "l" + "r" * len(systems)
+    return Table(["cost over the best", *names], rows, align)
 
 
 def _ratio(value: float) -> str:
@@ -237,17 +249,18 @@ def _ratio(value: float) -> str:
 
 
 def _finite(value: float) -> float | None:
-    """JSON has no infinity."""
+    """The value, or None if it is infinite: JSON has no infinity."""
     if not math.isfinite(value):
         return None
     return value
 
 
 def _system_json(profile: Profile) -> dict[str, Any]:
+    ratios = [_finite(ratio) for ratio in profile.ratios]
     without = {name: _finite(score) for name, score in profile.without.items()}
     return {
         "system": profile.system,
-        "ratios": list(map(_finite, profile.ratios)),
+        "ratios": ratios,
         "score": profile.score,
         "low": profile.low,
         "high": profile.high,

@@ -18,6 +18,7 @@ from ...frameworks import framework
 from ...reports.text import clean
 
 DEVICES = {device.__name__: device for device in (CPUDevice, GPUDevice)}
+DEFINITION_KEYS = {"definition", "name", "partial", "instance"}
 OF_UPDATES = ("optimizer", "optimizers", "events")  # what an evaluation does without
 OUR_FRAMEWORK = re.compile(r"deep500\.frameworks\.(\w+):\w+\.from_model")
 
@@ -27,24 +28,30 @@ class NotReplayable(Deep500Error):
 
 
 def rebuilt_recipe(
-    plan: Mapping[str, Any], own: Recipe | None, trains: bool = False
+    plan: Mapping[str, Any], user_recipe: Recipe | None, trains: bool = False
 ) -> Recipe:
-    """The recipe of a plan; `own` is the recipe of the user's file, for definitions that are not ours.
+    """The recipe of a plan; `user_recipe` is that of the user's file, for definitions that are not ours.
 
-    Without `trains`, an optimizer that cannot be made again does not matter.
+    Raises `NotReplayable` for a definition that is neither ours nor in that file. Without `trains`, an optimizer that
+    cannot be made again does not matter.
     """
     written = plan["recipe"]
     name = clean(written["name"])[:100]
-    parts = {}
-    for part in ("fixed", "mutable"):
-        own_part = getattr(own, part) if own is not None else {}
-        parts[part] = _part(written[part], own_part, trains)
-    # metrics are not made again: `own` has them, and ours are derived from the samples
-    stand_in = own.metrics if own else [(registry.find("metrics", "FinalLoss")(), None)]
-    scale = {
-        key: _plain_value(key, value) for key, value in plan.get("scale", {}).items()
-    }
-    return Recipe(name, parts["fixed"], parts["mutable"], stand_in, scale=scale)
+    # Metrics are not made again: the user's file has them, and ours are derived from the samples.
+    if user_recipe is not None:
+        user_fixed = user_recipe.fixed
+        user_mutable = user_recipe.mutable
+        metrics = user_recipe.metrics
+    else:
+        user_fixed = {}
+        user_mutable = {}
+        metrics = [(registry.find("metrics", "FinalLoss")(), None)]
+    fixed = _part(written["fixed"], user_fixed, trains)
+    mutable = _part(written["mutable"], user_mutable, trains)
+    scale = {}
+    for key, value in plan.get("scale", {}).items():
+        scale[key] = _plain_value(key, value)
+    return Recipe(name, fixed, mutable, metrics, scale=scale)
 
 
 def changed_definitions(plan: Mapping[str, Any]) -> list[str]:
@@ -53,44 +60,47 @@ def changed_definitions(plan: Mapping[str, Any]) -> list[str]:
     changed = []
     for key in definition_keys():
         cls = _class_of(TABLE[key].folder, entries.get(key))
-        if cls is not None and entries[key].get("source") != source_hash(cls):
+        if cls is not None and _source_changed(entries[key], cls):
             changed.append(cls.__name__)
-    adapter = _adapter_of(entries.get("executor"))
-    if adapter is not None and entries["executor"].get("source") != source_hash(
-        type(adapter)
-    ):
-        changed.append(type(adapter).__name__)
+    ours = _framework_of(entries.get("executor"))
+    if ours is not None and _source_changed(entries["executor"], type(ours)):
+        changed.append(type(ours).__name__)
     return changed
 
 
+def _source_changed(form: Mapping[str, Any], cls: type) -> bool:
+    return form.get("source") != source_hash(cls)
+
+
 def _part(
-    written: Mapping[str, Any], own: Mapping[str, Any], trains: bool
+    written: Mapping[str, Any], user_entries: Mapping[str, Any], trains: bool
 ) -> dict[str, Any]:
     """One part of the recipe as it was run, which options of `d5 run` may have changed."""
-    own_forms = canonical_form(own)
-    entries: dict[str, Any] = {}
+    user_forms = canonical_form(user_entries)
+    entries = {}
     for key, value in written.items():
-        if key in own and _same_thing(own_forms[key], value):
-            entries[key] = own[key]
+        if key in user_entries and _same_definition(user_forms[key], value):
+            entries[key] = user_entries[key]
         elif key == "executor":
             entries[key] = _executor(value)
         elif subject_of(key) in OF_UPDATES and not trains:
             entries[key] = value  # no update is done: the optimizer is never made
         elif key == "optimizers":
-            entries[key] = {
-                name: _entry("optimizer", form) for name, form in value.items()
-            }
+            optimizers = {}
+            for name, form in value.items():
+                optimizers[name] = _entry("optimizer", form)
+            entries[key] = optimizers
         else:
             entries[key] = _entry(key, value)
     return entries
 
 
-def _same_thing(own: Any, written: Any) -> bool:
-    """Whether two canonical forms are of one thing; its source may have changed since."""
-    if isinstance(own, Mapping) and isinstance(written, Mapping):
-        keys = (own.keys() | written.keys()) - {"source"}
-        return all(own.get(key) == written.get(key) for key in keys)
-    return own == written
+def _same_definition(a: Any, b: Any) -> bool:
+    """Whether two canonical forms are of one definition; its source may have changed since."""
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        keys = (a.keys() | b.keys()) - {"source"}
+        return all(a.get(key) == b.get(key) for key in keys)
+    return a == b
 
 
 def _entry(key: str, value: Any) -> Any:
@@ -98,18 +108,22 @@ def _entry(key: str, value: Any) -> Any:
     if key not in definition_keys() or isinstance(value, str):
         return _plain_value(key, value)
     kind = TABLE[key].folder
-    if (cls := _class_of(kind, value)) is not None:
+    cls = _class_of(kind, value)
+    if cls is not None:
         return cls
-    if isinstance(value, Mapping) and value.keys() == {"definition", "settings"}:
-        settings = {str(k): _plain_value(key, v) for k, v in value["settings"].items()}
-        return registry.find(kind, str(value["definition"]))(**settings)
-    raise _of_its_own(key, value)
+    if not isinstance(value, Mapping) or value.keys() != {"definition", "settings"}:
+        raise _foreign_definition(key, value)
+    settings = {}
+    for name, setting in value["settings"].items():
+        settings[str(name)] = _plain_value(key, setting)
+    definition = registry.find(kind, str(value["definition"]))
+    return definition(**settings)
 
 
 def _class_of(kind: str, value: Any) -> Any:
     """The class that {"name": "module:Class"} stands for, if the registry has it; else None."""
-    name = value.get("name") if isinstance(value, Mapping) else None
-    if not isinstance(name, str):
+    name = _name_in(value)
+    if name is None:
         return None
     module, _, class_name = name.partition(":")
     if class_name not in registry.known(kind):
@@ -118,45 +132,59 @@ def _class_of(kind: str, value: Any) -> Any:
     return cls if cls.__module__ == module else None
 
 
+def _name_in(form: Any) -> str | None:
+    """The name in a canonical form such as {"name": "module:Class"}; None if it has none."""
+    if not isinstance(form, Mapping):
+        return None
+    name = form.get("name")
+    return name if isinstance(name, str) else None
+
+
 def _executor(value: Any) -> Any:
     if isinstance(value, str):
         framework(value)
         return value
-    adapter = _adapter_of(value)
-    if adapter is None:
-        raise _of_its_own("executor", value)
-    return adapter.from_model
+    ours = _framework_of(value)
+    if ours is None:
+        raise _foreign_definition("executor", value)
+    return ours.from_model
 
 
-def _adapter_of(value: Any) -> Any:
-    name = value.get("name") if isinstance(value, Mapping) else None
-    match = OUR_FRAMEWORK.fullmatch(name) if isinstance(name, str) else None
+def _framework_of(executor: Any) -> Any:
+    """Our framework that makes the executor of this canonical form; None if it is not one of ours."""
+    name = _name_in(executor)
+    if name is None:
+        return None
+    match = OUR_FRAMEWORK.fullmatch(name)
     return framework(match[1]) if match else None
 
 
 def _plain_value(key: str, value: Any) -> Any:
-    """A number, a text, or tuples and dictionaries of them; a definition in there is of the recipe's own."""
+    """A number, a text, or tuples and dictionaries of them; raises `NotReplayable` for a definition in there."""
     if isinstance(value, list):
-        return tuple(_plain_value(key, v) for v in value)
+        return tuple(_plain_value(key, item) for item in value)
+    if not isinstance(value, Mapping):
+        return value
+    definition = value.get("definition")
+    settings = value.get("settings")
+    if definition in DEVICES and isinstance(settings, dict):
+        return DEVICES[definition](**settings)
+    if DEFINITION_KEYS & value.keys():
+        raise _foreign_definition(key, value)
+    plain_values = {}
+    for name, item in value.items():
+        plain_values[str(name)] = _plain_value(key, item)
+    return plain_values
+
+
+def _foreign_definition(key: str, value: Any) -> NotReplayable:
+    """The error for a definition that this installation does not have."""
+    name = value
     if isinstance(value, Mapping):
-        if value.get("definition") in DEVICES and isinstance(
-            value.get("settings"), dict
-        ):
-            return DEVICES[value["definition"]](**value["settings"])
-        if {"definition", "name", "partial", "instance"} & value.keys():
-            raise _of_its_own(key, value)
-        return {str(k): _plain_value(key, v) for k, v in value.items()}
-    return value
-
-
-def _of_its_own(key: str, value: Any) -> NotReplayable:
-    name = (
-        value.get("name", value.get("definition", ""))
-        if isinstance(value, Mapping)
-        else value
-    )
-    shown = clean(name).rpartition(":")[2][:60]
+        name = value.get("name", value.get("definition", ""))
+    short_name = clean(name).rpartition(":")[2][:60]
+    subject = key.replace("_", " ")
     return NotReplayable(
-        f"the recipe brings its own {key.replace('_', ' ')} {shown!r}, and code from a bundle is never run: "
+        f"the recipe brings its own {subject} {short_name!r}, and code from a bundle is never run: "
         "give the recipe's file with --recipe FILE"
     )

@@ -30,6 +30,10 @@ LAST_BITS = 8  # on the same setup, so many units in the last place: memory may 
 PURE = 1e-9  # a metric of the recipe's own is a pure function of the history: only libraries differ
 
 
+# safetensors passes NumPy's TypeError or AttributeError on for a dtype that NumPy does not have.
+UNFIT = (SafetensorError, Deep500Error, TypeError, AttributeError, ValueError)
+
+
 @dataclass(frozen=True)
 class Comparison:
     """One recorded number and what the weights give; `allowed` is how far apart rounding may bring them."""
@@ -53,9 +57,8 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
-        recorded, replayed = (
-            _shown(x, self.unit) for x in (self.recorded, self.replayed)
-        )
+        recorded = _with_unit(self.recorded, self.unit)
+        replayed = _with_unit(self.replayed, self.unit)
         return (
             f"seed {self.seed}: {self.name}: recorded {recorded}, replayed {replayed}"
         )
@@ -72,39 +75,40 @@ def replayed_numbers(
     `weights` gives the file of a seed. `same_setup` says whether machine and software are those on which a seed was
     evaluated; it is asked once everything is loaded.
     """
-    splits = _recorded_data(record.plan, recipe)
+    plan = record.plan
+    splits = _recorded_data(plan, recipe)
     task = recipe_task(recipe)
-    compared: list[Comparison] = []
-    threads = record.plan.get("threads", 1)
+    comparisons: list[Comparison] = []
+    threads = plan.get("threads", 1)
     for run in trained_runs(record.blocks):
         predictor = _predictor(recipe, task, splits["train"], run.seed, threads)
         _load_weights(predictor, run.seed, weights(run.seed))
-        replay = _Replay(
-            predictor, task, recipe.entry("batch_size"), same_setup(run.seed)
-        )
+        batch_size = recipe.entry("batch_size")
+        replay = _Replay(predictor, task, batch_size, same_setup(run.seed))
         for split_name in SPLITS:
-            compared += replay.compared(
-                run, split_name, splits[split_name], record.plan
-            )
-    return compared
+            split = splits[split_name]
+            comparisons += replay.compared(run, split_name, split, plan)
+    return comparisons
 
 
 def own_metric_values(record: Record, recipe: Recipe) -> list[Comparison]:
     """The metrics that the recipe brought itself, computed again from the recorded history."""
     runs = trained_runs(record.blocks)
-    compared: list[Comparison] = []
+    comparisons = []
     for key, metric in recipe.own_metrics.items():
-        compared += [_own_metric(key, metric, run) for run in runs]
-    return compared
+        for run in runs:
+            comparisons.append(_own_metric(key, metric, run))
+    return comparisons
 
 
 def _own_metric(key: str, metric: Metric, run: History) -> Comparison:
     try:
         value = metric.value(run)
         replayed = None if value is None else _finite(float(value))
-    except Exception as error:  # whatever code from anyone does
+    except Exception as error:  # the user's code may raise anything
+        reason = one_line(error, kind=True)
         raise NotReplayable(
-            f"the metric {key} cannot be computed again: {one_line(error, kind=True)}"
+            f"the metric {key} cannot be computed again: {reason}"
         ) from None
     recorded = run.recorded.get(key)
     allowed = PURE * abs(replayed or 0.0)
@@ -114,14 +118,14 @@ def _own_metric(key: str, metric: Metric, run: History) -> Comparison:
 def _predictor(
     recipe: Recipe, task: Task, train: Split, seed: int, threads: object
 ) -> Executor | Procedure:
-    """What evaluates: an executor, or the recipe's own procedure."""
+    """What evaluates the weights: an executor, or the recipe's own procedure."""
     if recipe.has("procedure"):
         return recipe_procedure(recipe, task, train, seed, threads)
     return recipe_executor(recipe, task, train, seed, threads)
 
 
 class _Replay:
-    """The weights of one seed, loaded."""
+    """A predictor with the weights of one seed, and how far rounding may bring its numbers from the recorded ones."""
 
     def __init__(
         self,
@@ -130,73 +134,80 @@ class _Replay:
         batch_size: int,
         same_setup: bool,
     ):
-        self.predictor, self.task, self.batch_size = predictor, task, batch_size
+        self.predictor = predictor
+        self.task = task
+        self.batch_size = batch_size
         self.same_setup = same_setup
         epsilon = _precision(predictor)
-        # Elsewhere half of the digits: errors of rounding grow with the depth of a network, and never that far
-        self.tolerance = LAST_BITS * epsilon if same_setup else math.sqrt(epsilon)
+        if same_setup:
+            self.tolerance = LAST_BITS * epsilon
+        else:
+            # Half of the digits: rounding errors grow with the depth of a network, but never that far.
+            self.tolerance = math.sqrt(epsilon)
 
     def compared(
         self, run: History, split_name: str, split: Split, plan: Mapping[str, Any]
     ) -> Iterator[Comparison]:
+        """Every quality on one split, as it was recorded and as the weights give it."""
         elements = measured_elements(self.predictor, self.task, split, self.batch_size)
         replayed = qualities_of(self.task, elements)
         recorded = run.evaluations[-1][split_name]
         units = {name: quality.unit for name, quality in qualities(plan).items()}
         for name in sorted(replayed.keys() | recorded.keys()):
-            before, now = _finite(recorded.get(name)), _finite(replayed.get(name))
-            yield Comparison(
-                run.seed,
-                f"{split_name} {clean(name)}",
-                clean(units.get(name, "")),
-                before,
-                now,
-                self._allowed(name, elements, max(abs(before or 0.0), abs(now or 0.0))),
-            )
+            before = _finite(recorded.get(name))
+            now = _finite(replayed.get(name))
+            size = max(abs(before or 0.0), abs(now or 0.0))
+            allowed = self._allowed(name, elements, size)
+            label = f"{split_name} {clean(name)}"
+            unit = clean(units.get(name, ""))
+            yield Comparison(run.seed, label, unit, before, now, allowed)
 
     def _allowed(
         self, name: str, elements: Mapping[str, np.ndarray], size: float
     ) -> float:
-        """How far recorded and replayed value may lie apart; `size` is the larger one's."""
-        if (
-            name not in elements
-        ):  # computed from several means, whose differences may cancel
+        """How far apart the recorded and the replayed value may be; `size` is the larger of their magnitudes."""
+        if name not in elements:
+            # It is computed from several means, whose differences may cancel.
             return self.tolerance * max(size, 1.0)
-        own = elements[name]
-        if not _is_counted(own):
+        values = elements[name]
+        examples = len(values)
+        if not _is_counted(values):
             return self.tolerance * size
-        step = (float(np.ptp(own)) or abs(float(own[0]))) / len(own)
-        flips = 0 if self.same_setup else math.ceil(len(own) / FLIPS)
+        range_of_values = float(np.ptp(values)) or abs(float(values[0]))
+        step = range_of_values / examples
+        flips = 0 if self.same_setup else math.ceil(examples / FLIPS)
         return flips * step + PURE * size
 
 
 def _is_counted(elements: np.ndarray) -> bool:
     """Whether every example is right or wrong: two values, such as 0 and 100."""
-    return len(np.unique(elements)) <= 2 and np.array_equal(
-        elements, np.round(elements)
-    )
+    if len(np.unique(elements)) > 2:
+        return False
+    return np.array_equal(elements, np.round(elements))
 
 
 def _recorded_data(plan: Mapping[str, Any], recipe: Recipe) -> Mapping[str, Split]:
-    """The data, if they are those that were recorded."""
+    """The data; raises `NotReplayable` if they are not available, or are not those that were recorded."""
     dataset = recipe.make("dataset")
+    dataset_name = type(dataset).__name__
     try:
         splits = dataset.load()
     except (Deep500Error, OSError, ImportError, MemoryError) as error:
         raise NotReplayable(
-            f"the data set {type(dataset).__name__} is not available: {one_line(error)}"
+            f"the data set {dataset_name} is not available: {one_line(error)}"
         ) from None
-    for name, digest in plan.get("data", {}).items():
-        found = splits[name].digest() if name in splits else "none"
-        if found != digest:
+    for name, recorded in plan.get("data", {}).items():
+        digest = splits[name].digest() if name in splits else "none"
+        if digest != recorded:
             raise NotReplayable(
-                f"the data set {type(dataset).__name__} is not the one that was recorded: its split "
-                f"{clean(name)[:40]!r} has the SHA-256 {found[:12]}…, recorded is {clean(digest)[:12]}…"
+                f"the data set {dataset_name} is not the one that was recorded: its split "
+                f"{clean(name)[:40]!r} has the SHA-256 {digest[:12]}…, recorded is {clean(recorded)[:12]}…"
             )
     return splits
 
 
 def _load_weights(predictor: Executor | Procedure, seed: int, data: bytes) -> None:
+    """Load a safetensors file; raises `NotReplayable` for an unknown dtype, `Wrong` if the weights do not fit."""
     try:
         if isinstance(predictor, Procedure):
             load_procedure(predictor, load(data))
@@ -206,14 +217,7 @@ def _load_weights(predictor: Executor | Procedure, seed: int, data: bytes) -> No
         raise NotReplayable(
             f"the weights of seed {seed} are of a dtype that cannot be read: {one_line(error)}"
         ) from None
-    # safetensors passes NumPy's TypeError or AttributeError on for a dtype that NumPy does not have
-    except (
-        SafetensorError,
-        Deep500Error,
-        TypeError,
-        AttributeError,
-        ValueError,
-    ) as error:
+    except UNFIT as error:
         raise Wrong(
             f"the weights of seed {seed} do not fit the recipe's network: {one_line(error)}"
         ) from None
@@ -222,7 +226,7 @@ def _load_weights(predictor: Executor | Procedure, seed: int, data: bytes) -> No
 def _precision(predictor: Executor | Procedure) -> float:
     """The machine epsilon of the parameters; of several dtypes the coarsest one's."""
     if isinstance(predictor, Procedure):
-        executors = [*predictor.executors.values()]
+        executors = list(predictor.executors.values())
     else:
         executors = [predictor]
     epsilons = [float(np.finfo(np.float64).eps)]
@@ -235,8 +239,13 @@ def _precision(predictor: Executor | Procedure) -> float:
 
 
 def _finite(number: float | None) -> float | None:
-    return number if number is not None and math.isfinite(number) else None
+    """The number, or None if it is not finite."""
+    if number is None or not math.isfinite(number):
+        return None
+    return number
 
 
-def _shown(value: float | None, unit: str) -> str:
-    return "no finite number" if value is None else f"{value:.10g} {unit}".rstrip()
+def _with_unit(value: float | None, unit: str) -> str:
+    if value is None:
+        return "no finite number"
+    return f"{value:.10g} {unit}".rstrip()

@@ -14,37 +14,26 @@ from ...reports.blocks import (
     Section,
 )
 from ...reports.surroundings import environment_section, raw_data
-from ...reports.text import Text, clean, flat
-from .contents import (
-    amount,
-    claims,
-    headline,
-    metric_name,
-    metrics,
-    notes,
-    progress,
-    resuming,
-    sentence,
-    verdict,
-    what_was_run,
-)
+from ...reports.text import clean, flat
+from .contents import claims, headline, metrics, notes, progress, sentence, verdict
 from .data import OutcomeData
+from .metric_text import amount, metric_name
 from .noise import noise_section
 from .pictures import outcome_pictures
+from .recipe_text import resuming, what_was_run
 
 
 def outcome_report(data: OutcomeData) -> Report:
     """The blocks of the report."""
-    recipe = Details(
-        "The recipe as it was hashed", [Preformatted(_recipe(data))], long=True
-    )
+    written = Preformatted(_recipe(data))
+    recipe = Details("The recipe as it was hashed", [written], long=True)
+    results: list[Block] = [metrics(data), claims(data), Bullets(notes(data))]
+    pictures = Section("Pictures", [Figures(lambda: outcome_pictures(data))])
     blocks: list[Block] = [
         _banner(data),
-        Section(
-            "Metrics", [metrics(data), claims(data), Bullets(notes(data))], quiet=True
-        ),
+        Section("Metrics", results, quiet=True),
         *noise_section(data),
-        PageOnly([Section("Pictures", [Figures(lambda: outcome_pictures(data))])]),
+        PageOnly([pictures]),
         Section(f"What was run: {data.title}", [what_was_run(data), recipe]),
         environment_section(data.environment),
         raw_data(data.bundle, data.hash),
@@ -53,19 +42,17 @@ def outcome_report(data: OutcomeData) -> Report:
 
 
 def _banner(data: OutcomeData) -> Banner:
-    first, *rest = flat(headline(data))
-    others: list[tuple[Text, Text]] = []
+    first, *others = flat(headline(data))
+    capitalised = first[:1].upper() + first[1:]
+    figures = []
     for metric in data.metrics:
         if metric["target"] is None:
-            others.append((metric_name(metric), amount(metric)))
+            figures.append((metric_name(metric), amount(metric)))
     epochs = f"{progress(data)}, {data.plan['epochs']} epochs each."
-    return Banner(
-        sentence(data),
-        [first[:1].upper() + first[1:], *rest],
-        {verdict(data): 1},
-        others,
-        resuming(data) or epochs,
-    )
+    status = resuming(data) or epochs
+    verdicts = {verdict(data): 1}
+    title = [capitalised, *others]
+    return Banner(sentence(data), title, verdicts, figures, status)
 
 
 def _recipe(data: OutcomeData) -> str:

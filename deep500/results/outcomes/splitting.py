@@ -5,7 +5,7 @@ For every seed, time to target = steps to target × mean time of those steps. Th
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import variance
 from typing import Any
@@ -17,13 +17,13 @@ from ...contracts.result import Record
 from ...measure.statistics.distributions import student_t_quantile
 from ...measure.statistics.intervals import mean_interval
 from ...reports.blocks import Block, Bullets, Section, Table
-from ...reports.tables import Number, count, ratio
-from ...reports.text import Text
+from ...reports.tables import Number, count
+from ...reports.tables import ratio as ratio_text
 from ...training.metric_summary import recorded_metric
 from ...training.outcome import trained_runs
-from .contents import metric_name
+from .metric_text import metric_name
 
-WAYS = ("TimeToAccuracy", "TimeToQuality")  # metrics that stop a clock at a target
+TIME_TO_TARGET = ("TimeToAccuracy", "TimeToQuality")
 FEWEST = 3  # seeds for an interval
 
 
@@ -62,59 +62,65 @@ class Arrival:
 
 def time_splits(a: Record, b: Record, level: float) -> list[Split]:
     """The split of every time to a target that both runs have."""
-    runs_a, runs_b = trained_runs(a.blocks), trained_runs(b.blocks)
+    runs_a = trained_runs(a.blocks)
+    runs_b = trained_runs(b.blocks)
     if not runs_a or not runs_b:
         return []
-    of_b = [written for written, _ in b.plan["recipe"]["metrics"]]
+    forms_b = [form for form, _ in b.plan["recipe"]["metrics"]]
     splits = []
-    for written, _ in a.plan["recipe"]["metrics"]:
-        if written["definition"] in WAYS and written in of_b:
-            metric = recorded_metric(written, a.plan)
-            splits.append(_split(written, metric, runs_a, runs_b, level))
+    for form, _ in a.plan["recipe"]["metrics"]:
+        if form["definition"] in TIME_TO_TARGET and form in forms_b:
+            metric = recorded_metric(form, a.plan)
+            name = metric_name(
+                {"name": form["definition"], "settings": metric.settings}
+            )
+            splits.append(_split(name, metric, runs_a, runs_b, level))
     return splits
 
 
 def split_data(splits: Sequence[Split]) -> list[dict[str, Any]]:
-    """For `--json`."""
+    """The splits as `--json` prints them."""
     return [asdict(split) for split in splits]
 
 
 def split_blocks(splits: Sequence[Split]) -> list[Block]:
-    """One table for each target."""
-    return [
-        Section(f"Why: {split.metric}", [_table(split), _notes(split)])
-        for split in splits
-    ]
+    """One section with a table for each target."""
+    sections: list[Block] = []
+    for split in splits:
+        blocks: list[Block] = [_table(split), _notes(split)]
+        sections.append(Section(f"Why: {split.metric}", blocks))
+    return sections
 
 
 def _split(
-    written: Mapping[str, Any],
+    name: str,
     metric: Metric,
     runs_a: Sequence[History],
     runs_b: Sequence[History],
     level: float,
 ) -> Split:
-    ways_a = {run.seed: _arrival(metric, run) for run in runs_a}
-    ways_b = {run.seed: _arrival(metric, run) for run in runs_b}
-    paired = list(ways_a) == list(ways_b)
-    all_ways = [*ways_a.values(), *ways_b.values()]
-    censored = sum(not way.arrived for way in all_ways)
+    by_seed_a = {run.seed: _arrival(metric, run) for run in runs_a}
+    by_seed_b = {run.seed: _arrival(metric, run) for run in runs_b}
+    paired = list(by_seed_a) == list(by_seed_b)
+    arrivals_a = list(by_seed_a.values())
+    arrivals_b = list(by_seed_b.values())
+    censored = sum(not arrival.arrived for arrival in arrivals_a + arrivals_b)
 
     def factor(logarithm: Callable[[Arrival], float]) -> Factor:
-        of_a = [logarithm(way) for way in ways_a.values()]
-        of_b = [logarithm(way) for way in ways_b.values()]
-        return _factor(of_a, of_b, paired, level)
+        logs_a = list(map(logarithm, arrivals_a))
+        logs_b = list(map(logarithm, arrivals_b))
+        return _factor(logs_a, logs_b, paired, level)
 
-    step_time = factor(lambda way: math.log(way.seconds / way.steps))
+    step_time = factor(lambda arrival: math.log(arrival.seconds / arrival.steps))
     time = steps = None
     if not censored:
-        time = factor(lambda way: math.log(way.seconds))
-        steps = factor(lambda way: math.log(way.steps))
-    name = metric_name({"name": written["definition"], "settings": metric.settings})
+        time = factor(lambda arrival: math.log(arrival.seconds))
+        steps = factor(lambda arrival: math.log(arrival.steps))
     return Split(name, time, steps, step_time, censored, paired, level)
 
 
 def _arrival(metric: Metric, run: History) -> Arrival:
+    """The first evaluation at the time that the metric gives; the last one if the run never reached the target."""
     seconds = metric.value(run)
     for evaluation in run.evaluations:
         if evaluation["seconds"] == seconds:
@@ -127,30 +133,36 @@ def _factor(
     a: Sequence[float], b: Sequence[float], paired: bool, level: float
 ) -> Factor:
     """The ratio B / A of the geometric means, from logarithms."""
-    middle = math.fsum(b) / len(b) - math.fsum(a) / len(a)
+    mean_a = math.fsum(a) / len(a)
+    mean_b = math.fsum(b) / len(b)
+    middle = mean_b - mean_a
+    ratio = math.exp(middle)
     n = min(len(a), len(b))
     if n < FEWEST:
-        return Factor(
-            math.exp(middle), None, None, n, f"none: fewer than {FEWEST} seeds"
-        )
+        return Factor(ratio, None, None, n, f"none: fewer than {FEWEST} seeds")
     if paired:
-        known = mean_interval(np.subtract(b, a), level)
-        ends = math.exp(known.low), math.exp(known.high)
-        return Factor(math.exp(middle), *ends, n, known.method)
+        of_pairs = mean_interval(np.subtract(b, a), level)
+        low = math.exp(of_pairs.low)
+        high = math.exp(of_pairs.high)
+        return Factor(ratio, low, high, n, of_pairs.method)
     reach = _welch(a, b, level)
-    ends = math.exp(middle - reach), math.exp(middle + reach)
-    return Factor(math.exp(middle), *ends, n, "Welch's t of logarithms")
+    low = math.exp(middle - reach)
+    high = math.exp(middle + reach)
+    return Factor(ratio, low, high, n, "Welch's t of logarithms")
 
 
 def _welch(a: Sequence[float], b: Sequence[float], level: float) -> float:
     """Half the width of the interval of a difference of two means."""
-    error_a, error_b = _squared_error(a), _squared_error(b)
+    error_a = _squared_error(a)
+    error_b = _squared_error(b)
     total = error_a + error_b
     if total == 0:
         return 0.0
-    spread = error_a**2 / (len(a) - 1) + error_b**2 / (len(b) - 1)
-    freedom = total**2 / spread
-    return student_t_quantile((1 + level) / 2, freedom) * math.sqrt(total)
+    part_a = error_a**2 / (len(a) - 1)
+    part_b = error_b**2 / (len(b) - 1)
+    degrees_of_freedom = total**2 / (part_a + part_b)
+    quantile = student_t_quantile((1 + level) / 2, degrees_of_freedom)
+    return quantile * math.sqrt(total)
 
 
 def _squared_error(values: Sequence[float]) -> float:
@@ -159,20 +171,20 @@ def _squared_error(values: Sequence[float]) -> float:
 
 
 def _table(split: Split) -> Table:
-    rows: list[list[Text]] = [
-        ["time to target", _shown(split.time), "the answer"],
-        ["= steps to target", _shown(split.steps), "statistical performance"],
-        ["× time per step", _shown(split.step_time), "hardware performance"],
+    rows = [
+        ["time to target", _number(split.time), "the answer"],
+        ["= steps to target", _number(split.steps), "statistical performance"],
+        ["× time per step", _number(split.step_time), "hardware performance"],
     ]
     return Table(["B / A", "geometric mean over seeds", "what it is"], rows)
 
 
-def _shown(factor: Factor | None) -> Number:
+def _number(factor: Factor | None) -> Number:
     if factor is None:
         return Number("not known")
     if factor.low is None:
         return Number(f"{factor.ratio:.4g} ×", "[no interval]", count(factor.n))
-    return ratio(factor.ratio, factor.low, factor.high, factor.n)
+    return ratio_text(factor.ratio, factor.low, factor.high, factor.n)
 
 
 def _notes(split: Split) -> Bullets:

@@ -6,21 +6,28 @@ from typing import Any
 
 from ...errors import TooFewSamples
 from ...measure.statistics.equivalence import equivalence
-from ..outcomes.contents import metric_name
 from ..outcomes.equivalent import paired_values, quality_margin
+from ..outcomes.metric_text import metric_name
 
 Answer = dict[str, Any]  # "verdict" (yes, no, not decided), "text" and details
 Plan = Mapping[str, Any]
-Blocks = Sequence[Mapping[str, Any]]
+Block = Mapping[str, Any]
+Blocks = Sequence[Block]
+Metric = Mapping[str, Any]
+Row = dict[str, str]  # one statement: "what", "original", "again" and "verdict"
 YES, NO, UNDECIDED = "yes", "no", "not decided"
+NOT_JUDGED = "not judged"
+CLAIMS = {"holds": YES, "fails": NO}
+EQUIVALENCES = {"equivalent": YES, "different": NO}
 TIMED = ("cost", "rate")
 
 
-def seed_blocks(blocks: Blocks) -> list[Mapping[str, Any]]:
+def seed_blocks(blocks: Blocks) -> list[Block]:
+    """The blocks that compare one seed with the original."""
     return [block for block in blocks if "seed" in block]
 
 
-def summary_block(blocks: Blocks) -> Mapping[str, Any] | None:
+def summary_block(blocks: Blocks) -> Block | None:
     """The last block, which has the metrics, the claims and the environment; None if the run was ended before."""
     for block in blocks:
         if "metrics" in block:
@@ -31,33 +38,37 @@ def summary_block(blocks: Blocks) -> Mapping[str, Any] | None:
 def reproduced(plan: Plan, blocks: Blocks) -> Answer:
     """Whether every seed gave the same losses and the same weights, to the last bit."""
     seeds = seed_blocks(blocks)
+    total = len(seeds)
+    same = 0
+    for block in seeds:
+        if block["same_losses"] and block["same_weights"]:
+            same += 1
     if not seeds:
-        return {
-            "verdict": UNDECIDED,
-            "text": "no seed was trained again",
-            "seeds": 0,
-            "same": 0,
-        }
-    same = [block for block in seeds if block["same_losses"] and block["same_weights"]]
-    counts = {"seeds": len(seeds), "same": len(same)}
-    if len(same) == len(seeds):
-        text = (
-            f"all {len(seeds)} seeds gave the same losses and weights to the last bit"
-        )
-        return {"verdict": YES, "text": text, **counts}
-    text = f"{len(same)} of {len(seeds)} seeds gave the same bits; {_first_difference(seeds)}"
-    return {"verdict": NO, "text": text, **counts}
+        verdict = UNDECIDED
+        text = "no seed was trained again"
+    elif same == total:
+        verdict = YES
+        text = f"all {total} seeds gave the same losses and weights to the last bit"
+    else:
+        verdict = NO
+        difference = _first_difference(seeds)
+        text = f"{same} of {total} seeds gave the same bits; {difference}"
+    return {"verdict": verdict, "text": text, "seeds": total, "same": same}
 
 
 def _first_difference(seeds: Blocks) -> str:
+    """Where the first seed with other losses departs from the original, or which one has other weights alone."""
     for block in seeds:
         if not block["same_losses"]:
+            largest = f"{block['largest']:.2g}"
             return (
                 f"the loss of seed {block['seed']} differs from step {block['first_step']} on, by "
-                f"{block['largest']:.2g} relative at most"
+                f"{largest} relative at most"
             )
-    odd = [block["seed"] for block in seeds if not block["same_weights"]]
-    return f"the weights of seed {odd[0]} differ, and its losses do not" if odd else ""
+    for block in seeds:
+        if not block["same_weights"]:
+            return f"the weights of seed {block['seed']} differ, and its losses do not"
+    return ""
 
 
 def replicated(plan: Plan, blocks: Blocks) -> Answer:
@@ -65,109 +76,128 @@ def replicated(plan: Plan, blocks: Blocks) -> Answer:
     summary = summary_block(blocks)
     if summary is None:
         return {"verdict": UNDECIDED, "text": "the run was not finished", "rows": []}
-    alike = summary["same_machine"]
-    rows = [*_claim_rows(plan, summary, alike), *_target_rows(plan, summary, alike)]
-    rows += _quality_rows(plan, summary)
-    judged = [row["verdict"] for row in rows if row["verdict"] != "not judged"]
-    if NO in judged:
-        failed = [row["what"] for row in rows if row["verdict"] == NO]
-        return {"verdict": NO, "text": f"not again: {', '.join(failed)}", "rows": rows}
-    if not judged:
-        return {"verdict": UNDECIDED, "text": "nothing can be compared", "rows": rows}
-    open_rows = [row["what"] for row in rows if row["verdict"] == UNDECIDED]
-    if open_rows:
-        text = f"not decided: {', '.join(open_rows)}"
-        return {"verdict": UNDECIDED, "text": text, "rows": rows}
-    text = f"{len(judged)} of {len(judged)} statements hold again"
-    return {"verdict": YES, "text": text, "rows": rows}
+    rows = [
+        *_claim_rows(plan, summary),
+        *_target_rows(plan, summary),
+        *_quality_rows(plan, summary),
+    ]
+    failed = _statements(rows, NO)
+    undecided = _statements(rows, UNDECIDED)
+    judged = [row for row in rows if row["verdict"] != NOT_JUDGED]
+    if failed:
+        verdict = NO
+        text = f"not again: {', '.join(failed)}"
+    elif not judged:
+        verdict = UNDECIDED
+        text = "nothing can be compared"
+    elif undecided:
+        verdict = UNDECIDED
+        text = f"not decided: {', '.join(undecided)}"
+    else:
+        verdict = YES
+        text = f"{len(judged)} of {len(judged)} statements hold again"
+    return {"verdict": verdict, "text": text, "rows": rows}
 
 
-def _row(what: str, before: str, again: str, verdict: str) -> dict[str, str]:
-    return {"what": what, "original": before, "again": again, "verdict": verdict}
+def _statements(rows: Sequence[Row], verdict: str) -> list[str]:
+    return [row["what"] for row in rows if row["verdict"] == verdict]
 
 
-def _claim_rows(
-    plan: Plan, summary: Mapping[str, Any], alike: bool
-) -> list[dict[str, str]]:
+def _row(statement: str, before: str, again: str, verdict: str) -> Row:
+    return {
+        "what": statement,
+        "original": before,
+        "again": again,
+        "verdict": verdict,
+    }
+
+
+def _claim_rows(plan: Plan, summary: Block) -> list[Row]:
+    """Every claim of the original, with its verdict in the second run."""
+    same_machine = summary["same_machine"]
+    pairs = zip(plan["original"]["claims"], summary["claims"], strict=True)
     rows = []
-    for before, again in zip(
-        plan["original"]["claims"], summary["claims"], strict=True
-    ):
-        what, texts = before["claim"], (before["reason"], again["reason"])
-        absolute_time = before["name"] != "Faster" and set(before["kinds"]) & {*TIMED}
-        if before["verdict"] != "holds":
-            verdict = "not judged"  # it was never shown to hold
-        elif absolute_time and not alike:
-            verdict = "not judged"
+    for before, again in pairs:
+        is_timed = bool(set(before["kinds"]) & {*TIMED})
+        is_absolute_time = is_timed and before["name"] != "Faster"
+        was_shown = before["verdict"] == "holds"
+        if not was_shown or (is_absolute_time and not same_machine):
+            verdict = NOT_JUDGED
         else:
-            verdict = {"holds": YES, "fails": NO}.get(again["verdict"], UNDECIDED)
-        rows.append(_row(what, *texts, verdict))
+            verdict = CLAIMS.get(again["verdict"], UNDECIDED)
+        row = _row(before["claim"], before["reason"], again["reason"], verdict)
+        rows.append(row)
     return rows
 
 
-def _target_rows(
-    plan: Plan, summary: Mapping[str, Any], alike: bool
-) -> list[dict[str, str]]:
+def _target_rows(plan: Plan, summary: Block) -> list[Row]:
     """Every target that was met: is it met again?"""
+    same_machine = summary["same_machine"]
     rows = []
     for before, again in _metric_pairs(plan, summary):
         if before["target"] is None or not before["acceptable"]:
             continue
-        what = f"target of {metric_name(before)}: {before['target']:g} {before['unit']}".rstrip()
-        if before["kind"] in TIMED and not alike:
-            verdict = "not judged"
+        target = f"{before['target']:g} {before['unit']}"
+        statement = f"target of {metric_name(before)}: {target}".rstrip()
+        if before["kind"] in TIMED and not same_machine:
+            verdict = NOT_JUDGED
+        elif again["acceptable"]:
+            verdict = YES
         else:
-            verdict = YES if again["acceptable"] else NO
-        rows.append(_row(what, _median(before), _median(again), verdict))
+            verdict = NO
+        row = _row(statement, _median(before), _median(again), verdict)
+        rows.append(row)
     return rows
 
 
-def _quality_rows(plan: Plan, summary: Mapping[str, Any]) -> list[dict[str, str]]:
+def _quality_rows(plan: Plan, summary: Block) -> list[Row]:
+    """Every quality: is it equivalent to that of the original?"""
     rows = []
     for before, again in _metric_pairs(plan, summary):
-        if before["kind"] == "quality":
-            verdict = _equivalent(plan, summary, before, again)
-            margin = quality_margin(before, plan["margin"])
-            what = (
-                f"{metric_name(before)} within {margin:.3g} {before['unit']}".rstrip()
-            )
-            rows.append(_row(what, _median(before), _median(again), verdict))
+        if before["kind"] != "quality":
+            continue
+        verdict = _equivalent(plan, summary, before, again)
+        margin = quality_margin(before, plan["margin"])
+        room = f"{margin:.3g} {before['unit']}"
+        statement = f"{metric_name(before)} within {room}".rstrip()
+        rows.append(_row(statement, _median(before), _median(again), verdict))
     return rows
 
 
-def _equivalent(
-    plan: Plan,
-    summary: Mapping[str, Any],
-    before: Mapping[str, Any],
-    again: Mapping[str, Any],
-) -> str:
-    seeds_before, seeds_again = plan["original"]["seeds"], summary["seeds"]
+def _equivalent(plan: Plan, summary: Block, before: Metric, again: Metric) -> str:
+    seeds_before = plan["original"]["seeds"]
+    seeds_again = summary["seeds"]
     pairs = paired_values(before, again, seeds_before, seeds_again)
-    if pairs and all(x == y for x, y in pairs) and len(pairs) == len(seeds_before):
+    differences = [y - x for x, y in pairs]
+    complete = pairs and len(pairs) == len(seeds_before)
+    if complete and all(x == y for x, y in pairs):
         return YES  # the same numbers need no statistics
+    margin = quality_margin(before, plan["margin"])
     try:
-        margin = quality_margin(before, plan["margin"])
-        tested = equivalence([y - x for x, y in pairs], margin, 1 - plan["level"])
+        tested = equivalence(differences, margin, 1 - plan["level"])
     except TooFewSamples:
         return UNDECIDED
-    return {"equivalent": YES, "different": NO}.get(tested.verdict, UNDECIDED)
+    return EQUIVALENCES.get(tested.verdict, UNDECIDED)
 
 
 def times(plan: Plan, blocks: Blocks) -> list[dict[str, Any]]:
     """The ratio again / original of every cost and rate; None where the machines are not alike."""
     summary = summary_block(blocks)
+    if not summary:
+        return []
     rows = []
-    for before, again in _metric_pairs(plan, summary) if summary else ():
+    for before, again in _metric_pairs(plan, summary):
         if before["kind"] not in TIMED:
             continue
-        ratio, reason = None, "the machines are not alike"
-        if summary and summary["same_machine"]:
-            ratio, reason = (
-                _ratio(before["median"], again["median"]),
-                "a run has no value",
-            )
+        ratio = None
+        reason = "the machines are not alike"
+        if summary["same_machine"]:
+            ratio = _ratio(before["median"], again["median"])
+            reason = "a run has no value"
         row = {"metric": metric_name(before), "ratio": ratio}
-        rows.append(row if ratio is not None else row | {"reason": reason})
+        if ratio is None:
+            row["reason"] = reason
+        rows.append(row)
     return rows
 
 
@@ -181,32 +211,35 @@ def _ratio(before: float | None, again: float | None) -> float | None:
 def interpretable(plan: Plan) -> Answer:
     """How many of the items that a reader needs are documented."""
     items = plan["original"]["documentation"]
-    present = [item for item in items if item["present"]]
     missing = [item["item"] for item in items if not item["present"]]
-    text = f"{len(present)} of {len(items)} items are documented"
+    present = len(items) - len(missing)
+    text = f"{present} of {len(items)} items are documented"
     if missing:
         text += f"; missing: {', '.join(missing)}"
-    score = len(present) / len(items) if items else 0.0
-    verdict = YES if items and not missing else NO
-    return {"verdict": verdict, "text": text, "score": score}
+    if not items:
+        return {"verdict": NO, "text": text, "score": 0.0}
+    verdict = NO if missing else YES
+    return {"verdict": verdict, "text": text, "score": present / len(items)}
 
 
-def _metric_pairs(
-    plan: Plan, summary: Mapping[str, Any]
-) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    again = {metric_name(metric): metric for metric in summary["metrics"]}
+def _metric_pairs(plan: Plan, summary: Block) -> list[tuple[Metric, Metric]]:
+    """The metrics that both runs have, the original's first."""
+    metrics_again = {metric_name(metric): metric for metric in summary["metrics"]}
     pairs = []
-    for metric in plan["original"]["metrics"]:
-        if metric_name(metric) in again:
-            pairs.append((metric, again[metric_name(metric)]))
+    for before in plan["original"]["metrics"]:
+        again = metrics_again.get(metric_name(before))
+        if again is not None:
+            pairs.append((before, again))
     return pairs
 
 
-def _median(metric: Mapping[str, Any]) -> str:
+def _median(metric: Metric) -> str:
     if metric["median"] is None:
         return "not reached"
     value = f"{metric['median']:.6g}"
+    end = f"{metric['unit']}, n = {metric['n']}"
     if metric["low"] is None:
-        return f"{value} {metric['unit']}, n = {metric['n']}"
-    ends = f"[{metric['low']:.6g}, {metric['high']:.6g}]"
-    return f"{value} {ends} {metric['unit']}, n = {metric['n']}"
+        return f"{value} {end}"
+    low = f"{metric['low']:.6g}"
+    high = f"{metric['high']:.6g}"
+    return f"{value} [{low}, {high}] {end}"

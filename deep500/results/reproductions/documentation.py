@@ -33,76 +33,70 @@ def _environment_items(record: Record) -> list[Item]:
     items = []
     for name in CLASSES:
         facts = classes.get(name, {})
-        known = [fact for fact in facts.values() if fact.value is not None]
-        enough = facts and len(known) >= KNOWN_SHARE * len(facts)
-        items.append(
-            _item(f"environment: {name}", enough, f"{len(known)} of {len(facts)} facts")
-        )
+        recorded = [fact for fact in facts.values() if fact.value is not None]
+        enough = facts and len(recorded) >= KNOWN_SHARE * len(facts)
+        text = f"{len(recorded)} of {len(facts)} facts"
+        items.append(_item(f"environment: {name}", enough, text))
     model = classes.get("hardware compute", {}).get("cpu model")
-    processor = model.value if model is not None else None
+    processor = None
+    if model is not None:
+        processor = model.value
     items.append(_item("hardware: processor", processor is not None, str(processor)))
     return items
 
 
 def _run_items(record: Record) -> list[Item]:
     plan = record.plan
-    seeds, threads = plan["seeds"], plan.get("threads")
+    seeds = plan["seeds"]
+    threads = plan.get("threads")
+    kernels = plan.get("kernels")
+    nodes = f"{len(plan.get('kernels', {}))} nodes"
     data = plan.get("data", {})
+    splits = ", ".join(sorted(data)) or "none"
+    return [
+        *_recipe_items(plan),
+        _item("data: checksums of every split", data, splits),
+        _item("seeds: several", len(seeds) >= SEVERAL_SEEDS, f"{len(seeds)}"),
+        _item("threads", threads is not None, str(threads)),
+        _item("kernels of every node", kernels, nodes),
+    ]
+
+
+def _recipe_items(plan: Mapping[str, Any]) -> list[Item]:
+    recipe_hash = plan.get("hash")
     sources = plan.get("sources", {})
     hashed = [key for key, entry in sources.items() if entry.get("source")]
     all_hashed = sources and len(hashed) == len(sources)
-    whole = plan["epochs"] == plan["recipe"]["fixed"].get("epochs", plan["epochs"])
+    hash_count = f"{len(hashed)} of {len(sources)}"
+    division = str(plan.get("division", "unknown"))
+    epochs = plan["epochs"]
+    all_epochs = epochs == plan["recipe"]["fixed"].get("epochs", epochs)
+    epochs_run = f"{epochs}, tier {plan['tier']}"
     return [
-        _item(
-            "recipe: hash of its canonical form",
-            plan.get("hash"),
-            str(plan.get("hash"))[:12],
-        ),
-        _item(
-            "recipe: sources of all definitions",
-            all_hashed,
-            f"{len(hashed)} of {len(sources)}",
-        ),
-        _item(
-            "recipe: division",
-            plan.get("division"),
-            str(plan.get("division", "unknown")),
-        ),
-        _item(
-            "recipe: all of its epochs", whole, f"{plan['epochs']}, tier {plan['tier']}"
-        ),
-        _item(
-            "data: checksums of every split", data, ", ".join(sorted(data)) or "none"
-        ),
-        _item("seeds: several", len(seeds) >= SEVERAL_SEEDS, f"{len(seeds)}"),
-        _item("threads", threads is not None, str(threads)),
-        _item(
-            "kernels of every node",
-            plan.get("kernels"),
-            f"{len(plan.get('kernels', {}))} nodes",
-        ),
+        _item("recipe: hash of its canonical form", recipe_hash, str(recipe_hash)[:12]),
+        _item("recipe: sources of all definitions", all_hashed, hash_count),
+        _item("recipe: division", plan.get("division"), division),
+        _item("recipe: all of its epochs", all_epochs, epochs_run),
     ]
 
 
 def _result_items(record: Record, files: Mapping[str, str]) -> list[Item]:
     derived = record.derived or {"metrics": [], "seeds": []}
+    seeds = derived["seeds"]
     targets = [metric for metric in derived["metrics"] if metric["target"] is not None]
-    sure = [metric for metric in targets if metric["low"] is not None]
-    weights = [
-        seed for seed in derived["seeds"] if f"weights-{seed}.safetensors" in files
-    ]
+    with_interval = [metric for metric in targets if metric["low"] is not None]
+    all_intervals = targets and with_interval == targets
+    weights = 0
+    for seed in seeds:
+        weights += f"weights-{seed}.safetensors" in files
     claims = derived.get("claims", [])
+    blocks = record.blocks
+    finished = "yes" if record.finished else "no"
     return [
-        _item(
-            "raw samples of every step", record.blocks, f"{len(record.blocks)} blocks"
-        ),
-        _item(
-            "weights of every seed",
-            len(weights) == len(derived["seeds"]),
-            f"{len(weights)}",
-        ),
-        _item("run: finished", record.finished, "yes" if record.finished else "no"),
+        _item("raw samples of every step", blocks, f"{len(blocks)} blocks"),
+        _item("weights of every seed", weights == len(seeds), f"{weights}"),
+        _item("run: finished", record.finished, finished),
         _item("targets", targets, f"{len(targets)} metrics have one"),
-        _item("intervals of all targets", targets and sure == targets, f"{len(sure)}"),
+        _item("intervals of all targets", all_intervals, f"{len(with_interval)}"),
         _item("claims", claims, f"{len(claims)}"),
     ]

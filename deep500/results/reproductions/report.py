@@ -20,6 +20,8 @@ from ...reports.tables import NOTHING
 from ...reports.text import Code, Text, Verdict, clean, shortened
 from .answers import seed_blocks, summary_block
 
+Derived = Mapping[str, Any]  # what derived.json holds
+Summary = Mapping[str, Any]  # the last block
 ANSWERS = ("reproduced", "replicated", "interpretable")
 END = {"reproduced": "; ", "replicated": "; ", "interpretable": ""}
 MOST_DIFFERENCES = 20
@@ -34,16 +36,18 @@ def reproduction_report(record: Record) -> Report:
     blocks: list[Block] = [_banner(name, derived)]
     if not record.finished:
         blocks.append(Problems(["unfinished: not all seeds were trained again"]))
-    blocks.append(
-        Section("Replicated: what holds again", [_rows(derived), *_times(derived)])
-    )
-    blocks.append(Section("Reproduced: the bits of every seed", [_seeds(record)]))
-    blocks.append(Section("Interpretable: what is documented", [_items(record)]))
+    statements = [_statements(derived), _times(derived)]
+    blocks += [
+        Section("Replicated: what holds again", statements),
+        Section("Reproduced: the bits of every seed", [_seeds(record)]),
+        Section("Interpretable: what is documented", [_items(record)]),
+    ]
     if summary is not None:
-        blocks.append(
-            Section("Environments, what can matter first", _environment(summary))
-        )
-        blocks.append(_second_run(summary))
+        environment = _environment(summary)
+        blocks += [
+            Section("Environments, what can matter first", environment),
+            _second_run(summary),
+        ]
     if record.plan["changes"]:
         changes = [clean(change)[:200] for change in record.plan["changes"]]
         blocks.append(Section("The recipe differs here", [Bullets(changes)]))
@@ -51,47 +55,63 @@ def reproduction_report(record: Record) -> Report:
     return Report("Deep500 reproduction", name, blocks)
 
 
-def _banner(name: str, derived: Mapping[str, Any]) -> Banner:
+def _banner(name: str, derived: Derived) -> Banner:
     lines: list[Text] = [f"{name}: "]
     figures: list[tuple[Text, Text]] = []
+    counts: dict[Verdict, int] = {}
     for question in ANSWERS:
         answer = derived[question]
-        lines.append(
-            f"{question} {answer['verdict']} ({clean(answer['text'])}){END[question]}"
-        )
-        figures.append((question, Verdict(answer["verdict"])))
-    words = [Verdict(derived[question]["verdict"]) for question in ANSWERS]
-    counts = {word: words.count(word) for word in words}
+        verdict = Verdict(answer["verdict"])
+        text = clean(answer["text"])
+        end = END[question]
+        lines.append(f"{question} {verdict} ({text}){end}")
+        figures.append((question, verdict))
+        counts[verdict] = counts.get(verdict, 0) + 1
     return Banner(lines, lines, counts, figures)
 
 
-def _rows(derived: Mapping[str, Any]) -> Table:
-    rows: list[list[Text]] = []
+def _statements(derived: Derived) -> Block:
+    """Every claim, target and quality: what it was, what it is now, and whether it holds again."""
+    rows = []
     for row in derived["replicated"]["rows"]:
-        sides = [clean(row["original"]), clean(row["again"])]
-        rows.append([clean(row["what"]), *sides, Verdict(row["verdict"])])
+        cells = [
+            clean(row["what"]),
+            clean(row["original"]),
+            clean(row["again"]),
+            Verdict(row["verdict"]),
+        ]
+        rows.append(cells)
     return Table(["statement", "original", "again", "holds again"], rows, "tttl")
 
 
-def _times(derived: Mapping[str, Any]) -> list[Block]:
-    lines: list[Text] = []
+def _times(derived: Derived) -> Block:
+    """The ratio of every time, or why it was not compared."""
+    lines = []
     for row in derived["times"]:
+        metric = clean(row["metric"])
         if row["ratio"] is None:
-            lines.append(f"{clean(row['metric'])}: not compared: {row['reason']}")
+            lines.append(f"{metric}: not compared: {row['reason']}")
         else:
-            lines.append(
-                f"{clean(row['metric'])}: again / original = {row['ratio']:.3g}"
-            )
-    return [Bullets(lines)]
+            lines.append(f"{metric}: again / original = {row['ratio']:.3g}")
+    return Bullets(lines)
 
 
 def _seeds(record: Record) -> Table:
-    rows: list[list[Text]] = []
+    rows = []
     for block in seed_blocks(record.blocks):
-        bits = [_yes(block["same_losses"]), _yes(block["same_weights"])]
-        step = NOTHING if block["first_step"] is None else str(block["first_step"])
-        largest = NOTHING if block["largest"] is None else f"{block['largest']:.2g}"
-        rows.append([str(block["seed"]), *bits, step, largest])
+        step = largest = NOTHING
+        if block["first_step"] is not None:
+            step = str(block["first_step"])
+        if block["largest"] is not None:
+            largest = f"{block['largest']:.2g}"
+        row = [
+            str(block["seed"]),
+            _yes_or_no(block["same_losses"]),
+            _yes_or_no(block["same_weights"]),
+            step,
+            largest,
+        ]
+        rows.append(row)
     headers = [
         "seed",
         "same losses",
@@ -102,46 +122,57 @@ def _seeds(record: Record) -> Table:
     return Table(headers, rows, "rllrr")
 
 
-def _yes(answer: bool) -> Verdict:
+def _yes_or_no(answer: bool) -> Verdict:
     return Verdict("yes" if answer else "no")
 
 
 def _items(record: Record) -> Table:
-    rows: list[list[Text]] = []
+    rows = []
     for item in record.plan["original"]["documentation"]:
-        texts = [clean(item["item"]), _yes(item["present"])]
-        rows.append([*texts, shortened(clean(item["text"]), LONGEST_VALUE)])
+        row = [
+            clean(item["item"]),
+            _yes_or_no(item["present"]),
+            shortened(clean(item["text"]), LONGEST_VALUE),
+        ]
+        rows.append(row)
     return Table(["item", "documented", ""], rows, "llt")
 
 
-def _environment(summary: Mapping[str, Any]) -> Sequence[Block]:
-    changes = [
-        change for change in summary["environment"] if change["weight"] != CONTEXT
-    ]
+def _environment(summary: Summary) -> Sequence[Block]:
+    """The facts of the two environments that differ and can change the results."""
+    differences = summary["environment"]
+    changes = [change for change in differences if change["weight"] != CONTEXT]
     if not changes:
         return [Sentence("They differ in nothing that can matter.")]
-    rows: list[list[Text]] = []
+    rows = []
     for change in changes[:MOST_DIFFERENCES]:
-        sides = [_value(change[side]) for side in ("was", "now")]
-        rows.append([clean(change["fact"]), *sides, clean(change["weight"])])
+        row = [
+            clean(change["fact"]),
+            _value(change["was"]),
+            _value(change["now"]),
+            clean(change["weight"]),
+        ]
+        rows.append(row)
     blocks: list[Block] = [Table(["fact", "original", "here", "it"], rows, "lttl")]
-    if len(changes) > MOST_DIFFERENCES:
-        blocks.append(Sentence(f"and {len(changes) - MOST_DIFFERENCES} more"))
+    others = len(changes) - MOST_DIFFERENCES
+    if others > 0:
+        blocks.append(Sentence(f"and {others} more"))
     return blocks
 
 
 def _value(value: object) -> str:
     if value is None:
         return "unknown"
-    text = "; ".join(map(str, value)) if isinstance(value, list) else str(value)
+    text = str(value)
+    if isinstance(value, list):
+        text = "; ".join(map(str, value))
     return shortened(clean(text), LONGEST_VALUE)
 
 
-def _second_run(summary: Mapping[str, Any]) -> Section:
-    lines: list[Text] = [
-        ["The second run is a bundle of its own: ", Code(clean(summary["bundle"]))]
-    ]
+def _second_run(summary: Summary) -> Section:
+    bundle = Code(clean(summary["bundle"]))
+    lines: list[Text] = [["The second run is a bundle of its own: ", bundle]]
     if summary["unstable"]:
-        names = ", ".join(clean(name) for name in summary["unstable"])
+        names = ", ".join(map(clean, summary["unstable"]))
         lines.append(f"These operators do not give the same bits twice here: {names}.")
     return Section("The second run", [Bullets(lines)])

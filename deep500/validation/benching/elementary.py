@@ -1,4 +1,4 @@
-"""How exact elementary functions are: errors in units in the last place (ULP), against mpmath with 50 digits.
+"""The accuracy of elementary functions: errors in units in the last place (ULP), against mpmath with 50 digits.
 
 Arguments are drawn from a domain (half of them uniformly, half by their logarithm), and special ones are added. The
 largest error of a sample is a lower bound of the largest there is. Zeros, infinities, NaN and arguments below the
@@ -18,11 +18,12 @@ from ...contracts.operator import Operator
 from ...errors import Deep500Error, unknown
 from ...frameworks import framework
 from ..checking.examples import generator
-from ..checking.formats import FORMATS
+from ..checking.formats import FORMATS, argmax
 from ..isolation import isolated
 
 DTYPES = ("float32", "float64")
 DIGITS = 50
+Interval = tuple[float, float]
 
 
 class Expm1(Operator):
@@ -45,18 +46,19 @@ class Function:
 
     operator: str
     truth: Callable[..., Any]
-    domain: tuple[tuple[float, float], tuple[float, float]]
-    exponents: tuple[float, float] | None = None  # of the second argument
+    domain: tuple[Interval, Interval]
+    exponents: Interval | None = None  # of the second argument
 
-    def made(self) -> Operator:
-        own = {"Expm1": Expm1, "Log1p": Log1p}
-        return (
-            own[self.operator]()
-            if self.operator in own
-            else registry.find("operators", self.operator)()
-        )
+    def instance(self) -> Operator:
+        """The operator; two of them are defined in this module alone."""
+        match self.operator:
+            case "Expm1":
+                return Expm1()
+            case "Log1p":
+                return Log1p()
+        return registry.find("operators", self.operator)()
 
-    def bounds(self, dtype: str) -> tuple[float, float]:
+    def bounds(self, dtype: str) -> Interval:
         return self.domain[DTYPES.index(dtype)]
 
 
@@ -152,85 +154,104 @@ def measured(
     for function in functions:
         for dtype in dtypes:
             progress(f"{function} on {name} in {dtype}")
-            rows.append(asdict(_measured(function, name, dtype, n, seed)))
+            exactness = _measured(function, name, dtype, n, seed)
+            rows.append(asdict(exactness))
     return rows
 
 
-def _measured(function: str, name: str, dtype: str, n: int, seed: int) -> Exactness:
-    what, fw = FUNCTIONS[function], framework(name)
-    operator, arguments = what.made(), draw(what, dtype, n, seed)
-    low, high = what.bounds(dtype)
-    domain = f"[{low:g}, {high:g}]" + (
-        f" to [{what.exponents[0]:g}, {what.exponents[1]:g}]" if what.exponents else ""
-    )
+def _measured(
+    name: str, framework_name: str, dtype: str, n: int, seed: int
+) -> Exactness:
+    """The errors of one function on one framework in one dtype."""
+    function = FUNCTIONS[name]
+    fw = framework(framework_name)
+    operator = function.instance()
+    arguments = draw(function, dtype, n, seed)
+    domain = _domain_text(function, dtype)
     try:
         kernel = fw.kernel(operator)[1]
-        [got] = fw.evaluate(operator, arguments)
-        special = (
-            []
-            if what.exponents
-            else special_faults(what, lambda x: fw.evaluate(operator, [x])[0], dtype)
-        )
+        [values] = fw.evaluate(operator, arguments)
+        special = []
+        if not function.exponents:
+            special = special_faults(
+                function, lambda x: fw.evaluate(operator, [x])[0], dtype
+            )
     except Deep500Error as error:
-        return Exactness(function, name, "", dtype, domain, 0, unsupported=str(error))
-    errors = ulp_errors(what.truth, arguments, got, dtype)
-    worst = int(np.argmax(np.where(np.isnan(errors), np.inf, errors)))
-    at, largest = (
-        ", ".join(f"{float(a[worst]):.9g}" for a in arguments),
-        float(errors[worst]),
-    )
-    finite = math.isfinite(largest)
+        return Exactness(
+            name, framework_name, "", dtype, domain, 0, unsupported=str(error)
+        )
+    errors = ulp_errors(function.truth, arguments, values, dtype)
+    worst = argmax(errors)
+    worst_arguments = [float(argument[worst]) for argument in arguments]
+    largest = float(errors[worst])
+    mean = None
+    if math.isfinite(largest):
+        mean = float(np.mean(errors))
     return Exactness(
-        function,
         name,
+        framework_name,
         kernel,
         dtype,
         domain,
         len(errors),
-        largest if finite else None,
-        at,
-        float(np.mean(errors)) if finite else None,
+        largest if math.isfinite(largest) else None,
+        ", ".join(f"{argument:.9g}" for argument in worst_arguments),
+        mean,
         special,
     )
+
+
+def _domain_text(function: Function, dtype: str) -> str:
+    low, high = function.bounds(dtype)
+    text = f"[{low:g}, {high:g}]"
+    if function.exponents:
+        lowest, highest = function.exponents
+        text += f" to [{lowest:g}, {highest:g}]"
+    return text
 
 
 def draw(what: Function, dtype: str, n: int, seed: int) -> list[np.ndarray]:
     """Arguments in the domain: half uniform, half with a uniform logarithm; the ends and 1 are among them."""
     low, high = what.bounds(dtype)
     random = generator("elementary", what.operator, dtype, seed)
-    uniform = random.uniform(low, high, n - n // 2)
-    size = np.exp(
-        random.uniform(math.log(max(1e-6, low)), math.log(max(abs(low), high)), n // 2)
-    )
-    signs = random.choice([-1.0, 1.0], n // 2) if low < 0 else np.ones(n // 2)
-    x = np.concatenate([uniform, size * signs, [low, high, 1.0]])
+    half = n // 2
+    uniform = random.uniform(low, high, n - half)
+    smallest = max(1e-6, low)
+    largest = max(abs(low), high)
+    logarithms = random.uniform(math.log(smallest), math.log(largest), half)
+    size = np.exp(logarithms)
+    signs = np.ones(half)
+    if low < 0:
+        signs = random.choice([-1.0, 1.0], half)
+    special = [low, high, 1.0]
+    x = np.concatenate([uniform, size * signs, special])
     x = np.clip(x, low, high).astype(dtype)
-    return (
-        [x]
-        if what.exponents is None
-        else [x, random.uniform(*what.exponents, len(x)).astype(dtype)]
-    )
+    if what.exponents is None:
+        return [x]
+    exponents = random.uniform(*what.exponents, len(x))
+    return [x, exponents.astype(dtype)]
 
 
 def ulp_errors(
     truth: Callable[..., Any],
     arguments: Sequence[np.ndarray],
-    got: np.ndarray,
+    values: np.ndarray,
     dtype: str,
 ) -> np.ndarray:
-    """|got - truth| / the distance of neighbouring numbers at the truth; infinite where got is no finite number."""
-    form, errors = FORMATS[dtype], []
+    """|value - truth| / the distance of neighbouring numbers at the truth; infinite for a value that is not finite."""
+    form = FORMATS[dtype]
+    columns = [argument.tolist() for argument in arguments]
+    errors = []
     with mpmath.workdps(DIGITS):
-        for value, *xs in zip(
-            got.tolist(), *(a.tolist() for a in arguments), strict=True
-        ):
+        for value, *xs in zip(values.tolist(), *columns, strict=True):
             exact = truth(*map(mpmath.mpf, xs))
-            step = float(form.spacing(np.array(float(exact))))
-            errors.append(
-                float(abs(mpmath.mpf(value) - exact) / step)
-                if math.isfinite(value)
-                else math.inf
-            )
+            nearest = np.array(float(exact))
+            step = float(form.spacing(nearest))
+            error = math.inf
+            if math.isfinite(value):
+                distance = abs(mpmath.mpf(value) - exact)
+                error = float(distance / step)
+            errors.append(error)
     return np.array(errors)
 
 
@@ -239,22 +260,23 @@ def special_faults(
 ) -> list[str]:
     """Where the result at a special argument is not the right one: zeros, infinities, NaN, the smallest numbers."""
     form = FORMATS[dtype]
-    points = np.array(
-        [0.0, -0.0, np.inf, -np.inf, np.nan, form.tiny, form.tiny / 4, -form.tiny / 4],
-        dtype,
-    )
+    tiny = form.tiny
+    denormal = form.tiny / 4
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, tiny, denormal, -denormal]
+    points = np.array(special, dtype)
     with np.errstate(all="ignore"):
-        got = run(points)
+        values = run(points)
     faults = []
-    for x, y in zip(points.tolist(), got.tolist(), strict=True):
+    smallest = form.tiny * form.eps
+    for x, y in zip(points.tolist(), values.tolist(), strict=True):
         want = _limit(what.truth, x)
-        if want is not None and not _same(y, want, form.tiny * form.eps):
+        if want is not None and not _same(y, want, smallest):
             faults.append(f"{x:.6g} gives {y:.6g}, right is {want:.6g}")
     return faults
 
 
 def _limit(truth: Callable[..., Any], x: float) -> float | None:
-    """The truth at a special argument; None where mpmath does not say."""
+    """The truth at a special argument; None if mpmath does not know it."""
     if math.isnan(x):
         return math.nan
     try:
@@ -264,22 +286,23 @@ def _limit(truth: Callable[..., Any], x: float) -> float | None:
         return None
     if isinstance(value, mpmath.mpc):
         return math.nan
-    return (
-        None
-        if mpmath.isnan(value) and math.isinf(x) and truth is _gelu
-        else float(value)
-    )
+    if mpmath.isnan(value) and math.isinf(x) and truth is _gelu:
+        return None
+    return float(value)
 
 
-def _same(got: float, want: float, step: float) -> bool:
-    if math.isnan(want) or math.isinf(want):
-        return got == want or (math.isnan(got) and math.isnan(want))
-    return abs(got - want) <= max(4 * step, 1e-6 * abs(want))
+def _same(value: float, want: float, step: float) -> bool:
+    if math.isnan(want):
+        return math.isnan(value)
+    if math.isinf(want):
+        return value == want
+    tolerance = max(4 * step, 1e-6 * abs(want))
+    return abs(value - want) <= tolerance
 
 
 def _check(
-    asked: Sequence[str], known: Mapping[str, Any] | Sequence[str], what: str
+    names: Sequence[str], choices: Mapping[str, Any] | Sequence[str], what: str
 ) -> None:
-    for name in asked:
-        if name not in known:
-            raise unknown(what, name, known)
+    for name in names:
+        if name not in choices:
+            raise unknown(what, name, choices)

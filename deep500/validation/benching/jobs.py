@@ -1,4 +1,4 @@
-"""What is asked of one operator: with which inputs, on which framework, by which kernel, in which direction."""
+"""Jobs: one operator with its inputs, on one framework, by one kernel, in one direction."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -21,10 +21,13 @@ class Problem:
 
     @property
     def label(self) -> str:
-        settings = "".join(
-            f" {k}={v}".replace(", ", ",") for k, v in self.attributes.items()
-        )
-        return self.name or f"{self.operator.rpartition(':')[2]} {self.shape}{settings}"
+        if self.name:
+            return self.name
+        operator = self.operator.rpartition(":")[2]
+        words = [operator, self.shape]
+        for name, value in self.attributes.items():
+            words.append(f"{name}={value}".replace(", ", ","))
+        return " ".join(words)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
-"""From jobs to a plan: what can be timed is tried first, what cannot is written down with its reason."""
+"""From jobs to a plan: every job is tried first, and those that cannot be timed are recorded with the reason."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -13,19 +14,9 @@ from ...measure.bounds.roofline import peaks
 from ...measure.candidates import Statement
 from ...measure.machine.host.files import Host
 from ...measure.machine.host.memory import memory_available
-from ...measure.plan import (
-    Entry,
-    Plan,
-    Settings,
-    make_plan,
-)
+from ...measure.plan import Entry, Plan, Settings, make_plan
 from ..isolation import Died, isolated
-from .jobs import (
-    DIRECTIONS,
-    Job,
-    Problem,
-    check_dtype,
-)
+from .jobs import DIRECTIONS, Job, Problem, check_dtype
 
 Says = Callable[[str], None]
 TRIAL = f"{__package__}.trial:attempt"
@@ -44,33 +35,37 @@ class Factors:
     directions: Sequence[str] = ("forward",)
     threads: int = 0
     reference: str = (
-        ""  # a function that computes the same as a user's operator, as FILE:NAME
+        ""  # for a user's operator: a function that computes the same, as FILE:NAME
     )
 
     def __post_init__(self) -> None:
         for dtype in self.dtypes:
             check_dtype(dtype)
-        for name in self.frameworks:
-            framework(name).dtype(
-                self.dtypes[0]
-            )  # an unknown name is said before anything is done
-        if wrong := set(self.directions) - set(DIRECTIONS):
-            raise Deep500Error(
-                f"no direction is named {wrong.pop()!r}: choose {' or '.join(DIRECTIONS)}"
-            )
+        for name in self.frameworks:  # an unknown name is refused before anything runs
+            framework(name).dtype(self.dtypes[0])
+        if unknown_directions := set(self.directions) - set(DIRECTIONS):
+            name = unknown_directions.pop()
+            choices = " or ".join(DIRECTIONS)
+            raise Deep500Error(f"no direction is named {name!r}: choose {choices}")
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A job and what came of it."""
+    """A job and the result of trying it."""
 
     problem: Problem
     job: Job
-    found: Mapping[str, Any]
+    result: Mapping[str, Any]
 
     @property
-    def ok(self) -> bool:
-        return self.found["state"] == "ok"
+    def state(self) -> str:
+        """ok, wrong or unsupported."""
+        return str(self.result["state"])
+
+    @property
+    def text(self) -> str:
+        """Why it cannot be timed."""
+        return str(self.result["text"])
 
     @property
     def levels(self) -> dict[str, str]:
@@ -82,7 +77,8 @@ class Trial:
 
     @property
     def candidate(self) -> str:
-        return f"{self.job.framework} {self.found.get('kernel') or self.job.kernel or 'its own choice'}"
+        kernel = self.result.get("kernel") or self.job.kernel or "its own choice"
+        return f"{self.job.framework} {kernel}"
 
     @property
     def name(self) -> str:
@@ -97,53 +93,70 @@ def operator_plan(
     **settings: Unpack[Settings],
 ) -> Plan:
     """Try every combination, and plan those that give right results."""
-    timeout_s = (
-        max(120.0, 3 * settings.get("budget_s", 5.0))
-        if settings.get("timeout_s") is None
-        else float(settings["timeout_s"] or 0)
-    )
+    timeout_s = _timeout_s(settings)
     settings["timeout_s"] = timeout_s
-    base = make_plan(
-        {"an operator": Statement("pass")}, **settings
-    )  # checks the settings before anything runs
+    # This checks the settings before anything runs.
+    base = make_plan({"an operator": Statement("pass")}, **settings)
     began = time.monotonic()
-    tried = _distinct(_trials(problems, over, timeout_s, says))
-    started = (
-        time.monotonic() - began
-    )  # about what the first processes will need before their first sample
-    good = [t for t in tried if t.ok]
-    wrong = {t.name: t.found["text"] for t in tried if t.found["state"] == "wrong"}
+    trials = _distinct(_trials(problems, over, timeout_s, says))
+    # About what the first processes will need before their first sample.
+    starting_s = time.monotonic() - began
+    good = [trial for trial in trials if trial.state == "ok"]
+    wrong = _reasons(trials, "wrong")
     if not good:
-        reasons = list(dict.fromkeys(t.found["text"] for t in tried))
-        more = f" (and {len(reasons) - 1} more reasons)" if len(reasons) > 1 else ""
-        raise (Wrong if wrong else Deep500Error)(
-            next(iter(wrong.values()), reasons[0]) + more
-        )
+        raise _nothing_to_time(trials, wrong)
     _check_memory(good)
     says("the peaks of this machine")
-    left_out = {
-        t.name: t.found["text"] for t in tried if t.found["state"] == "unsupported"
-    }
     about = {
         "peaks": peaks().to_json(),
         "wrong": wrong,
-        "left_out": left_out,
+        "left_out": _reasons(trials, "unsupported"),
         "threads": _threads(over),
         "inputs": "the same in every call; overwritten with others for the check after the timing",
-        **({"scope": scope} if scope else {}),
     }
-    varied = {
-        name: list(dict.fromkeys(t.levels[name] for t in good))
-        for name in ("problem", "dtype", "direction")
-    }
+    if scope:
+        about["scope"] = scope
     return replace(
         base,
-        budget_s=base.budget_s + started,
+        budget_s=base.budget_s + starting_s,
         entries=tuple(map(_entry, good)),
-        factors=varied,
+        factors=_levels(good),
         user_imports=False,
         about=about,
     )
+
+
+def _timeout_s(settings: Settings) -> float:
+    """As it is set, or several times the budget."""
+    if settings.get("timeout_s") is None:
+        return max(120.0, 3 * settings.get("budget_s", 5.0))
+    return float(settings["timeout_s"] or 0)
+
+
+def _reasons(trials: Sequence[Trial], state: str) -> dict[str, str]:
+    """Why the trials in this state cannot be timed, by their names."""
+    return {trial.name: trial.text for trial in trials if trial.state == state}
+
+
+def _nothing_to_time(trials: Sequence[Trial], wrong: Mapping[str, str]) -> Deep500Error:
+    """The error if no trial can be timed: the first wrong result, or else the first reason."""
+    texts = [trial.text for trial in trials]
+    reasons = list(dict.fromkeys(texts))
+    more = ""
+    if len(reasons) > 1:
+        more = f" (and {len(reasons) - 1} more reasons)"
+    for text in wrong.values():
+        return Wrong(text + more)
+    return Deep500Error(reasons[0] + more)
+
+
+def _levels(trials: Sequence[Trial]) -> dict[str, list[str]]:
+    """The levels of every factor, in the order in which they occur."""
+    levels = {}
+    for factor in ("problem", "dtype", "direction"):
+        occurring = [trial.levels[factor] for trial in trials]
+        levels[factor] = list(dict.fromkeys(occurring))
+    return levels
 
 
 def _threads(over: Factors) -> int | str:
@@ -153,63 +166,69 @@ def _threads(over: Factors) -> int | str:
     choosing = [name for name in over.frameworks if not framework(name).sets_threads]
     if not choosing:
         return over.threads
-    return f"{over.threads}; {ITS_OWN} on {', '.join(choosing)}"
+    names = ", ".join(choosing)
+    return f"{over.threads}; {ITS_OWN} on {names}"
 
 
 def _trials(
     problems: Sequence[Problem], factors: Factors, timeout_s: float, says: Says
 ) -> list[Trial]:
     """One child process per framework; if it dies, one per job, so that only the guilty one is left out."""
-    found: list[Trial] = []
+    trials: list[Trial] = []
     for name in factors.frameworks:
-        asked = [
-            (
-                p,
-                Job(
-                    p.operator,
-                    p.attributes,
-                    p.shape,
-                    dtype,
-                    name,
-                    kernel,
-                    direction,
-                    factors.threads,
-                    factors.reference,
-                ),
-            )
-            for p, dtype, direction, kernel in product(
-                problems, factors.dtypes, factors.directions, factors.kernels
-            )
-        ]
-        says(f"checking {len(asked)} on {name}")
-        jobs = [job for _, job in asked]
-        try:
-            results = isolated(
-                TRIAL, {"jobs": [job.to_json() for job in jobs]}, timeout_s
-            )
-        except Died as death:
-            results = (
-                [_alone(job, timeout_s) for job in jobs]
-                if len(jobs) > 1
-                else [_dead(death)]
-            )
-        found += [
-            Trial(p, job, result)
-            for (p, job), result in zip(asked, results, strict=True)
-        ]
-    return sorted(
-        found,
-        key=lambda t: (
-            problems.index(t.problem),
-            factors.dtypes.index(t.job.dtype),
-            factors.directions.index(t.job.direction),
-        ),
-    )
+        tasks = _tasks(problems, factors, name)
+        says(f"checking {len(tasks)} on {name}")
+        results = _results([job for _, job in tasks], timeout_s)
+        for (problem, job), result in zip(tasks, results, strict=True):
+            trials.append(Trial(problem, job, result))
+
+    def place(trial: Trial) -> tuple[int, int, int]:
+        return (
+            problems.index(trial.problem),
+            factors.dtypes.index(trial.job.dtype),
+            factors.directions.index(trial.job.direction),
+        )
+
+    return sorted(trials, key=place)
+
+
+def _tasks(
+    problems: Sequence[Problem], factors: Factors, name: str
+) -> list[tuple[Problem, Job]]:
+    """A job for every combination of a problem with the factors, on one framework."""
+    tasks = []
+    for problem, dtype, direction, kernel in product(
+        problems, factors.dtypes, factors.directions, factors.kernels
+    ):
+        job = Job(
+            problem.operator,
+            problem.attributes,
+            problem.shape,
+            dtype,
+            name,
+            kernel,
+            direction,
+            factors.threads,
+            factors.reference,
+        )
+        tasks.append((problem, job))
+    return tasks
+
+
+def _results(jobs: Sequence[Job], timeout_s: float) -> list[dict[str, Any]]:
+    documents = [job.to_json() for job in jobs]
+    try:
+        return isolated(TRIAL, {"jobs": documents}, timeout_s)
+    except Died as death:
+        if len(jobs) <= 1:
+            return [_dead(death)]
+    return [_alone(job, timeout_s) for job in jobs]
 
 
 def _alone(job: Job, timeout_s: float) -> dict[str, Any]:
+    request = {"jobs": [job.to_json()]}
     try:
-        return isolated(TRIAL, {"jobs": [job.to_json()]}, timeout_s)[0]
+        return isolated(TRIAL, request, timeout_s)[0]
     except Died as death:
         return _dead(death)
 
@@ -218,22 +237,29 @@ def _dead(death: Died) -> dict[str, Any]:
     return {"state": "unsupported", "text": str(death)}
 
 
-def _distinct(tried: Sequence[Trial]) -> list[Trial]:
-    """The framework's choice and a kernel asked for may be the same."""
-    return list({t.name: t for t in tried}.values())
+def _distinct(trials: Sequence[Trial]) -> list[Trial]:
+    """One trial per name: the framework's choice of a kernel and one that was asked for may be the same."""
+    by_name = {trial.name: trial for trial in trials}
+    return list(by_name.values())
 
 
 def _entry(trial: Trial) -> Entry:
     """The statement that the clock sees, and around it what makes and checks it."""
-    job = replace(trial.job, kernel=trial.found["kernel"])
-    names = ", ".join(f"x{i}" for i in range(trial.found["arguments"]))
+    result = trial.result
+    job = replace(trial.job, kernel=result["kernel"])
+    arguments = [f"x{i}" for i in range(result["arguments"])]
+    names = ", ".join(arguments)
+    document = job.to_json()
     setup = (
-        f"{IMPORTS}subject = Subject(Job(**{job.to_json()!r}))\nrun = subject.call.function\n"
+        f"{IMPORTS}subject = Subject(Job(**{document!r}))\nrun = subject.call.function\n"
         f"[{names}] = subject.call.arguments"
     )
+    statement = Statement(f"run({names})", setup, "subject.check_again()")
     work = {
-        key: trial.found[key] for key in ("flops", "bytes", "memory", "process_memory")
-    } | {
+        "flops": result["flops"],
+        "bytes": result["bytes"],
+        "memory": result["memory"],
+        "process_memory": result["process_memory"],
         "dtype": job.dtype,
         "framework": job.framework,
         "kernel": job.kernel,
@@ -243,24 +269,21 @@ def _entry(trial: Trial) -> Entry:
         "attributes": dict(job.attributes),
         "shape": job.shape,
     }
-    return Entry(
-        trial.name,
-        Statement(f"run({names})", setup, "subject.check_again()"),
-        trial.levels,
-        group=job.framework,
-        work=work,
-    )
+    return Entry(trial.name, statement, trial.levels, group=job.framework, work=work)
 
 
 def _check_memory(good: Sequence[Trial]) -> None:
-    """All inputs and outputs of a framework are there at once, and while they are checked a few times over."""
-    needed = max(
-        sum(2 * t.found["bytes"] for t in good if t.job.framework == name)
-        for name in {t.job.framework for t in good}
-    )
-    there = memory_available(Host()) * 2**30
-    if needed > 0.8 * there:
+    """Raise a Deep500Error if the inputs and outputs of all trials of a framework do not fit into memory at once."""
+    bytes_of: Counter[str] = Counter()
+    for trial in good:  # twice: there are several copies while they are checked
+        bytes_of[trial.job.framework] += 2 * trial.result["bytes"]
+    needed = max(bytes_of.values())
+    free = memory_available(Host()) * 2**30
+    if needed > 0.8 * free:
+        needed_gib = needed / 2**30
+        free_gib = free / 2**30
+        parts = int(needed / (0.4 * free)) + 1
         raise Deep500Error(
-            f"these problems need about {needed / 2**30:.3g} GiB at once, {there / 2**30:.3g} GiB are "
-            f"free: measure them in parts, with --part 1/{int(needed / (0.4 * there)) + 1} and so on"
+            f"these problems need about {needed_gib:.3g} GiB at once, {free_gib:.3g} GiB are "
+            f"free: measure them in parts, with --part 1/{parts} and so on"
         )

@@ -14,7 +14,7 @@ from ...errors import Deep500Error, Wrong, one_line
 from ...frameworks import framework
 from ..checking.comparing import gradient_check, output_check
 from ..checking.examples import Example
-from ..checking.formats import is_float
+from ..checking.formats import is_float, map_floats
 from ..checking.subjects import is_ours, named_function
 from ..shapes import inputs_of
 from .jobs import Job
@@ -25,106 +25,111 @@ class Subject:
     """Ready to be timed: `call.function(*call.arguments)`. Wrong results end it with an error.
 
     Every call gets the same inputs (caches stay warm). Afterwards the memory of the inputs is overwritten with other
-    values, where the framework shares it, so that an operator that remembers its inputs by their identity is found
-    out; elsewhere it gets new ones.
+    values, if the framework shares it, so that an operator that remembers its inputs by their identity is found out;
+    then it is called with new arrays.
     """
 
     def __init__(self, job: Job):
-        self.job, self.framework = job, framework(job.framework)
+        self.job = job
+        self.framework = framework(job.framework)
         self.framework.dtype(job.dtype)
         self.operator = load_operator(job.operator, dict(job.attributes))
         self.reference = named_function(job.reference) if job.reference else None
         self.example = self._example(0)
-        self.other = (
-            None if is_ours(self.operator) else self._example(1)
-        )  # before it runs here
+        self.other: Example | None = None
+        if not is_ours(self.operator):
+            self.other = self._example(1)  # before it runs in this process
         _use_threads(job.framework, job.threads)
         self.kernel = job.kernel or self._chosen()
         self.call = self._call()
-        self._verdict(self.example, self._run(self.call.arguments))
+        results = self._run(self.call.arguments)
+        self._verdict(self.example, results)
 
     def check_again(self) -> None:
-        """The same callable with other values."""
+        """Check the same callable with other values; raises `Wrong` if its results are not right."""
         other = self.other or self._example(1)
-        mine, theirs = self._varied(self.example), self._varied(other)
+        old_arrays = self._varied(self.example)
+        new_arrays = self._varied(other)
         if self._shares_memory():
-            for old, new in zip(mine, theirs, strict=True):
+            for old, new in zip(old_arrays, new_arrays, strict=True):
                 if old is not None:
                     np.copyto(old, new)
-            self._verdict(
-                other,
-                self._run(self.call.arguments),
-                ", after its timing, other values in the same memory",
-            )
-        self._verdict(
-            other,
-            self._run(self.call.bind(theirs)),
-            ", after its timing, with other inputs",
-        )
+            results = self._run(self.call.arguments)
+            when = ", after its timing, other values in the same memory"
+            self._verdict(other, results, when)
+        results = self._run(self.call.bind(new_arrays))
+        self._verdict(other, results, ", after its timing, with other inputs")
 
     def _example(self, seed: int) -> Example:
-        """Inputs by the seed; their magnitudes, where the truth would be NaN. For a derivative the gradients vary."""
-        inputs = inputs_of(self.operator, self.job.shape, self.job.dtype, seed)
-        if seed and self.job.direction == "backward":
+        """Inputs by the seed (for a derivative only the gradients vary); their magnitudes, if the truth has a NaN."""
+        job, operator = self.job, self.operator
+        inputs = inputs_of(operator, job.shape, job.dtype, seed)
+        if seed and job.direction == "backward":
             inputs = self.example.inputs
-        name = f"{type(self.operator).__name__}-{seed}"
-        example = Example(name, self.operator, inputs, self.reference)
-        with _one_line(self.operator, self.job.shape), np.errstate(all="ignore"):
-            settle(example, self.job.direction)
-            if any(is_float(y) and np.isnan(y).any() for y in example.outputs):
-                positive = tuple(np.abs(x) if is_float(x) else x for x in inputs)
-                example = Example(name, self.operator, positive, self.reference)
-                settle(example, self.job.direction)
+        name = f"{type(operator).__name__}-{seed}"
+        example = Example(name, operator, inputs, self.reference)
+        with _one_line(operator, job.shape), np.errstate(all="ignore"):
+            settle(example, job.direction)
+            if any(map(_has_nan, example.outputs)):
+                positive = map_floats(np.abs, inputs)
+                example = Example(name, operator, positive, self.reference)
+                settle(example, job.direction)
         return example
 
     def _call(self) -> Call:
+        fw = self.framework
+        inputs = self.example.inputs
         with _one_line(self.operator, self.job.shape, self.job.framework):
             if self.job.direction == "forward":
-                return self.framework.forward_call(
-                    self.operator, self.example.inputs, self.kernel
-                )
-            return self.framework.backward_call(
-                self.operator, self.example.inputs, self.example.seeds, self.kernel
-            )
+                return fw.forward_call(self.operator, inputs, self.kernel)
+            seeds = self.example.seeds
+            return fw.backward_call(self.operator, inputs, seeds, self.kernel)
 
     def _run(self, arguments: tuple) -> list:
         with _one_line(self.operator, self.job.shape, self.job.framework):
-            return self.call.outputs(self.call.function(*arguments))
+            results = self.call.function(*arguments)
+            return self.call.outputs(results)
 
-    def _verdict(self, example: Example, got: list, when: str = "") -> None:
+    def _verdict(self, example: Example, results: list, when: str = "") -> None:
+        """Raise `Wrong` for wrong results, and a Deep500Error if any results would pass."""
+        job = self.job
         with np.errstate(all="ignore"):
-            check = (
-                output_check if self.job.direction == "forward" else gradient_check
-            )(example, got)
+            if job.direction == "forward":
+                check = output_check(example, results)
+            else:
+                check = gradient_check(example, results)
+        name = type(self.operator).__name__
+        problem = f"{name} {job.shape} in {job.dtype}"
         if check.ok is None and not is_ours(self.operator):
             raise Deep500Error(
-                f"{type(self.operator).__name__} {self.job.shape} in {self.job.dtype} is not timed, as "
-                f"anything would pass for right: {check.text}"
+                f"{problem} is not timed, as anything would pass for right: {check.text}"
             )
         if check.ok is False:
             raise Wrong(
-                f"{self.job.framework} {self.kernel} gives a wrong {self.job.direction} result of "
-                f"{type(self.operator).__name__} {self.job.shape} in {self.job.dtype}{when}: {check.text}"
+                f"{job.framework} {self.kernel} gives a wrong {job.direction} result of "
+                f"{problem}{when}: {check.text}"
             )
 
     def _varied(self, example: Example) -> list[Any]:
-        return (
-            arrays(example.inputs)
-            if self.job.direction == "forward"
-            else list(example.seeds)
-        )
+        """The arrays that differ between examples: inputs, or gradients of the outputs for a derivative."""
+        if self.job.direction == "forward":
+            return arrays(example.inputs)
+        return list(example.seeds)
 
     def _shares_memory(self) -> bool:
         probe = np.zeros(1, self.job.dtype)
-        return np.shares_memory(
-            self.framework.array(self.framework.tensor(probe)), probe
-        )
+        back = self.framework.array(self.framework.tensor(probe))
+        return np.shares_memory(back, probe)
 
     def _chosen(self) -> str:
-        """Its own kernel where there is one."""
+        """The framework's own kernel if it has one."""
         if self.job.framework == "onnxruntime" and self.job.direction == "backward":
             return "composed"
         return self.framework.kernel(self.operator, inputs=self.example.inputs)[1]
+
+
+def _has_nan(y: Any) -> bool:
+    return is_float(y) and bool(np.isnan(y).any())
 
 
 @cache
@@ -142,7 +147,7 @@ def _one_line(
         yield
     except (Deep500Error, MemoryError):
         raise
-    except Exception as error:  # whatever a kernel, a compiler or a user's code says
-        raise Deep500Error(
-            f"{where} cannot run {type(operator).__name__} {shape}: {one_line(error, kind=True)}"
-        ) from error
+    except Exception as error:  # kernels, compilers and users' code may raise anything
+        name = type(operator).__name__
+        reason = one_line(error, kind=True)
+        raise Deep500Error(f"{where} cannot run {name} {shape}: {reason}") from error

@@ -1,4 +1,4 @@
-"""Sizes that others have agreed on, as problems of our operators; a tier says what it leaves out."""
+"""Problem sizes of published benchmarks, for our operators; a tier limits them and says what it leaves out."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ GATES = {"vanilla": ("RNN", 1), "gru": ("GRU", 3), "lstm": ("LSTM", 4)}
 
 @dataclass(frozen=True)
 class Tier:
-    """Up to which size and how many problems."""
+    """Limits on the size and the number of problems."""
 
     most_flops: float
     most: int
@@ -37,29 +37,35 @@ class Suite:
 
 
 def suite(name: str, tier: str = "tiny") -> Suite:
-    """deepbench:gemm, deepbench:conv or deepbench:rnn."""
+    """The problems of deepbench:gemm, deepbench:conv or deepbench:rnn; raises a Deep500Error for any other name."""
     family, _, kind = name.partition(":")
     if family != "deepbench" or kind not in {*MAKERS, "all_reduce"}:
-        raise Deep500Error(
-            f"no suite is named {name!r}; there are: {', '.join(f'deepbench:{k}' for k in MAKERS)}"
-        )
+        names = ", ".join(f"deepbench:{k}" for k in MAKERS)
+        raise Deep500Error(f"no suite is named {name!r}; there are: {names}")
     if kind == "all_reduce":
         raise Unsupported(
             "deepbench:all_reduce needs several processes that communicate: it is not for operators"
         )
     if tier not in TIERS:
         raise Deep500Error(f"no tier is named {tier!r}; there are: {', '.join(TIERS)}")
-    data = json.loads(DATA.read_text(encoding="utf-8"))
-    every = sorted(
-        {tuple(row) for rows in data["problems"][kind].values() for row in rows},
-        key=lambda row: (FLOPS[kind](row), row),
-    )
     limit = TIERS[tier]
-    within = [row for row in every if FLOPS[kind](row) <= limit.most_flops]
+    flops = FLOPS[kind]
+    every = _rows(kind)
+    within = [row for row in every if flops(row) <= limit.most_flops]
     chosen = _spread(within, limit.most)
-    return Suite(
-        [MAKERS[kind](row) for row in chosen], _scope(name, tier, every, within, chosen)
-    )
+    problems = [MAKERS[kind](row) for row in chosen]
+    counts = len(every), len(within), len(chosen)
+    return Suite(problems, _scope(name, tier, *counts))
+
+
+def _rows(kind: str) -> list[tuple]:
+    """The distinct problems of one kind, as rows of numbers by increasing size."""
+    data = json.loads(DATA.read_text(encoding="utf-8"))
+    distinct = set()
+    for rows in data["problems"][kind].values():
+        distinct |= {tuple(row) for row in rows}
+    flops = FLOPS[kind]
+    return sorted(distinct, key=lambda row: (flops(row), row))
 
 
 def part(problems: Sequence[Problem], text: str) -> list[Problem]:
@@ -67,60 +73,78 @@ def part(problems: Sequence[Problem], text: str) -> list[Problem]:
     which, _, of = text.partition("/")
     if not (which.isdigit() and of.isdigit() and 1 <= int(which) <= int(of)):
         raise Deep500Error(f"--part {text!r} is not of the form 2/5")
-    return list(problems[int(which) - 1 :: int(of)])
+    first = int(which) - 1
+    return list(problems[first :: int(of)])
 
 
 def _spread(rows: list[tuple], most: int) -> list[tuple]:
-    """Evenly over the sizes, the smallest and the largest among them."""
+    """At most so many rows, spread evenly over the sizes, the smallest and the largest among them."""
     if len(rows) <= most:
         return rows
-    return [rows[round(i * (len(rows) - 1) / (most - 1))] for i in range(most)]
+    last = len(rows) - 1
+    spread = []
+    for i in range(most):
+        index = round(i * last / (most - 1))
+        spread.append(rows[index])
+    return spread
 
 
-def _scope(
-    name: str, tier: str, every: Sequence, within: Sequence, chosen: Sequence
-) -> str:
-    if len(chosen) == len(every):
-        return f"{name}, tier {tier}: all {len(every)} problems, none scaled"
-    beyond = len(every) - len(within)
+def _scope(name: str, tier: str, every: int, within: int, chosen: int) -> str:
+    """How many problems were chosen of how many, and why the others were left out."""
+    if chosen == every:
+        return f"{name}, tier {tier}: all {every} problems, none scaled"
+    beyond = every - within
+    skipped = within - chosen
+    most_flops = TIERS[tier].most_flops
     return (
-        f"{name}, tier {tier}: {len(chosen)} of {len(every)} problems, none scaled; left out: the {beyond} beyond "
-        f"{TIERS[tier].most_flops:.0e} flop, and {len(within) - len(chosen)} of the {len(within)} others (those "
+        f"{name}, tier {tier}: {chosen} of {every} problems, none scaled; left out: the {beyond} beyond "
+        f"{most_flops:.0e} flop, and {skipped} of the {within} others (those "
         f"measured are spread evenly over the sizes)"
     ).replace("e+0", "e")
 
 
 def _gemm(row: tuple) -> Problem:
-    m, n, k, a_t, b_t = row
-    shape = f"{k}x{m}," if a_t else f"{m}x{k},"
-    shape += f"{n}x{k}" if b_t else f"{k}x{n}"
-    turned = {name: 1 for name, turn in (("transA", a_t), ("transB", b_t)) if turn}
-    return Problem("Gemm", turned, shape, f"gemm {m}x{n}x{k} {'NT'[a_t]}{'NT'[b_t]}")
+    m, n, k, transposes_a, transposes_b = row
+    a = f"{m}x{k}"
+    b = f"{k}x{n}"
+    letter_a = letter_b = "N"
+    attributes = {}
+    if transposes_a:
+        a = f"{k}x{m}"
+        letter_a = "T"
+        attributes["transA"] = 1
+    if transposes_b:
+        b = f"{n}x{k}"
+        letter_b = "T"
+        attributes["transB"] = 1
+    name = f"gemm {m}x{n}x{k} {letter_a}{letter_b}"
+    return Problem("Gemm", attributes, f"{a},{b}", name)
 
 
 def _conv(row: tuple) -> Problem:
     w, h, c, n, k, fw, fh, pad_w, pad_h, stride_w, stride_h = row
-    settings = {"pads": (pad_h, pad_w, pad_h, pad_w), "strides": (stride_h, stride_w)}
-    return Problem(
-        "Conv",
-        settings,
-        f"{n}x{c}x{h}x{w},{k}x{c}x{fh}x{fw}",
-        f"conv {n}x{c}x{h}x{w} {k}x{fh}x{fw} pad {pad_h}x{pad_w} stride {stride_h}x{stride_w}",
-    )
+    settings = {
+        "pads": (pad_h, pad_w, pad_h, pad_w),
+        "strides": (stride_h, stride_w),
+    }
+    images = f"{n}x{c}x{h}x{w}"
+    filters = f"{k}x{c}x{fh}x{fw}"
+    padding = f"pad {pad_h}x{pad_w} stride {stride_h}x{stride_w}"
+    name = f"conv {images} {k}x{fh}x{fw} {padding}"
+    return Problem("Conv", settings, f"{images},{filters}", name)
 
 
 def _rnn(row: tuple) -> Problem:
     hidden, batch, steps, cell = row
     operator, gates = GATES[cell]
     registry.find("operators", operator)
-    scale = f"{(3 * hidden) ** -0.5:.4f}"  # as PyTorch draws them: with larger ones a long recurrence is chaotic
-    weights = f"{scale}*1x{gates * hidden}x{hidden}"
-    return Problem(
-        operator,
-        {"hidden_size": hidden},
-        f"{steps}x{batch}x{hidden},{weights},{weights}",
-        f"{cell} hidden {hidden} batch {batch} steps {steps}",
-    )
+    # As PyTorch draws the weights: with larger ones a long recurrence is chaotic.
+    scale = (3 * hidden) ** -0.5
+    rows = gates * hidden
+    weights = f"{scale:.4f}*1x{rows}x{hidden}"
+    shape = f"{steps}x{batch}x{hidden},{weights},{weights}"
+    name = f"{cell} hidden {hidden} batch {batch} steps {steps}"
+    return Problem(operator, {"hidden_size": hidden}, shape, name)
 
 
 def _gemm_flops(row: tuple) -> float:
@@ -129,21 +153,15 @@ def _gemm_flops(row: tuple) -> float:
 
 def _conv_flops(row: tuple) -> float:
     w, h, c, n, k, fw, fh, pad_w, pad_h, stride_w, stride_h = row
-    return (
-        2.0
-        * n
-        * k
-        * c
-        * fw
-        * fh
-        * ((w + 2 * pad_w - fw) // stride_w + 1)
-        * ((h + 2 * pad_h - fh) // stride_h + 1)
-    )
+    out_w = (w + 2 * pad_w - fw) // stride_w + 1
+    out_h = (h + 2 * pad_h - fh) // stride_h + 1
+    return 2.0 * n * k * c * fw * fh * out_w * out_h
 
 
 def _rnn_flops(row: tuple) -> float:
     hidden, batch, steps, cell = row
-    return 4.0 * GATES[cell][1] * steps * batch * hidden**2
+    _, gates = GATES[cell]
+    return 4.0 * gates * steps * batch * hidden**2
 
 
 MAKERS: dict[str, Callable[[tuple], Problem]] = {

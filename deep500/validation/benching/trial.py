@@ -1,4 +1,4 @@
-"""Every job once, before anything is timed, in a process of its own: which can be timed, which are wrong, and why."""
+"""Every job once, before anything is timed, in a process of its own: which can be timed, and why others cannot."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from ...contracts.operator import Tensor
 from ...errors import Deep500Error, Wrong
 from ...measure.sensing import sensors
+from ..checking.examples import Example
 from ..checking.formats import is_float
 from .jobs import Job
 from .subject import Subject
@@ -14,14 +15,13 @@ from .subject import Subject
 def attempt(
     jobs: Sequence[Mapping[str, Any]], progress: Callable[[str], None]
 ) -> list[dict[str, Any]]:
-    """What came of each job; called in a child process."""
-    found = []
+    """The result of trying each job; called in a child process."""
+    results = []
     for job in [Job(**fields) for fields in jobs]:
-        progress(
-            f"{job.framework} {job.kernel} {job.shape} {job.dtype} {job.direction}"
-        )
-        found.append(_attempt(job))
-    return found
+        facts = (job.framework, job.kernel, job.shape, job.dtype, job.direction)
+        progress(" ".join(facts))
+        results.append(_attempt(job))
+    return results
 
 
 def _attempt(job: Job) -> dict[str, Any]:
@@ -38,39 +38,42 @@ def _attempt(job: Job) -> dict[str, Any]:
     except Deep500Error as error:
         return {"state": "unsupported", "text": str(error)}
     except MemoryError:
-        return {
-            "state": "unsupported",
-            "text": f"{job.operator} {job.shape} does not fit into memory",
-        }
+        text = f"{job.operator} {job.shape} does not fit into memory"
+        return {"state": "unsupported", "text": text}
 
 
 def _work(subject: Subject) -> dict[str, Any]:
     """flops and bytes as the operator counts them, and by how much the peak of memory rises in one call."""
-    operator, tensors = subject.operator, subject.example.tensors
-    flops: int | None = operator.flops(*tensors)
-    moved = operator.bytes_moved(*tensors)
-    if (
-        subject.job.direction == "backward"
-    ):  # reads the inputs and the outputs' gradients, writes the inputs'
-        flops = operator.backward_flops(*tensors)
-        moved += sum(
-            t.nbytes
-            for t, x in zip(tensors, subject.example.inputs, strict=True)
-            if isinstance(t, Tensor) and is_float(x)
-        )
+    operator = subject.operator
+    example = subject.example
+    flops: int | None = operator.flops(*example.tensors)
+    moved = operator.bytes_moved(*example.tensors)
+    if subject.job.direction == "backward":
+        # It reads the inputs and the gradients of the outputs, and writes those of the inputs.
+        flops = operator.backward_flops(*example.tensors)
+        moved += _gradient_bytes(example)
     with sensors() as before:
         pass
     with sensors() as during:
-        kept = subject.call.function(*subject.call.arguments)
-    del kept
-    start, peak = (
-        before.readings()["memory_current"].value,
-        during.readings()["memory_peak"].value,
-    )
-    rise = None if start is None or peak is None else max(0, int(peak - start))
+        results = subject.call.function(*subject.call.arguments)
+    del results
+    start = before.readings()["memory_current"].value
+    peak = during.readings()["memory_peak"].value
+    rise = None
+    if start is not None and peak is not None:
+        rise = max(0, int(peak - start))
     return {
         "flops": flops,
         "bytes": moved,
         "memory": rise,
         "process_memory": peak and int(peak),
     }
+
+
+def _gradient_bytes(example: Example) -> int:
+    """The size of the gradients of all float inputs."""
+    size = 0
+    for tensor, x in zip(example.tensors, example.inputs, strict=True):
+        if isinstance(tensor, Tensor) and is_float(x):
+            size += tensor.nbytes
+    return size

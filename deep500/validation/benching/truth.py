@@ -1,6 +1,6 @@
-"""What a user's operator should compute, found by a copy of this process in which it has not run yet.
+"""The truth for a user's operator, computed in a copy of this process in which the operator has not run yet.
 
-An operator that remembers what it saw would otherwise be its own witness.
+Otherwise an operator that remembers its inputs could falsify the truth.
 """
 
 import tempfile
@@ -20,7 +20,7 @@ LONGEST_S = 3600.0  # whoever waits for this process has a shorter deadline
 
 
 def settle(example: Example, direction: str) -> None:
-    """Let the example know what is right; a built-in formula is asked when it is needed."""
+    """Store the truth in the example; that of a built-in operator is computed when it is needed."""
     if is_ours(example.operator):
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -29,22 +29,20 @@ def settle(example: Example, direction: str) -> None:
             lambda send: _witness(example, direction, place, send)
         ) as copy:
             copy.answer("settled", LONGEST_S)
-        for name in _wanted(direction):
+        for name in _parts(direction):
             example.__dict__[name] = _loaded(place, name)
 
 
-def _wanted(direction: str) -> dict[str, Callable[[Example], Any]]:
-    """What is asked, by the name under which an example keeps it."""
-    found: dict[str, Callable[[Example], Any]] = {
+def _parts(direction: str) -> dict[str, Callable[[Example], Any]]:
+    """The functions that compute the truth, by the name under which an example keeps the result."""
+    parts: dict[str, Callable[[Example], Any]] = {
         "outputs": lambda example: example.outputs,
         "output_bounds": output_bounds,
     }
     if direction == "backward":
-        found |= {
-            "gradients": lambda example: example.gradients,
-            "gradient_bounds": gradient_bounds,
-        }
-    return found
+        parts["gradients"] = lambda example: example.gradients
+        parts["gradient_bounds"] = gradient_bounds
+    return parts
 
 
 def _witness(
@@ -54,29 +52,35 @@ def _witness(
         _save(example, direction, folder)
     except Deep500Error as error:
         send({"error": str(error)})
-    except Exception as error:  # whatever a user's code says
+    except Exception as error:  # a user's code may raise anything
         name = type(example.operator).__name__
-        send({"error": f"the formula cannot run {name}: {one_line(error, kind=True)}"})
+        reason = one_line(error, kind=True)
+        send({"error": f"the formula cannot run {name}: {reason}"})
     else:
         send({"settled": True})
 
 
 def _save(example: Example, direction: str, folder: Path) -> None:
     with np.errstate(all="ignore"):
-        for name, asked in _wanted(direction).items():
-            for i, array in enumerate(asked(example)):
-                kind = "none" if array is None else "array"
-                np.save(
-                    folder / f"{name}-{i}-{kind}.npy",
-                    np.zeros(0) if array is None else array,
-                )
+        for name, function in _parts(direction).items():
+            for i, array in enumerate(function(example)):
+                kind = "array"
+                if array is None:
+                    kind = "none"
+                    array = np.zeros(0)
+                np.save(folder / f"{name}-{i}-{kind}.npy", array)
 
 
 def _loaded(folder: Path, name: str) -> list[Any]:
-    files = sorted(
-        folder.glob(f"{name}-*.npy"), key=lambda path: int(path.stem.split("-")[1])
-    )
-    return [
-        None if path.stem.endswith("none") else np.load(path, allow_pickle=False)
-        for path in files
-    ]
+    arrays: list[Any] = []
+    for path in sorted(folder.glob(f"{name}-*.npy"), key=_number):
+        if path.stem.endswith("none"):
+            arrays.append(None)
+        else:
+            arrays.append(np.load(path, allow_pickle=False))
+    return arrays
+
+
+def _number(path: Path) -> int:
+    _, number, _ = path.stem.split("-")
+    return int(number)

@@ -43,21 +43,26 @@ def check_operator(
     another process can import runs there, with a deadline, and is judged here; built-in operators, and code that only
     this process has, run here (`isolated` of the report says so).
     """
-    ends = None if domain is None else as_domain(domain)
-    place, truth = address_of(operator), address_of(reference)
-    if place and (reference is None or truth):
+    checked_domain = None
+    if domain is not None:
+        checked_domain = as_domain(domain)
+    address = address_of(operator)
+    reference_address = address_of(reference)
+    if address and (reference is None or reference_address):
         request = Request(
-            place,
+            address,
             framework,
-            truth,
+            reference_address,
             inputs,
             dtypes=dtypes,
             seed=seed,
-            domain=ends,
+            domain=checked_domain,
             timeout_s=TIMEOUT_S,
         )
         return check_elsewhere(request, progress)
     with quiet():
-        examples = examples_for(operator, inputs, reference, framework, seed, ends)
+        examples = examples_for(
+            operator, inputs, reference, framework, seed, checked_domain
+        )
         dock = Dock(find_framework(framework))
         return check_examples(examples, dock, framework, dtypes, progress)

@@ -10,7 +10,7 @@ from ...errors import one_line
 from .bounds import output_bounds
 from .differences import absolute
 from .examples import XP, Example
-from .formats import wide
+from .formats import Array, Values, wide
 from .report import Check
 
 
@@ -21,7 +21,7 @@ class Choice:
     rows: tuple[int, ...]
     where: str
 
-    def take(self, x: np.ndarray) -> np.ndarray:
+    def take(self, x: Array) -> Array:
         return x[list(self.rows)]
 
 
@@ -38,41 +38,51 @@ class Part:
         return self.value / self.bound if self.bound else self.value
 
 
-def batch(dock: Any, example: Example, got: Sequence[Any]) -> Check:
+def batch(dock: Any, example: Example, outputs: Values) -> Check:
     """A row computed alone, or in a batch twice as large, is the row of the whole batch."""
-    rows = batched(example)
-    if rows is None:
+    batched_inputs = batched(example)
+    if batched_inputs is None:
         return example.no_verdict("batch", "its results are not made row by row")
-    worst, same_bits = Part(), True
+    worst = Part()
+    same_bits = True
     for choice in choices(example):
+        inputs = chosen(example.inputs, batched_inputs, choice)
         try:
-            made = dock.run(example.operator, chosen(example.inputs, rows, choice))
+            results = dock.run(example.operator, inputs)
         except Exception as error:  # loud, and so not a wrong answer
             return example.no_verdict("batch", f"refused: {one_line(error)}")
-        for y, whole, bound in zip(made, got, output_bounds(example), strict=False):
+        bounds = output_bounds(example)
+        for y, whole, bound in zip(results, outputs, bounds, strict=False):
             right = choice.take(whole)
             if y.shape != right.shape:
-                shapes = f"shape {list(y.shape)} where {list(right.shape)} is right"
-                return example.check(
-                    "batch", False, text=f"a row {choice.where}: {shapes}"
-                )
+                return _wrong_shape(example, choice, y, right)
             same_bits &= y.tobytes() == right.tobytes()
-            part = _farthest(y, right, choice.take(bound), choice.where)
-            worst = max(worst, part, key=lambda found: found.share)
+            bound_of_rows = choice.take(bound)
+            part = _farthest(y, right, bound_of_rows, choice.where)
+            if part.share > worst.share:
+                worst = part
     text = "the same bits"
     if not same_bits:
         text = f"a row {worst.where} differs by {worst.value:.3g}, allowed {worst.bound:.3g}"
-    return example.check(
-        "batch", worst.value <= worst.bound, worst.value, worst.bound, text
-    )
+    ok = worst.value <= worst.bound
+    return example.check("batch", ok, worst.value, worst.bound, text)
+
+
+def _wrong_shape(example: Example, choice: Choice, y: Array, right: Array) -> Check:
+    actual = list(y.shape)
+    expected = list(right.shape)
+    text = f"a row {choice.where}: shape {actual} where {expected} is right"
+    return example.check("batch", False, text=text)
 
 
 def choices(example: Example) -> list[Choice]:
+    """The first, middle and last row alone, and the batch twice."""
     n = example.outputs[0].shape[0]
-    return [
-        *(Choice((r,), "alone") for r in sorted({0, n // 2, n - 1})),
-        Choice((*range(n), *range(n)), f"among {2 * n} rows"),
-    ]
+    rows = sorted({0, n // 2, n - 1})
+    alone = [Choice((row,), "alone") for row in rows]
+    all_rows = tuple(range(n))
+    twice = Choice(all_rows + all_rows, f"among {2 * n} rows")
+    return [*alone, twice]
 
 
 def batched(example: Example) -> list[int] | None:
@@ -80,62 +90,67 @@ def batched(example: Example) -> list[int] | None:
     outputs = example.outputs
     if example.operator.random or not _equal_rows(outputs):
         return None
-    n, inputs = outputs[0].shape[0], example.inputs
-    if any(isinstance(x, tuple | list) and [*x[:1]] == [n] for x in inputs):
-        return None  # a static input says how many rows there are
-    fitting = [
-        i
-        for i, x in enumerate(inputs)
-        if isinstance(x, np.ndarray) and x.ndim and x.shape[0] == n > 1
-    ]
-    for rows in (fitting, fitting[:1]):
-        if rows and _by_rows(example, rows):
-            return rows
+    n = outputs[0].shape[0]
+    fitting = []
+    for i, x in enumerate(example.inputs):
+        if isinstance(x, tuple | list) and list(x[:1]) == [n]:
+            return None  # a static input says how many rows there are
+        if n > 1 and isinstance(x, np.ndarray) and x.shape[:1] == (n,):
+            fitting.append(i)
+    for indices in (fitting, fitting[:1]):
+        if indices and _by_rows(example, indices):
+            return indices
     return None
 
 
-def _equal_rows(outputs: Sequence[np.ndarray]) -> bool:
-    return all(y.ndim and y.shape[0] == outputs[0].shape[0] for y in outputs)
+def _equal_rows(outputs: Sequence[Array]) -> bool:
+    rows = outputs[0].shape[:1]
+    return bool(rows) and all(y.shape[:1] == rows for y in outputs)
 
 
-def _by_rows(example: Example, rows: Sequence[int]) -> bool:
+def _by_rows(example: Example, batched_inputs: Sequence[int]) -> bool:
+    """Whether the truth for chosen rows of these inputs is that of the whole batch."""
+    inputs = wide(example.inputs)
     parts = choices(example)
-    calls = [(chosen(wide(example.inputs), rows, choice), XP) for choice in parts]
+    calls = [(chosen(inputs, batched_inputs, choice), XP) for choice in parts]
     try:
-        made = example.truths(calls)
+        results = example.truths(calls)
     except Exception:  # with attributes for the whole batch a part of it has no meaning
         return False
-    return all(
-        _is_part(example, found, choice)
-        for found, choice in zip(made, parts, strict=True)
-    )
+    pairs = zip(results, parts, strict=True)
+    return all(_is_part(example, outputs, choice) for outputs, choice in pairs)
 
 
-def _is_part(example: Example, made: Sequence[np.ndarray], choice: Choice) -> bool:
-    for y, whole, bound in zip(
-        made, example.outputs, output_bounds(example), strict=True
-    ):
+def _is_part(example: Example, results: Sequence[Array], choice: Choice) -> bool:
+    """Whether these results are the chosen rows of the outputs, within their bounds."""
+    bounds = output_bounds(example)
+    for y, whole, bound in zip(results, example.outputs, bounds, strict=True):
         right = choice.take(whole)
-        if y.shape != right.shape or not np.all(
-            absolute(y, right) <= choice.take(bound)
-        ):
+        if y.shape != right.shape:
+            return False
+        apart = absolute(y, right)
+        if not np.all(apart <= choice.take(bound)):
             return False
     return True
 
 
-def chosen(inputs: Sequence[Any], rows: Sequence[int], choice: Choice) -> tuple:
-    return tuple(choice.take(x) if i in rows else x for i, x in enumerate(inputs))
+def chosen(inputs: Values, batched_inputs: Sequence[int], choice: Choice) -> tuple:
+    """The inputs with the chosen rows of those that are batched."""
+    values = list(inputs)
+    for i in batched_inputs:
+        values[i] = choice.take(values[i])
+    return tuple(values)
 
 
-def _farthest(
-    part: np.ndarray, right: np.ndarray, bound: np.ndarray, where: str
-) -> Part:
-    """The difference that takes most of its bound."""
+def _farthest(part: Array, right: Array, bound: Array, where: str) -> Part:
+    """The difference that takes the largest share of its bound."""
     apart = absolute(part, right)
     if not apart.size or not np.any(apart):
         return Part()
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(apart == 0, 0, apart / bound)
-    at = int(np.argmax(np.where(np.isnan(apart), np.inf, share)))
-    value = float(np.nan_to_num(apart.reshape(-1)[at], nan=np.inf))
-    return Part(value, float(bound.reshape(-1)[at]), where)
+    ordered = np.where(np.isnan(apart), np.inf, share)
+    place = int(np.argmax(ordered))
+    value = np.nan_to_num(apart.reshape(-1)[place], nan=np.inf)
+    allowed = bound.reshape(-1)[place]
+    return Part(float(value), float(allowed), where)

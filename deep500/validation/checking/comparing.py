@@ -9,13 +9,13 @@ import numpy as np
 from .bounds import gradient_bounds, output_bounds
 from .differences import absolute
 from .examples import Example, Reference
-from .formats import FORMATS, cast, is_float
+from .formats import FORMATS, Array, Values, argmax, cast, is_float, largest_finite
 from .report import Check
 
 
 @dataclass(frozen=True)
 class Deviation:
-    """How far one array is off at its worst element, what was allowed there, and what is wrong in words."""
+    """How far one array is off at its worst element, what was allowed there, and a description of the fault."""
 
     value: float = 0.0
     bound: float = 0.0
@@ -23,54 +23,47 @@ class Deviation:
 
     @property
     def share(self) -> float:
+        """The share of the bound that the value takes; the value itself without a bound."""
         return self.value / self.bound if self.bound else self.value
 
 
 def check_outputs(
     operator: Any,
-    inputs: Sequence[Any],
-    got: Sequence[Any],
+    inputs: Values,
+    got: Values,
     reference: Reference | None = None,
 ) -> Check:
     """Whether these arrays are the operator's outputs for these inputs, within what rounding explains."""
-    return output_check(
-        Example(type(operator).__name__, operator, tuple(inputs), reference), got
-    )
+    name = type(operator).__name__
+    example = Example(name, operator, tuple(inputs), reference)
+    return output_check(example, got)
 
 
-def output_check(example: Example, got: Sequence[Any], name: str = "forward") -> Check:
+def output_check(example: Example, outputs: Values, name: str = "forward") -> Check:
     """The outputs against the truth; a native kernel may return fewer than all."""
-    names, bounds = (
-        example.operator.result_names(len(example.outputs)),
-        output_bounds(example),
-    )
-    found = [
-        deviation(label, array, want, bound, example.dtype)
-        for label, array, want, bound in zip(
-            names, got, example.outputs, bounds, strict=False
-        )
-    ]
-    check = joined(example, name, found)
+    labels = example.operator.result_names(len(example.outputs))
+    bounds = output_bounds(example)
+    deviations = []
+    for label, output, want, bound in zip(
+        labels, outputs, example.outputs, bounds, strict=False
+    ):
+        deviations.append(deviation(label, output, want, bound, example.dtype))
+    check = joined(example, name, deviations)
     if check.ok and (text := _unbounded(example, bounds)):
-        return example.check(
-            name, None, check.value, check.bound, text, bool(example.regime)
-        )
+        decided = bool(example.regime)
+        return example.check(name, None, check.value, check.bound, text, decided)
     return check
 
 
-def _unbounded(example: Example, bounds: Sequence[np.ndarray]) -> str:
-    """Where anything as large as the values would pass there is no verdict; says so in words."""
+def _unbounded(example: Example, bounds: Sequence[Array]) -> str:
+    """Why there is no verdict, if an error as large as the values would pass; "" otherwise."""
+    tiny = FORMATS[example.dtype].tiny
     for want, bound in zip(example.outputs, bounds, strict=True):
-        size = (
-            np.abs(np.where(np.isfinite(want), want, 0))
-            if is_float(want)
-            else np.zeros(0)
-        )
-        largest, least = (
-            float(np.max(size, initial=0)),
-            float(np.min(bound, initial=np.inf)),
-        )
-        if least >= largest > FORMATS[example.dtype].tiny:
+        if not is_float(want):
+            continue
+        largest = largest_finite(want)
+        least = float(np.min(bound, initial=np.inf))
+        if least >= largest > tiny:
             return (
                 f"unbounded: rounding explains differences of {least:.3g}, and no value is larger "
                 f"than {largest:.3g}"
@@ -79,141 +72,150 @@ def _unbounded(example: Example, bounds: Sequence[np.ndarray]) -> str:
 
 
 def gradient_check(
-    example: Example, got: Sequence[Any], name: str = "gradient"
+    example: Example, gradients: Values, name: str = "gradient"
 ) -> Check:
     """The gradients against the formula's, one for every input (None: there is none)."""
-    found = []
-    for i, (g, want, bound) in enumerate(
-        zip(got, example.gradients, gradient_bounds(example), strict=True)
-    ):
+    deviations = []
+    right, bounds = example.gradients, gradient_bounds(example)
+    rows = zip(gradients, right, bounds, strict=True)
+    for i, (gradient, want, bound) in enumerate(rows):
         label = f"gradient by {example.input_name(i)}"
-        if g is None or want is None or bound is None:
-            fault = (
-                ""
-                if g is None and want is None
-                else f"{label} is {'missing' if g is None else 'not declared'}"
-            )
-            found.append(Deviation(fault=fault))
+        if gradient is None and want is None:
+            deviations.append(Deviation())
+        elif gradient is None:
+            deviations.append(Deviation(fault=f"{label} is missing"))
+        elif want is None or bound is None:
+            deviations.append(Deviation(fault=f"{label} is not declared"))
         else:
-            found.append(
-                _kind_fault(label, g, want.shape, example.dtype)
-                or deviation(label, g, want, bound, example.dtype)
-            )
-    return joined(example, name, found)
+            worst = _kind_fault(label, gradient, want.shape, example.dtype)
+            if worst is None:
+                worst = deviation(label, gradient, want, bound, example.dtype)
+            deviations.append(worst)
+    return joined(example, name, deviations)
 
 
-def shape_check(example: Example, got: Sequence[Any]) -> Check:
+def shape_check(example: Example, outputs: Values) -> Check:
     """Shapes and dtypes of the outputs against the truth and against what infer foretold."""
-    inferred = example.operator.infer(*example.tensors)
-    found = []
-    for name, g, want, told in zip(
-        example.operator.result_names(len(got)),
-        got,
-        example.outputs,
-        inferred,
-        strict=False,
+    operator = example.operator
+    inferred = operator.infer(*example.tensors)
+    names = operator.result_names(len(outputs))
+    right = example.outputs
+    deviations = []
+    for name, output, want, tensor in zip(
+        names, outputs, right, inferred, strict=False
     ):
-        if tuple(told.shape) != want.shape and not example.operator.data_dependent:
-            found.append(
-                Deviation(
-                    fault=f"{name}: infer foretells {list(told.shape)}, right is {list(want.shape)}"
-                )
-            )
-        found.append(_kind_fault(name, g, want.shape, told.dtype) or Deviation())
-    all_of_them = example.operator.variadic  # native kernels may leave some out
-    if (
-        not (len(example.outputs) if all_of_them else 1)
-        <= len(got)
-        <= len(example.outputs)
-    ):
-        found.append(
-            Deviation(
-                fault=f"{len(got)} outputs where there are {len(example.outputs)}"
-            )
-        )
-    return joined(example, "shape", found, numbers=False)
+        is_foretold = tuple(tensor.shape) == want.shape
+        if not is_foretold and not operator.data_dependent:
+            foretold = list(tensor.shape)
+            actual = list(want.shape)
+            fault = f"{name}: infer foretells {foretold}, right is {actual}"
+            deviations.append(Deviation(fault=fault))
+        kind_fault = _kind_fault(name, output, want.shape, tensor.dtype)
+        deviations.append(kind_fault or Deviation())
+    fewest = len(right) if operator.variadic else 1  # native kernels may leave some out
+    if not fewest <= len(outputs) <= len(right):
+        fault = f"{len(outputs)} outputs where there are {len(right)}"
+        deviations.append(Deviation(fault=fault))
+    return joined(example, "shape", deviations, numbers=False)
 
 
 def joined(
-    example: Example, name: str, found: Sequence[Deviation], numbers: bool = True
+    example: Example,
+    name: str,
+    deviations: Sequence[Deviation],
+    numbers: bool = True,
 ) -> Check:
-    """One check of several arrays: the first fault, and the worst value beside its bound."""
-    worst = max(
-        found,
-        key=lambda d: np.inf if np.isnan(d.share) else d.share,
-        default=Deviation(),
-    )
-    faults = [d.fault for d in found if d.fault]
-    value, bound = (worst.value, worst.bound) if numbers else (None, None)
-    return example.check(name, not faults, value, bound, faults[0] if faults else "")
+    """One check of several arrays: the first fault, and the worst value with its bound (unless `numbers` is False)."""
+    faults = [deviation.fault for deviation in deviations if deviation.fault]
+    text = faults[0] if faults else ""
+    if not numbers:
+        return example.check(name, not faults, text=text)
+    worst = max(deviations, key=_share, default=Deviation())
+    return example.check(name, not faults, worst.value, worst.bound, text)
+
+
+def _share(deviation: Deviation) -> float:
+    """The share of the bound; a NaN counts as the worst."""
+    share = deviation.share
+    return np.inf if np.isnan(share) else share
 
 
 def _kind_fault(
-    name: str, got: Any, shape: tuple[int, ...], dtype: str
+    name: str, output: Any, shape: tuple[int, ...], dtype: str
 ) -> Deviation | None:
-    got = np.asarray(got)
-    if got.shape == tuple(shape) and got.dtype.name == dtype:
+    """A fault if the array has another shape or dtype."""
+    array = np.asarray(output)
+    if array.shape == tuple(shape) and array.dtype.name == dtype:
         return None
-    return Deviation(
-        np.inf,
-        0.0,
-        f"{name}: {got.dtype.name}{list(got.shape)} where {dtype}{list(shape)} is right",
-    )
+    actual = f"{array.dtype.name}{list(array.shape)}"
+    right = f"{dtype}{list(shape)}"
+    return _wrong_kind(f"{name}: {actual} where {right} is right")
+
+
+def _wrong_kind(fault: str) -> Deviation:
+    """The deviation of an array that cannot be compared."""
+    return Deviation(np.inf, 0.0, fault)
 
 
 def deviation(
-    name: str, got: Any, want: np.ndarray, bound: np.ndarray, dtype: str
+    name: str, array: Any, want: Array, bound: Array, dtype: str
 ) -> Deviation:
-    """The worst element; the first wrong one in words."""
-    got = np.asarray(got)
-    if got.dtype.kind in "OSUMm":
-        return Deviation(
-            np.inf, 0.0, f"{name}: {got.dtype.name} where numbers are right"
-        )
-    if got.shape != want.shape:
-        return Deviation(
-            np.inf,
-            0.0,
-            f"{name}: shape {list(got.shape)} where {list(want.shape)} is right",
-        )
+    """The worst element, with a description of the first one that is wrong."""
+    actual = np.asarray(array)
+    if actual.dtype.kind in "OSUMm":
+        return _wrong_kind(f"{name}: {actual.dtype.name} where numbers are right")
+    if actual.shape != want.shape:
+        shape = list(actual.shape)
+        right = list(want.shape)
+        return _wrong_kind(f"{name}: shape {shape} where {right} is right")
     if not want.size:
         return Deviation()
-    apart = absolute(got, _representable(want, dtype))
+    apart = absolute(actual, _representable(want, dtype))
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(apart == 0, 0.0, apart / bound)
     wrong = ~(share <= 1)  # a NaN is wrong
-    at = int(np.argmax(np.where(np.isnan(share), np.inf, share)))
-    text = _first(name, got, want, apart, bound, wrong) if wrong.any() else ""
-    return Deviation(float(apart.reshape(-1)[at]), float(bound.reshape(-1)[at]), text)
+    fault = ""
+    if wrong.any():
+        fault = _first_fault(name, actual, want, apart, bound, wrong)
+    worst = argmax(share)
+    value = float(apart.reshape(-1)[worst])
+    allowed = float(bound.reshape(-1)[worst])
+    return Deviation(value, allowed, fault)
 
 
-def _representable(want: np.ndarray, dtype: str) -> np.ndarray:
-    """The truth as the dtype can hold it: what is beyond its largest number is infinite."""
-    if want.dtype.name not in FORMATS or FORMATS[dtype] is FORMATS["float64"]:
+def _representable(want: Array, dtype: str) -> Array:
+    """The truth as the dtype can hold it: numbers beyond its largest become infinite."""
+    if want.dtype.name not in FORMATS or dtype == "float64":
         return want
     with np.errstate(over="ignore"):
-        return np.where(
-            np.abs(want) > FORMATS[dtype].largest,
-            cast((want,), dtype)[0].astype("float64"),
-            want,
-        )
+        [rounded] = cast((want,), dtype)
+        is_beyond = np.abs(want) > FORMATS[dtype].largest
+        return np.where(is_beyond, rounded.astype("float64"), want)
 
 
-def _first(
+def _first_fault(
     name: str,
-    got: np.ndarray,
-    want: np.ndarray,
-    apart: np.ndarray,
-    bound: np.ndarray,
-    wrong: np.ndarray,
+    actual: Array,
+    want: Array,
+    apart: Array,
+    bound: Array,
+    wrong: Array,
 ) -> str:
-    place = tuple(int(i) for i in np.argwhere(wrong)[0])
-    at = f"[{', '.join(map(str, place))}]" if place else ""
+    """The first wrong element in words."""
+    place = tuple(np.argwhere(wrong)[0].tolist())
+    index = str(list(place)) if place else ""
+    got_text = _shown(actual[place])
+    want_text = _shown(want[place])
+    difference = apart[place]
+    allowed = bound[place]
+    count = int(wrong.sum())
     return (
-        f"{name}{at}: got {_shown(got[place])}, want {_shown(want[place])}, difference {apart[place]:.3g}, allowed "
-        f"{bound[place]:.3g} ({int(wrong.sum())} of {wrong.size} elements are wrong)"
+        f"{name}{index}: got {got_text}, want {want_text}, difference {difference:.3g}, allowed "
+        f"{allowed:.3g} ({count} of {wrong.size} elements are wrong)"
     )
 
 
 def _shown(value: Any) -> str:
-    return f"{float(value):.9g}" if value.dtype.name in FORMATS else str(value)
+    if value.dtype.name in FORMATS:
+        return f"{float(value):.9g}"
+    return str(value)

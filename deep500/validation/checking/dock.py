@@ -15,9 +15,11 @@ from ...custom.cpp import CppOp
 from ...custom.sanitizing import sanitized
 from ...registry import find
 from .examples import XP
+from .formats import Array, Values, map_arrays
 from .memory import Guard, laid_out
 
-Arrays = list[np.ndarray]
+Arrays = list[Array]
+Gradients = list[Array | None]
 MOST_DIFFERENT = 3
 
 
@@ -27,192 +29,198 @@ class Dock:
     def __init__(self, framework: Framework):
         self.framework = framework
 
-    def kernel(self, operator: Operator, inputs: Sequence[Any]) -> str:
+    def kernel(self, operator: Operator, inputs: Values) -> str:
         """Whose code runs: "native" or "composed"."""
         return self.framework.kernel(operator, inputs=inputs)[1]
 
     def keeps_denormals(self) -> bool:
-        """Whether the framework computes with the smallest numbers, and does not take them for 0."""
-        smallest = np.full(4, 1e-40, "float32")
-        made = self.framework.evaluate(
-            find("operators", "Mul")(), [smallest, np.ones(4, "float32")]
-        )
-        return bool(np.all(made[0] != 0))
+        """Whether the framework computes with denormals, and does not take them for 0."""
+        multiply = find("operators", "Mul")()
+        denormals = np.full(4, 1e-40, "float32")
+        ones = np.ones(4, "float32")
+        products = self.framework.evaluate(multiply, [denormals, ones])
+        return bool(np.all(products[0] != 0))
 
-    def run(
-        self, operator: Operator, inputs: Sequence[Any], layout: str = "plain"
-    ) -> Arrays:
+    def run(self, operator: Operator, inputs: Values, layout: str = "plain") -> Arrays:
         """The outputs; `layout` says how the inputs lie in memory."""
-        made = self.framework.evaluate(operator, laid_out(inputs, layout))
-        return [np.array(y) for y in made]
+        outputs = self.framework.evaluate(operator, laid_out(inputs, layout))
+        return [np.array(y) for y in outputs]
 
     def gradient(
         self,
         operator: Operator,
-        inputs: Sequence[Any],
-        seeds: Sequence[Any],
+        inputs: Values,
+        seeds: Values,
         layout: str = "plain",
-    ) -> list[np.ndarray | None]:
+    ) -> Gradients:
         """One gradient for every input."""
-        given = laid_out(inputs, layout), laid_out(seeds, layout)
-        made = self.framework.gradient(operator, *given)
-        return [None if g is None else np.array(g) for g in made]
+        new_inputs = laid_out(inputs, layout)
+        new_seeds = laid_out(seeds, layout)
+        return _copies(self.framework.gradient(operator, new_inputs, new_seeds))
 
     def autodiff(
         self,
         operator: Operator,
-        inputs: Sequence[Any],
-        seeds: Sequence[Any],
+        inputs: Values,
+        seeds: Values,
         asked: Sequence[int],
-    ) -> list[np.ndarray | None] | None:
-        """The gradients that the framework finds by itself through its kernel; None where it cannot differentiate."""
+    ) -> Gradients | None:
+        """The gradients that the framework finds by itself through its kernel; None if it cannot differentiate."""
         fw = self.framework
         if not fw.abilities.autodiff:
             return None
-        given = [fw.tensor(x) if isinstance(x, np.ndarray) else x for x in inputs]
+        arguments = map_arrays(fw.tensor, inputs)
         kernel = fw.kernel(operator, inputs=inputs)[0]
 
         def of_asked(*values: Any) -> tuple:
-            every = dict(enumerate(given)) | dict(zip(asked, values, strict=True))
-            return kernel(*every.values())
+            every = list(arguments)
+            for i, value in zip(asked, values, strict=True):
+                every[i] = value
+            return kernel(*every)
 
-        found = fw.derivative(
-            of_asked, [given[i] for i in asked], natives(fw, seeds)
-        ).run()
-        by_place = dict(zip(asked, found, strict=True))
-        return [by_place.get(i) for i in range(len(given))]
+        variables = [arguments[i] for i in asked]
+        derivative = fw.derivative(of_asked, variables, natives(fw, seeds))
+        gradients: Gradients = [None] * len(arguments)
+        for i, gradient in zip(asked, derivative.run(), strict=True):
+            gradients[i] = gradient
+        return gradients
 
-    def touched(
-        self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any]
-    ) -> list[Any]:
+    def touched(self, operator: Operator, inputs: Values, seeds: Values) -> list[Any]:
         """The inputs as they are after a run; with seeds these too, after a run of the gradient."""
-        own, given = laid_out(inputs, "plain"), laid_out(seeds, "plain")
-        if given:
-            self.framework.gradient(operator, own, given)
+        new_inputs = laid_out(inputs, "plain")
+        new_seeds = laid_out(seeds, "plain")
+        if new_seeds:
+            self.framework.gradient(operator, new_inputs, new_seeds)
         else:
-            self.framework.evaluate(operator, own)
-        return [*own, *given]
+            self.framework.evaluate(operator, new_inputs)
+        return [*new_inputs, *new_seeds]
 
     def sequence(
-        self, operator: Operator, calls: Sequence[tuple[int, Sequence[Any]]]
+        self, operator: Operator, calls: Sequence[tuple[int, Values]]
     ) -> list[list[Arrays]]:
-        """What each call returned; once more at the end, where its inputs are still what they were.
+        """What each call returned; once more at the end, if its inputs are still what they were.
 
-        A call names a slot: inputs of the same slot lie in the same memory, where the framework shares it. A result may
+        A call names a slot: inputs of the same slot lie in the same memory, if the framework shares it. A result may
         be a view of its inputs, and then changes with them.
         """
         slots: dict[int, _Slot] = {}
-        found: list[list[Arrays]] = []
+        readings: list[list[Arrays]] = []
         last: dict[int, tuple[list[Arrays], Any]] = {}
         for number, inputs in calls:
             if number in slots:
                 slots[number].fill(inputs)
             else:
                 slots[number] = _Slot(self.framework, operator, inputs)
-            results = slots[number].run()
-            found.append([slots[number].outputs(results)])
-            last[number] = found[-1], results
-        for number, (readings, results) in last.items():
-            readings.append(slots[number].outputs(results))
-        return found
+            slot = slots[number]
+            results = slot.run()
+            reading = [slot.outputs(results)]
+            readings.append(reading)
+            last[number] = reading, results
+        for number, (reading, results) in last.items():
+            reading.append(slots[number].outputs(results))
+        return readings
 
     def repeated(
         self,
         operator: Operator,
-        inputs: Sequence[Any],
-        seeds: Sequence[Any],
+        inputs: Values,
+        seeds: Values,
         count: int,
-    ) -> list[list[np.ndarray | None]]:
-        """The different results of so many runs, with seeds the different gradients: one, where all are the same."""
-        found: dict[bytes, list[np.ndarray | None]] = {}
+    ) -> list[Gradients]:
+        """The different results of this many runs, with seeds the different gradients: one, if all are the same."""
+        different: dict[bytes, Gradients] = {}
         for _ in range(count):
-            made: list[np.ndarray | None] = []
-            made += (
-                self.gradient(operator, inputs, seeds)
-                if seeds
-                else self.run(operator, inputs)
-            )
-            if len(found) < MOST_DIFFERENT:
-                found.setdefault(
-                    b"".join(y.tobytes() for y in made if y is not None), made
-                )
-        return list(found.values())
+            arrays_of_run: Gradients = []
+            if seeds:
+                arrays_of_run += self.gradient(operator, inputs, seeds)
+            else:
+                arrays_of_run += self.run(operator, inputs)
+            if len(different) < MOST_DIFFERENT:
+                contents = [y.tobytes() for y in arrays_of_run if y is not None]
+                different.setdefault(b"".join(contents), arrays_of_run)
+        return list(different.values())
 
     def interleaved(
-        self, operator: Operator, calls: Sequence[tuple[Sequence[Any], Sequence[Any]]]
+        self, operator: Operator, calls: Sequence[tuple[Values, Values]]
     ) -> list[dict[str, list]]:
         """The code itself on NumPy arrays: all forward runs, then all derivatives; everything as it is at the end."""
-        before = [
-            (laid_out(inputs, "plain"), laid_out(seeds, "plain"))
-            for inputs, seeds in calls
-        ]
-        results = [operator.run(XP, *inputs) for inputs, _ in before]
-        gradients = []
-        for (inputs, seeds), made in zip(before, results, strict=True):
-            given = _full(seeds, operator.published(made))
-            gradients.append(operator.gradients(XP, given, inputs, made))
-        return [
-            {
+        laid = []
+        for inputs, seeds in calls:
+            new_inputs = laid_out(inputs, "plain")
+            new_seeds = laid_out(seeds, "plain")
+            laid.append((new_inputs, new_seeds))
+        all_results = [operator.run(XP, *inputs) for inputs, _ in laid]
+        all_gradients = []
+        for (inputs, seeds), results in zip(laid, all_results, strict=True):
+            every_seed = _full(seeds, operator.published(results))
+            gradients = operator.gradients(XP, every_seed, inputs, results)
+            all_gradients.append(gradients)
+        answers = []
+        runs = zip(laid, all_results, all_gradients, strict=True)
+        for (inputs, _), results, gradients in runs:
+            answer = {
                 "inputs": list(inputs),
-                "outputs": [np.array(y) for y in operator.published(made)],
-                "gradients": [None if g is None else np.array(g) for g in found],
+                "outputs": [np.array(y) for y in operator.published(results)],
+                "gradients": _copies(gradients),
             }
-            for (inputs, _), made, found in zip(before, results, gradients, strict=True)
-        ]
+            answers.append(answer)
+        return answers
 
     def guarded(
         self,
         operator: Operator,
-        inputs: Sequence[Any],
-        seeds: Sequence[Any],
+        inputs: Values,
+        seeds: Values,
         filling: int,
     ) -> dict[str, list]:
-        """The code itself, with inputs and (in C++) results between bytes of this value: what it made, and these."""
+        """The code itself, with inputs and (in C++) results between bytes of this value: its arrays and these bytes."""
         guard = Guard(filling)
-        own = tuple(guard.copy(x) if isinstance(x, np.ndarray) else x for x in inputs)
+        guarded_inputs = map_arrays(guard.copy, inputs)
         with guard.allocating(_compiled(operator)):
-            results = operator.run(XP, *own)
-            made = operator.published(results)
+            results = operator.run(XP, *guarded_inputs)
+            outputs = operator.published(results)
             gradients: list[Any] = []
             if seeds:
-                given = [None if s is None else guard.copy(s) for s in seeds]
-                gradients = operator.gradients(XP, _full(given, made), own, results)
+                guarded_seeds = map_arrays(guard.copy, seeds)
+                every_seed = _full(guarded_seeds, outputs)
+                gradients = operator.gradients(XP, every_seed, guarded_inputs, results)
         return {
-            "outputs": [np.array(y) for y in made],
-            "gradients": [None if g is None else np.array(g) for g in gradients],
+            "outputs": [np.array(y) for y in outputs],
+            "gradients": _copies(gradients),
             "margins": guard.margins(),
         }
 
     def sanitized(
         self,
         operator: Operator,
-        inputs: Sequence[Any],
-        seeds: Sequence[Any],
+        inputs: Values,
+        seeds: Values,
         seconds: float,
     ) -> list[str] | None:
-        """What the compiler's sanitizers say of it, a line each; None where it is not in C++."""
+        """What the compiler's sanitizers report, a line each; None if the operator is not in C++."""
         compiled = _compiled(operator)
         if compiled is None:
             return None
-        found = sanitized(compiled, arrays(inputs), list(seeds) or None, seconds)
-        return [finding.text for finding in found]
+        seeds_or_none = list(seeds) or None
+        findings = sanitized(compiled, arrays(inputs), seeds_or_none, seconds)
+        return [finding.text for finding in findings]
 
 
 class _Slot:
     """Inputs that stay where they are, with a call prepared for them."""
 
-    def __init__(self, framework: Framework, operator: Operator, inputs: Sequence[Any]):
-        own = laid_out(inputs, "plain")
-        self.arrays = arrays(own)
-        chosen = framework.kernel(operator, inputs=inputs)[1]
-        self.call: Call = framework.forward_call(operator, own, chosen)
+    def __init__(self, framework: Framework, operator: Operator, inputs: Values):
+        new_inputs = laid_out(inputs, "plain")
+        self.arrays = arrays(new_inputs)
+        kernel = framework.kernel(operator, inputs=inputs)[1]
+        self.call: Call = framework.forward_call(operator, new_inputs, kernel)
         self.shares = _shares_memory(framework)
         self.arguments = self.call.arguments
 
-    def fill(self, inputs: Sequence[Any]) -> None:
-        for old, new in zip(
-            self.arrays, arrays(laid_out(inputs, "plain")), strict=True
-        ):
+    def fill(self, inputs: Values) -> None:
+        """Overwrite the inputs with others."""
+        new_arrays = arrays(laid_out(inputs, "plain"))
+        for old, new in zip(self.arrays, new_arrays, strict=True):
             np.copyto(old, new)
         if not self.shares:
             self.arguments = self.call.bind(self.arrays)
@@ -226,15 +234,23 @@ class _Slot:
 
 def _shares_memory(framework: Framework) -> bool:
     probe = np.zeros(1, "float32")
-    return np.shares_memory(framework.array(framework.tensor(probe)), probe)
+    back = framework.array(framework.tensor(probe))
+    return np.shares_memory(back, probe)
 
 
-def _full(seeds: Sequence[Any], made: Sequence[Any]) -> list[Any]:
-    """A gradient for every output: zeros where nobody used it."""
-    given = [*seeds, *[None] * len(made)]
-    return [
-        np.zeros_like(y) if g is None else g for g, y in zip(given, made, strict=False)
-    ]
+def _copies(gradients: Values) -> Gradients:
+    return [None if g is None else np.array(g) for g in gradients]
+
+
+def _full(seeds: Values, outputs: Values) -> list[Any]:
+    """A gradient for every output: zeros for those that have none."""
+    every_seed = []
+    missing = [None] * len(outputs)
+    for seed, output in zip([*seeds, *missing], outputs, strict=False):
+        if seed is None:
+            seed = np.zeros_like(output)
+        every_seed.append(seed)
+    return every_seed
 
 
 def _compiled(operator: Operator) -> CppOp | None:

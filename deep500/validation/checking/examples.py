@@ -4,6 +4,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,47 +16,60 @@ from ...errors import Deep500Error
 from ...frameworks import framework
 from .formats import (
     FORMATS,
+    Array,
+    Values,
     cast,
     is_float,
+    largest_finite,
+    map_arrays,
+    map_floats,
     wide,
 )
 from .report import Check
 
 XP = framework("reference").xp
-FIRST = type(
-    XP
-)()  # the same; by this one a truth is asked of code that has not run before
+FIRST = type(XP)()  # as XP, and asks for a truth by code that has not run before
 Reference = Callable[..., Any]  # takes NumPy arrays, returns one or several
 
 
 @dataclass(frozen=True)
 class Domain:
-    """The numbers that an operator is for; everything, unless it is declared."""
+    """The numbers that an operator is defined for; all numbers, unless it is declared."""
 
     low: float = -np.inf
     high: float = np.inf
 
     @property
     def declared(self) -> bool:
-        return (self.low, self.high) != (-np.inf, np.inf)
+        return self.low != -np.inf or self.high != np.inf
 
-    def holds(self, values: Sequence[Any]) -> bool:
-        """Whether all floats lie within; a NaN lies within no declared domain."""
+    def holds(self, values: Values) -> bool:
+        """Whether all floats lie within the domain; a NaN lies within no declared one."""
         if not self.declared:
             return True
-        floats = [x.astype("float64") for x in values if is_float(x)]
-        return all(bool(np.all((x >= self.low) & (x <= self.high))) for x in floats)
+        for value in values:
+            if not is_float(value):
+                continue
+            x = value.astype("float64")
+            within = (x >= self.low) & (x <= self.high)
+            if not np.all(within):
+                return False
+        return True
 
-    def moved(self, x: np.ndarray) -> np.ndarray:
-        """Drawn numbers (mean 0, deviation 1) moved into it."""
-        if np.isfinite(self.low) and np.isfinite(self.high):
+    def moved(self, x: Array) -> Array:
+        """Drawn numbers (mean 0, deviation 1) moved into the domain."""
+        has_low = np.isfinite(self.low)
+        has_high = np.isfinite(self.high)
+        if has_low and has_high:
             share = 0.5 + 0.98 * x / 12**0.5
-            return (self.low + (self.high - self.low) * share).astype(x.dtype)
-        if np.isfinite(self.low):
-            return (self.low + np.abs(x)).astype(x.dtype)
-        if np.isfinite(self.high):
-            return (self.high - np.abs(x)).astype(x.dtype)
-        return x
+            moved = self.low + (self.high - self.low) * share
+        elif has_low:
+            moved = self.low + np.abs(x)
+        elif has_high:
+            moved = self.high - np.abs(x)
+        else:
+            return x
+        return moved.astype(x.dtype)
 
     def __str__(self) -> str:
         return f"[{self.low:g}, {self.high:g}]"
@@ -68,48 +82,46 @@ class Example:
     name: str
     operator: Operator
     inputs: tuple[Any, ...]
-    reference: Reference | None = (
-        None  # the operator's own formula, where there is none
-    )
-    asked: int | None = None  # how many outputs get a gradient, where not all
+    reference: Reference | None = None  # without one, the operator's own formula
+    asked: int | None = None  # how many outputs get a gradient; None for all
     domain: Domain = Domain()
     seed: int = 0
-    regime: str = (
-        ""  # how these inputs were made from those of a case; "" for them themselves
-    )
-    slack: float = (
-        0.0  # units of rounding of this number that a result may be off by as well
-    )
-    operations: float | None = None  # of one call, where they are known already
+    regime: str = ""  # how the inputs were made from those of a case; "" for its own
+    slack: float = 0.0  # rounding of a number this large is allowed for as well
+    operations: float | None = None  # of one call, if they are known already
 
     @property
     def regular(self) -> bool:
         """Whether there are sizes that could be others."""
         shapes = [x.shape for x in self.inputs if isinstance(x, np.ndarray)]
-        return any(max(shape, default=0) > 1 for shape in shapes) and not any(
-            0 in shape for shape in shapes
-        )
+        sizes = set(chain.from_iterable(shapes))
+        return 0 not in sizes and max(sizes, default=0) > 1
 
     @property
     def largest(self) -> float:
         """The largest magnitude among the finite float inputs."""
-        sizes = [np.abs(self.inputs[i].astype("float64")) for i in self.floats]
-        finite = [float(np.max(x, where=np.isfinite(x), initial=0)) for x in sizes]
-        return max(finite, default=0.0)
+        largest = 0.0
+        for i in self.floats:
+            x = self.inputs[i].astype("float64")
+            largest = max(largest, largest_finite(x))
+        return largest
 
-    def draw(self, *words: Any) -> np.random.Generator:
-        """A generator for this example; the same for the first seed as if there were none."""
-        more = [self.regime] * bool(self.regime) + [self.seed] * bool(self.seed)
-        return generator(self.name, *words, *more)
+    def draw(self, *keys: Any) -> np.random.Generator:
+        """A generator for this example; seed 0 gives the same as no seed."""
+        all_keys = [self.name, *keys]
+        if self.regime:
+            all_keys.append(self.regime)
+        if self.seed:
+            all_keys.append(self.seed)
+        return generator(*all_keys)
 
     @property
     def as_native(self) -> "Example":
-        """With gradients for those outputs only that native kernels make."""
-        return (
-            self
-            if self.operator.native_outputs is None
-            else replace(self, asked=self.operator.native_outputs)
-        )
+        """The example with gradients for those outputs only that native kernels make."""
+        native_outputs = self.operator.native_outputs
+        if native_outputs is None:
+            return self
+        return replace(self, asked=native_outputs)
 
     def cast(self, dtype: str) -> "Example":
         """The same with its float inputs in this dtype: their rounding is not the operator's error."""
@@ -118,10 +130,13 @@ class Example:
     @cached_property
     def dtype(self) -> str:
         """That of the first float input, without one that of the first float output, float32 without any."""
-        given = [self.tensors[i] for i in self.floats] or self.operator.infer(
-            *self.tensors
-        )
-        return next((t.dtype for t in given if t.dtype in FORMATS), "float32")
+        candidates: Sequence[Tensor] = [self.tensors[i] for i in self.floats]
+        if not candidates:
+            candidates = self.operator.infer(*self.tensors)
+        for tensor in candidates:
+            if tensor.dtype in FORMATS:
+                return tensor.dtype
+        return "float32"
 
     @cached_property
     def floats(self) -> list[int]:
@@ -134,31 +149,35 @@ class Example:
         return tensors(self.inputs)
 
     @cached_property
-    def outputs(self) -> list[np.ndarray]:
+    def outputs(self) -> list[Array]:
         return self.truth(wide(self.inputs), FIRST)
 
-    def truth(self, inputs: Sequence[Any], xp: Any = XP) -> list[np.ndarray]:
+    def truth(self, inputs: Values, xp: Any = XP) -> list[Array]:
         """The outputs for these inputs, by the reference or the formula."""
         return self.truths([(inputs, xp)])[0]
 
-    def truths(
-        self, calls: Sequence[tuple[Sequence[Any], Any]]
-    ) -> list[list[np.ndarray]]:
+    def truths(self, calls: Sequence[tuple[Values, Any]]) -> list[list[Array]]:
         """The same for several calls at once, which is one question to another process."""
         if self.reference is not None:
-            each = getattr(self.reference, "each", None)
-            given = [inputs for inputs, _ in calls]
-            made = (
-                each(given) if each else [self.reference(*inputs) for inputs in given]
-            )
-            return [_as_arrays(outputs) for outputs in made]
-        each = getattr(self.operator, "run_each", None)
-        made = (
-            each(calls)
-            if each
-            else [self.operator.run(xp, *inputs) for inputs, xp in calls]
-        )
-        return [_as_arrays(self.operator.published(results)) for results in made]
+            every_inputs = [inputs for inputs, _ in calls]
+            return self._by_reference(self.reference, every_inputs)
+        operator = self.operator
+        run_each = getattr(operator, "run_each", None)
+        if run_each:
+            results = run_each(calls)
+        else:
+            results = [operator.run(xp, *inputs) for inputs, xp in calls]
+        return [_as_arrays(operator.published(result)) for result in results]
+
+    def _by_reference(
+        self, reference: Reference, every_inputs: Sequence[Values]
+    ) -> list[list[Array]]:
+        each = getattr(reference, "each", None)
+        if each:
+            results = each(every_inputs)
+        else:
+            results = [reference(*inputs) for inputs in every_inputs]
+        return [_as_arrays(outputs) for outputs in results]
 
     @cached_property
     def other(self) -> "Example":
@@ -178,7 +197,7 @@ class Example:
     @cached_property
     def with_zeros_turned(self) -> "Example":
         """With zeros of the other sign."""
-        return self._with(lambda x: np.where(x == 0, -x, x))
+        return self._with(_with_zeros_turned)
 
     @cached_property
     def with_one_changed(self) -> "Example":
@@ -187,98 +206,100 @@ class Example:
 
     @cached_property
     def without_denormals(self) -> "Example":
-        """As kernels see it that take the smallest numbers for 0."""
-        return self._with(
-            lambda x: np.where(np.abs(x) < FORMATS[x.dtype.name].tiny, 0 * x, x)
-        )
+        """With zeros in place of denormals, as kernels see it that flush them."""
+        return self._with(_flushed)
 
-    def _with(self, change: Callable[[np.ndarray], np.ndarray]) -> "Example":
-        """With changed floats; itself, where these mean nothing to the operator."""
-        inputs = tuple(change(x) if is_float(x) else x for x in self.inputs)
-        found = replace(self, inputs=inputs)
+    def _with(self, change: Callable[[Array], Array]) -> "Example":
+        """With changed floats; itself, if the operator is not defined for these."""
+        inputs = map_floats(change, self.inputs)
+        changed = replace(self, inputs=inputs)
         if not self.domain.holds(inputs):
             return self
         try:
-            _ = found.outputs
+            _ = changed.outputs
         except Exception:
             return self
-        return found
+        return changed
 
     @property
     def size(self) -> int:
-        """The elements of its largest input."""
-        return max(
-            (x.size for x in self.inputs if isinstance(x, np.ndarray)), default=0
-        )
+        """The number of elements of its largest input."""
+        sizes = [x.size for x in self.inputs if isinstance(x, np.ndarray)]
+        return max(sizes, default=0)
 
     @cached_property
-    def seeds(self) -> tuple[np.ndarray | None, ...]:
+    def seeds(self) -> tuple[Array | None, ...]:
         """A random gradient for every float output that the derivative takes one for."""
-        draw, operator = self.draw("seeds"), self.operator
-        wanted = [
-            is_float(y) and (f"d{name}" in operator.wanted or not operator.wanted)
-            for name, y in zip(
-                operator.result_names(len(self.outputs)), self.outputs, strict=True
-            )
-        ]
-        drawn = [
-            draw.standard_normal(y.shape) if wants else None
-            for y, wants in zip(self.outputs, wanted, strict=True)
-        ]
-        unused = range(len(drawn) if self.asked is None else self.asked, len(drawn))
-        given = [
-            np.zeros_like(s) if s is not None and i in unused else s
-            for i, s in enumerate(drawn)
-        ]
-        kinds = [made.dtype for made in operator.infer(*self.tensors)]
-        return tuple(
-            None
-            if s is None
-            else np.asarray(s, "float32").astype(kinds[min(i, len(kinds) - 1)])
-            for i, s in enumerate(given)
-        )
+        draw = self.draw("seeds")
+        takes_gradients = self._takes_gradients()
+        inferred = self.operator.infer(*self.tensors)
+        dtypes = [tensor.dtype for tensor in inferred]
+        last = len(dtypes) - 1
+        seeds: list[Array | None] = []
+        for i, takes_gradient in enumerate(takes_gradients):
+            if not takes_gradient:
+                seeds.append(None)
+                continue
+            seed = draw.standard_normal(self.outputs[i].shape)
+            if self.asked is not None and i >= self.asked:
+                seed = np.zeros_like(seed)
+            seed = np.asarray(seed, "float32")
+            seeds.append(seed.astype(dtypes[min(i, last)]))
+        return tuple(seeds)
+
+    def _takes_gradients(self) -> list[bool]:
+        """Whether the derivative takes a gradient, for every output."""
+        outputs = self.outputs
+        taken_gradients = self.operator.wanted
+        names = self.operator.result_names(len(outputs))
+        takes = []
+        for name, output in zip(names, outputs, strict=True):
+            is_taken = not taken_gradients or f"d{name}" in taken_gradients
+            takes.append(is_float(output) and is_taken)
+        return takes
 
     @cached_property
-    def gradients(self) -> list[np.ndarray | None]:
+    def gradients(self) -> list[Array | None]:
         """The formula's gradient by every input in float64, None where it declares none."""
-        return self.formula(FIRST, wide(self.inputs), wide(self.seeds))
+        inputs = wide(self.inputs)
+        return self.formula(FIRST, inputs, wide(self.seeds))
 
-    def formula(
-        self, xp: Any, inputs: Sequence[Any], seeds: Sequence[Any]
-    ) -> list[Any]:
+    def formula(self, xp: Any, inputs: Values, seeds: Values) -> list[Any]:
         """The gradients by the operator's derivative, over any namespace."""
         return self.formulas([(inputs, seeds, xp)])[0]
 
-    def formulas(
-        self, calls: Sequence[tuple[Sequence[Any], Sequence[Any], Any]]
-    ) -> list[list]:
+    def formulas(self, calls: Sequence[tuple[Values, Values, Any]]) -> list[list]:
         """The same for several calls at once."""
-        if not self.operator.differentiable or all(
-            seed is None for seed in calls[0][1]
-        ):
+        operator = self.operator
+        _, first_seeds, _ = calls[0]
+        has_seeds = any(seed is not None for seed in first_seeds)
+        if not operator.differentiable or not has_seeds:
             return [[None] * len(inputs) for inputs, _, _ in calls]
-        each = getattr(self.operator, "derived_each", None)
-        if each:
-            return list(each(calls))
-        return [
-            gradient_formula(xp, self.operator, xs, seeds) for xs, seeds, xp in calls
-        ]
+        derived_each = getattr(operator, "derived_each", None)
+        if derived_each:
+            return list(derived_each(calls))
+        gradients = []
+        for inputs, seeds, xp in calls:
+            gradients.append(gradient_formula(xp, operator, inputs, seeds))
+        return gradients
 
     @cached_property
     def smooth(self) -> bool:
         """Whether there is a derivative to test: integers and booleans have none."""
-        return any(g is not None for g in self.gradients)
+        return any(gradient is not None for gradient in self.gradients)
 
     @cached_property
     def no_derivative(self) -> str:
-        """Why there is no derivative to test; "" where there is one."""
+        """Why there is no derivative to test; "" if there is one."""
         if not self.operator.differentiable:
             return "it declares no derivative"
-        return "" if self.smooth else "integers and booleans have no derivative"
+        if not self.smooth:
+            return "integers and booleans have no derivative"
+        return ""
 
     @cached_property
     def differentiates(self) -> bool:
-        """Whether its derivative can be asked for; one that fails is told by the check of the gradient."""
+        """Whether it has a derivative that works; one that fails is reported by the check of the gradient."""
         try:
             return not self.no_derivative
         except Exception:
@@ -302,120 +323,160 @@ class Example:
         return self.check(name, None, text=reason)
 
     def input_name(self, i: int) -> str:
-        """As the operator calls it; by its number where it has no name of its own."""
+        """As the operator calls it; with a number if several inputs share the name."""
         names = self.operator.input_names(len(self.inputs))
         labels = getattr(self.operator, "labels", ())
         if i < len(labels):
             return str(labels[i])
-        return (
-            names[i]
-            if names.count(names[i]) == 1
-            else f"{names[i]}[{i - names.index(names[i])}]"
-        )
+        name = names[i]
+        if names.count(name) == 1:
+            return name
+        number = i - names.index(name)
+        return f"{name}[{number}]"
 
 
-def _as_arrays(made: Any) -> list[np.ndarray]:
-    return [
-        np.asarray(y) for y in (made if isinstance(made, tuple | list) else (made,))
-    ]
+def _as_arrays(results: Any) -> list[Array]:
+    """One result or several as a list of arrays."""
+    if not isinstance(results, tuple | list):
+        results = (results,)
+    return [np.asarray(result) for result in results]
 
 
-def _nudged(x: np.ndarray) -> np.ndarray:
-    return np.asarray(x.astype("float64") * (1 + 2.0**-16), x.dtype)
+def _nudged(x: Array) -> Array:
+    nudged = x.astype("float64") * (1 + 2.0**-16)
+    return np.asarray(nudged, x.dtype)
 
 
-def _changed_in_the_middle(x: np.ndarray) -> np.ndarray:
+def _with_zeros_turned(x: Array) -> Array:
+    return np.where(x == 0, -x, x)
+
+
+def _flushed(x: Array) -> Array:
+    form = FORMATS[x.dtype.name]
+    is_denormal = np.abs(x) < form.tiny
+    return np.where(is_denormal, 0 * x, x)
+
+
+def _changed_in_the_middle(x: Array) -> Array:
     changed = x.copy()
+    middle = 0
+    if x.size > 2:
+        middle = x.size // 2 + 1
     if x.size:
-        changed.reshape(-1)[x.size // 2 + 1 if x.size > 2 else 0] *= 1.5
+        changed.reshape(-1)[middle] *= 1.5
     return changed
 
 
-def _turned(x: np.ndarray) -> np.ndarray:
-    turned = (x[::-1] if x.ndim else x).astype("float64")
-    return np.asarray(turned * (1 + 2.0**-6 * np.sign(np.abs(turned) - 1)), x.dtype)
+def _turned(x: Array) -> Array:
+    rows = x[::-1] if x.ndim else x
+    turned = rows.astype("float64")
+    away_from_1 = np.sign(np.abs(turned) - 1)
+    moved = turned * (1 + 2.0**-6 * away_from_1)
+    return np.asarray(moved, x.dtype)
 
 
 def examples(seed: int = 0) -> list[Example]:
     """Every case of every operator there is."""
-    return [
-        e
-        for name in registry.known("operators")
-        for e in examples_of(registry.find("operators", name), seed)
-    ]
+    every_example: list[Example] = []
+    for name in registry.known("operators"):
+        operator = registry.find("operators", name)
+        every_example += examples_of(operator, seed)
+    return every_example
 
 
 @cache
 def examples_of(cls: type[Operator], seed: int = 0) -> tuple[Example, ...]:
     """Every case of an operator, with its inputs drawn."""
-    names = [f"{cls.__name__}-{i}" for i in range(len(cls.cases))]
-    return tuple(
-        Example(name, cls(**case.attributes), draw_inputs(cls, case.inputs, name, seed))
-        for name, case in zip(names, cls.cases, strict=True)
-    )
+    examples_of_cases = []
+    for i, case in enumerate(cls.cases):
+        name = f"{cls.__name__}-{i}"
+        operator = cls(**case.attributes)
+        inputs = draw_inputs(cls, case.inputs, name, seed)
+        examples_of_cases.append(Example(name, operator, inputs))
+    return tuple(examples_of_cases)
 
 
 def draw_inputs(
-    cls: type[Operator], given: Mapping[str, Any], name: str, seed: int = 0
+    cls: type[Operator], values: Mapping[str, Any], name: str, seed: int = 0
 ) -> tuple[Any, ...]:
-    """Values for the inputs of a case, in the operator's order."""
+    """Values for the inputs of a case, in the operator's order; raises a Deep500Error for an input it does not have."""
     if cls.forward is Operator.forward:
         raise Deep500Error(
             f"{cls.__name__} has no method 'forward': it holds the formula"
         )
-    if left := set(given) - set(cls.inputs):
+    if unknown_inputs := set(values) - set(cls.inputs):
+        unknown_names = ", ".join(sorted(unknown_inputs))
+        names = ", ".join(cls.inputs)
+        if not names:
+            names = "none: forward takes self, xp and then the inputs"
         raise Deep500Error(
-            f"{cls.__name__} has no input named {', '.join(sorted(left))}; it has "
-            f"{', '.join(cls.inputs) or 'none: forward takes self, xp and then the inputs'}"
+            f"{cls.__name__} has no input named {unknown_names}; it has {names}"
         )
-    return tuple(_drawn(cls, given, name, seed))
+    return tuple(_drawn(cls, values, name, seed))
 
 
 def _drawn(
-    cls: type[Operator], given: Mapping[str, Any], name: str, seed: int
+    cls: type[Operator], values: Mapping[str, Any], name: str, seed: int
 ) -> Iterator[Any]:
+    """The inputs; optional ones at the end that have no value are left out."""
+    parameters = list(cls.inputs)
     for i, (parameter, signature) in enumerate(cls.inputs.items()):
-        value, draw = (
-            given.get(parameter),
-            generator(name, parameter, *([seed] if seed else [])),
-        )
+        value = values.get(parameter)
+        keys: list[Any] = [name, parameter]
+        if seed:
+            keys.append(seed)
+        draw = generator(*keys)
         if signature.kind is signature.VAR_POSITIONAL:
-            yield from (drawn(shape, draw) for shape in value or ())
+            for shape in value or ():
+                yield drawn(shape, draw)
         elif parameter in cls.static:
             yield tuple(value) if isinstance(value, list) else value
-        elif value is not None or any(p in given for p in list(cls.inputs)[i:]):
+        elif any(other in values for other in parameters[i:]):
             yield drawn(value, draw)
 
 
-def drawn(value: Any, draw: np.random.Generator) -> np.ndarray | None:
-    """An array: distinct values with mean 0 and deviation 1 for a shape, none of them 0; a list as it stands."""
+def drawn(value: Any, draw: np.random.Generator) -> Array | None:
+    """An array for a shape (distinct values with mean 0 and deviation 1, none of them 0), or a list as an array."""
     if value is None:
         return None
     if isinstance(value, Tensor) and value.dtype not in FORMATS:
-        signs = draw.choice(
-            [-1, 1] if value.dtype.startswith("int") else [1], value.shape
-        )
-        return (draw.integers(1, 8, value.shape) * signs).astype(value.dtype)
-    if isinstance(value, tuple | Tensor):
-        shape = value if isinstance(value, tuple) else value.shape
-        n = int(np.prod(shape))
-        return (
-            ((draw.permutation(n) + 0.3 - n / 2) * (12**0.5 / max(n, 1)))
-            .astype("float32")
-            .reshape(shape)
-        )
+        return _drawn_integers(value, draw)
+    if isinstance(value, tuple):
+        return _drawn_floats(value, draw)
+    if isinstance(value, Tensor):
+        return _drawn_floats(value.shape, draw)
     array = np.asarray(value)
-    return array.astype("float32") if array.dtype.kind == "f" else array
+    if array.dtype.kind == "f":
+        return array.astype("float32")
+    return array
 
 
-def tensors(values: Sequence[Any]) -> tuple:
-    """The arrays as shapes and dtypes, the rest as it is."""
-    return tuple(
-        Tensor(x.shape, x.dtype.name) if isinstance(x, np.ndarray) else x
-        for x in values
-    )
+def _drawn_integers(tensor: Tensor, draw: np.random.Generator) -> Array:
+    choice = [1]
+    if tensor.dtype.startswith("int"):
+        choice = [-1, 1]
+    signs = draw.choice(choice, tensor.shape)
+    magnitudes = draw.integers(1, 8, tensor.shape)
+    return (magnitudes * signs).astype(tensor.dtype)
 
 
-def generator(*words: Any) -> np.random.Generator:
-    """A generator that depends on these words alone."""
-    return np.random.Generator(np.random.Philox(zlib.crc32(repr(words).encode())))
+def _drawn_floats(shape: tuple[int, ...], draw: np.random.Generator) -> Array:
+    n = int(np.prod(shape))
+    centred = draw.permutation(n) + 0.3 - n / 2
+    values = centred * (12**0.5 / max(n, 1))
+    return values.astype("float32").reshape(shape)
+
+
+def tensors(values: Values) -> tuple:
+    """The arrays as shapes and dtypes, other values as they are."""
+    return map_arrays(_tensor, values)
+
+
+def _tensor(x: Array) -> Tensor:
+    return Tensor(x.shape, x.dtype.name)
+
+
+def generator(*keys: Any) -> np.random.Generator:
+    """A generator that depends on these keys alone."""
+    seed = zlib.crc32(repr(keys).encode())
+    return np.random.Generator(np.random.Philox(seed))

@@ -1,16 +1,20 @@
-"""The floating-point formats by name, and arrays moved between them."""
+"""The floating-point formats by name, and arrays converted between them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes  # noqa: F401 - makes NumPy know bfloat16 by its name
 import numpy as np
 
+Array = np.ndarray
+Values = Sequence[Any]  # inputs or results: arrays, static values, None
+Change = Callable[[Array], Any]
+
 
 @dataclass(frozen=True)
 class Format:
-    """How a binary format rounds: bits of the fraction, and exponents of the smallest and largest normal numbers."""
+    """A binary format: bits of the fraction, and exponents of the smallest and largest normal numbers."""
 
     fraction: int
     lowest: int
@@ -23,17 +27,18 @@ class Format:
 
     @property
     def tiny(self) -> float:
-        """The smallest normal number: what is below may be set to 0."""
+        """The smallest normal number; kernels may set smaller ones to 0."""
         return 2.0**self.lowest
 
     @property
     def largest(self) -> float:
         return (2 - self.eps) * 2.0**self.highest
 
-    def spacing(self, values: np.ndarray) -> np.ndarray:
+    def spacing(self, values: Array) -> Array:
         """The distance between neighbouring numbers around each value: one unit in the last place."""
-        size = np.maximum(np.abs(np.asarray(values, "float64")), self.tiny)
-        return np.ldexp(1.0, np.frexp(size)[1] - 1 - self.fraction)
+        magnitudes = np.abs(np.asarray(values, "float64"))
+        _, exponents = np.frexp(np.maximum(magnitudes, self.tiny))
+        return np.ldexp(1.0, exponents - 1 - self.fraction)
 
 
 FORMATS = {
@@ -45,18 +50,59 @@ FORMATS = {
 
 
 def is_float(x: Any) -> bool:
+    """Whether this is an array in one of the formats above."""
     return isinstance(x, np.ndarray) and x.dtype.name in FORMATS
 
 
-def cast(values: Sequence[Any], dtype: str) -> tuple:
-    """The float arrays in this dtype, the rest as it is; every array a new one."""
-    kind = np.dtype(dtype)
-    return tuple(
-        x.astype(kind if is_float(x) else x.dtype) if isinstance(x, np.ndarray) else x
-        for x in values
-    )
+def largest_magnitude(x: Array) -> float:
+    """The largest |x|; 0 for an empty array."""
+    return float(np.max(np.abs(x), initial=0))
 
 
-def wide(values: Sequence[Any]) -> tuple:
-    """The float arrays in float64, the rest as it is."""
+def largest_finite(x: Array) -> float:
+    """The largest |x| among the finite elements; 0 without any."""
+    finite = np.isfinite(x)
+    return float(np.max(np.abs(x), where=finite, initial=0))
+
+
+def argmax(x: Array) -> int:
+    """The flat index of the largest element; a NaN counts as infinite."""
+    ordered = np.where(np.isnan(x), np.inf, x)
+    return int(np.argmax(ordered))
+
+
+def map_arrays(change: Change, values: Values) -> tuple:
+    """The values, with every array replaced by what the function returns for it."""
+    changed = []
+    for value in values:
+        if isinstance(value, np.ndarray):
+            value = change(value)
+        changed.append(value)
+    return tuple(changed)
+
+
+def map_floats(change: Change, values: Values) -> tuple:
+    """The values, with every float array replaced by what the function returns for it."""
+    changed = []
+    for value in values:
+        if is_float(value):
+            value = change(value)
+        changed.append(value)
+    return tuple(changed)
+
+
+def cast(values: Values, dtype: str) -> tuple:
+    """New arrays for all arrays: floats in this dtype, others in their own. Other values stay as they are."""
+    float_dtype = np.dtype(dtype)
+
+    def converted(x: Array) -> Array:
+        if is_float(x):
+            return x.astype(float_dtype)
+        return x.astype(x.dtype)
+
+    return map_arrays(converted, values)
+
+
+def wide(values: Values) -> tuple:
+    """As `cast` to float64."""
     return cast(values, "float64")

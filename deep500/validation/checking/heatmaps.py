@@ -9,66 +9,80 @@ import numpy as np
 
 from ...errors import Deep500Error
 from ...reports.canvas import figure, settings, svg
-from .differences import (
-    absolute,
-    differences,
-    ulps,
-    variance,
-)
+from .differences import absolute, differences, ulps, variance
+from .formats import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST = 400  # cells along an axis of the picture; the largest of each block is drawn where there are more
+MOST = 400  # cells along an axis of the picture; of more, the largest of each block is drawn
+LONGEST_ROW = 64  # elements of a vector that is not wrapped
 
 
-def difference_map(path: Path, got: np.ndarray, want: np.ndarray, title: str) -> Path:
+def difference_map(path: Path, got: Array, want: Array, title: str) -> Path:
     """Write |got - want| and its ULPs as two maps, with L1, L2, maximum, relative and ULP in numbers."""
-    found = differences(got, want)
+    norms = differences(got, want)
     numbers = (
-        f"L1 {found.l1:.4g}   L2 {found.l2:.4g}   maximum {found.maximum:.4g}   "
-        f"relative {found.relative:.4g}   ULP {found.ulp:.4g}"
+        f"L1 {norms.l1:.4g}   L2 {norms.l2:.4g}   maximum {norms.maximum:.4g}   "
+        f"relative {norms.relative:.4g}   ULP {norms.ulp:.4g}"
     )
-    maps = {"|got − want|": absolute(got, want), "difference in ULP": ulps(got, want)}
-    return _written(
-        path, maps, f"{title}: difference from the truth\n{numbers}", "difference"
-    )
+    maps = {
+        "|got − want|": absolute(got, want),
+        "difference in ULP": ulps(got, want),
+    }
+    heading = f"{title}: difference from the truth\n{numbers}"
+    return _written(path, maps, heading, "difference")
 
 
-def variance_map(path: Path, runs: np.ndarray, title: str) -> Path:
+def variance_map(path: Path, runs: Array, title: str) -> Path:
     """Write the variance of every element over runs as a map."""
-    over = variance(list(runs))
-    numbers = f"{len(runs)} runs   largest variance {np.max(over, initial=0):.4g}   mean {np.mean(over):.4g}"
-    return _written(
-        path, {"variance": over}, f"{title}: variance over runs\n{numbers}", "variance"
-    )
+    variances = variance(list(runs))
+    largest = np.max(variances, initial=0)
+    mean = np.mean(variances)
+    numbers = f"{len(runs)} runs   largest variance {largest:.4g}   mean {mean:.4g}"
+    heading = f"{title}: variance over runs\n{numbers}"
+    return _written(path, {"variance": variances}, heading, "variance")
 
 
-def flattened(values: np.ndarray) -> tuple[np.ndarray, str, str]:
-    """A matrix as near to a square as its axes allow, and which axes its rows and columns are; a vector is wrapped."""
-    shape = values.shape
+def flattened(values: Array) -> tuple[Array, str, str]:
+    """A matrix as near to a square as its axes allow, and labels for its rows and columns; a vector is wrapped."""
     if values.ndim < 2:
-        width = (
-            max(1, math.ceil(math.sqrt(values.size)))
-            if values.size > 64
-            else max(1, values.size)
-        )
-        padded = np.full(-(-max(values.size, 1) // width) * width, np.nan)
-        padded[: values.size] = values.reshape(-1)
-        return padded.reshape(-1, width), f"element / {width}", f"element mod {width}"
-    cut = min(
-        range(1, values.ndim),
-        key=lambda k: abs(math.prod(shape[:k]) - math.prod(shape[k:])),
-    )
-    rows, columns = (
-        f"axes {list(range(values.ndim))[part]} of {list(shape[part])}"
-        for part in (slice(0, cut), slice(cut, None))
-    )
-    return values.reshape(math.prod(shape[:cut]), math.prod(shape[cut:])), rows, columns
+        return _wrapped(values)
+    shape = values.shape
+
+    def imbalance(cut: int) -> int:
+        height = math.prod(shape[:cut])
+        width = math.prod(shape[cut:])
+        return abs(height - width)
+
+    cut = min(range(1, values.ndim), key=imbalance)
+    rows = _axes_label(range(cut), shape)
+    columns = _axes_label(range(cut, values.ndim), shape)
+    height = math.prod(shape[:cut])
+    width = math.prod(shape[cut:])
+    return values.reshape(height, width), rows, columns
 
 
-def _written(path: Path, maps: dict[str, np.ndarray], title: str, name: str) -> Path:
+def _axes_label(axes: range, shape: tuple[int, ...]) -> str:
+    sizes = [shape[axis] for axis in axes]
+    return f"axes {list(axes)} of {sizes}"
+
+
+def _wrapped(values: Array) -> tuple[Array, str, str]:
+    """A vector in rows that make it nearly a square, padded with NaN; a short one in one row."""
+    width = max(1, values.size)
+    if values.size > LONGEST_ROW:
+        width = math.ceil(math.sqrt(values.size))
+    height = math.ceil(max(values.size, 1) / width)
+    padded = np.full(height * width, np.nan)
+    padded[: values.size] = values.reshape(-1)
+    matrix = padded.reshape(-1, width)
+    return matrix, f"element / {width}", f"element mod {width}"
+
+
+def _written(path: Path, maps: dict[str, Array], title: str, name: str) -> Path:
+    """Draw the maps side by side into this file; raises a Deep500Error if it cannot be written."""
     if path.suffix not in (".svg", ".png"):
         raise Deep500Error(
             f"a picture is an .svg or a .png file, and {path.name} is neither"
@@ -76,15 +90,14 @@ def _written(path: Path, maps: dict[str, np.ndarray], title: str, name: str) -> 
     with settings():
         canvas = figure(3.6)
         canvas.suptitle(title, fontsize=9)
-        for axes, (label, values) in zip(
-            np.atleast_1d(canvas.subplots(1, len(maps))), maps.items(), strict=True
-        ):
+        subplots = canvas.subplots(1, len(maps), squeeze=False)[0]
+        for axes, (label, values) in zip(subplots, maps.items(), strict=True):
             _draw(canvas, axes, label, values)
-        data = (
-            _png(canvas)
-            if path.suffix == ".png"
-            else svg(canvas, name, f"Heat-map: {name}").encode()
-        )
+        if path.suffix == ".png":
+            data = _png(canvas)
+        else:
+            text = svg(canvas, name, f"Heat-map: {name}")
+            data = text.encode()
     try:
         path.write_bytes(data)
     except OSError as error:
@@ -92,15 +105,15 @@ def _written(path: Path, maps: dict[str, np.ndarray], title: str, name: str) -> 
     return path
 
 
-def _draw(canvas: "Figure", axes: "Axes", label: str, values: np.ndarray) -> None:
+def _draw(canvas: "Figure", axes: "Axes", label: str, values: Array) -> None:
     from matplotlib import colormaps
     from matplotlib.ticker import MaxNLocator
 
     finite = np.isfinite(values)
     top = np.max(values[finite], initial=0) or 1.0
-    matrix, rows, columns = flattened(
-        np.where(finite, values, 2 * top)
-    )  # NaN is for what pads a vector
+    drawn_values = np.where(finite, values, 2 * top)  # NaN is for the padding
+    matrix, rows, columns = flattened(drawn_values)
+    height, width = matrix.shape
     colours = colormaps["viridis"].with_extremes(over="#d55e00", bad="white")
     image = axes.imshow(
         _thinned(matrix),
@@ -109,26 +122,25 @@ def _draw(canvas: "Figure", axes: "Axes", label: str, values: np.ndarray) -> Non
         interpolation="nearest",
         vmin=0,
         vmax=top,
-        extent=(-0.5, matrix.shape[1] - 0.5, matrix.shape[0] - 0.5, -0.5),
+        extent=(-0.5, width - 0.5, height - 0.5, -0.5),
     )
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
-    axes.set_title(label if finite.all() else f"{label} (orange: NaN or infinite)")
+    if not finite.all():
+        label += " (orange: NaN or infinite)"
+    axes.set_title(label)
     axes.set_xlabel(columns)
     axes.set_ylabel(rows)
     canvas.colorbar(image, ax=axes)
 
 
-def _thinned(matrix: np.ndarray) -> np.ndarray:
+def _thinned(matrix: Array) -> Array:
     """At most MOST cells along both axes: the largest value of every block."""
     for axis in (0, 1):
         n = matrix.shape[axis]
         if n > MOST:
-            matrix = np.fmax.reduceat(
-                matrix,
-                np.unique(np.linspace(0, n, MOST, endpoint=False).astype(int)),
-                axis,
-            )
+            starts = np.linspace(0, n, MOST, endpoint=False).astype(int)
+            matrix = np.fmax.reduceat(matrix, np.unique(starts), axis)
     return matrix
 
 

@@ -1,4 +1,4 @@
-"""A user's code, judged from another process than the one it runs in: it never sees the verdict, nor the truth."""
+"""A user's code, judged from another process than its own: it sees neither the verdict nor the truth."""
 
 import importlib.util
 import inspect
@@ -13,7 +13,7 @@ from ...custom.operators import CustomOp
 from ...custom.python import CustomPythonOp
 from ..shapes import inputs_of
 from .examples import Domain, Example, Reference, examples_of
-from .formats import is_float
+from .formats import Values, map_floats
 from .judging import DTYPES, Progress, check_examples, ended, quiet
 from .pictured import Pictured, furthest_off
 from .processes import POISON, Lost, Processes, Questioned
@@ -35,43 +35,49 @@ Address = Mapping[str, Any]
 
 
 def address_of(thing: Any) -> Address | None:
-    """Where another process finds an operator or a function; None where it cannot, or need not: it is built in."""
-    operator = (
-        thing.adapted
-        if isinstance(thing, Operator) and thing.adapted is not None
-        else thing
-    )
-    if operator is None or (isinstance(operator, Operator) and is_ours(operator)):
+    """Where another process finds an operator or a function; None if it cannot, or need not: it is built in."""
+    operator = thing
+    if isinstance(thing, Operator) and thing.adapted is not None:
+        operator = thing.adapted
+    if operator is None:
+        return None
+    if isinstance(operator, Operator) and is_ours(operator):
         return None
     if isinstance(operator, CppOp):
         return _source(operator)
     if isinstance(operator, Operator | CustomOp):
         return _instance(operator)
-    return _by_name(operator, {}) if inspect.isfunction(operator) else None
+    if inspect.isfunction(operator):
+        return _by_name(operator, {})
+    return None
 
 
 def named_address(
     text: str, attributes: Mapping[str, Any], function: bool = False
 ) -> Address:
-    """What a command line names: an operator, or a function too."""
+    """The address of what a command line names: an operator, or (with `function`) a function."""
     return {"text": text, "attributes": dict(attributes), "function": function}
 
 
 def _source(operator: CppOp) -> Address | None:
+    """The address of a C++ operator; None if the caller described it, which its file does not tell."""
     if operator.described:
         return None
-    return named_address(
-        f"{operator.source.resolve()}:{operator.name}", operator.definitions
-    )
+    source = operator.source.resolve()
+    return named_address(f"{source}:{operator.name}", operator.definitions)
 
 
 def _instance(operator: Any) -> Address | None:
-    """An instance by its class and what that is made with."""
+    """The address of an instance: its class and the arguments of the constructor."""
     parameters = inspect.signature(type(operator)).parameters.values()
-    known = operator.settings if isinstance(operator, Operator) else vars(operator)
-    settings = {p.name: known[p.name] for p in parameters if p.name in known}
-    missing = [p for p in parameters if p.default is p.empty and p.name not in settings]
-    if missing or not all(isinstance(value, PLAIN) for value in settings.values()):
+    values = operator.settings if isinstance(operator, Operator) else vars(operator)
+    settings = {}
+    for parameter in parameters:
+        if parameter.name in values:
+            settings[parameter.name] = values[parameter.name]
+        elif parameter.default is parameter.empty:
+            return None
+    if not all(isinstance(value, PLAIN) for value in settings.values()):
         return None
     if isinstance(operator, CustomPythonOp) and operator.described_by_caller:
         return None
@@ -79,21 +85,24 @@ def _instance(operator: Any) -> Address | None:
 
 
 def _by_name(thing: Any, settings: Mapping[str, Any]) -> Address | None:
-    """By module and name, if what is found there is this."""
-    module, name = thing.__module__, thing.__qualname__
-    if module == "__main__" or "<" in name or importlib.util.find_spec(module) is None:
+    """The address of a class or a function by module and name; None if it cannot be imported by them."""
+    module = thing.__module__
+    name = thing.__qualname__
+    if module == "__main__" or "<" in name:
+        return None
+    if importlib.util.find_spec(module) is None:
         return None
     return {"module": module, "name": name, "settings": dict(settings)}
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is checked, and how. Inputs are arrays or shapes, or `shapes` says them as a command line does."""
+    """What is checked, and how. Inputs are arrays or shapes, or `shapes` gives them as a command line does."""
 
     subject: Address
     framework: str
     reference: Address | None = None
-    inputs: Sequence[Any] | None = None
+    inputs: Values | None = None
     shapes: Sequence[str] = ()
     dtypes: Sequence[str] = DTYPES
     seed: int = 0
@@ -114,9 +123,8 @@ class Request:
 
     @property
     def name(self) -> str:
-        return str(self.subject.get("text") or self.subject.get("name")).rpartition(
-            ":"
-        )[2]
+        name = self.subject.get("text") or self.subject.get("name")
+        return str(name).rpartition(":")[2]
 
 
 def check_elsewhere(
@@ -124,37 +132,38 @@ def check_elsewhere(
     progress: Progress | None = None,
     pictured: list[Pictured] | None = None,
 ) -> OperatorReport:
-    """Check what lies at an address, in processes of its own; arrays for pictures are added to that list."""
+    """Check what lies at an address, in processes of its own; the list, if given, receives arrays for pictures."""
     say = progress or (lambda text: None)
+    framework = request.framework
     with Processes(request.timeout_s) as processes, quiet():
         try:
-            say(f"starting {request.framework}")
+            say(f"starting {framework}")
             dock, operator, truth = _opened(processes, request)
             examples = _examples(request, operator, truth)
         except Lost as error:
             return OperatorReport(
-                request.name, request.framework, "user's", [ended(error)], True
+                request.name, framework, "user's", [ended(error)], True
             )
-        given = bool(request.shapes) or request.inputs is not None
         report = check_examples(
             examples,
             dock,
-            request.framework,
+            framework,
             request.dtypes,
             say,
             isolated=True,
-            keep_rank=given,
+            keep_rank=bool(request.shapes) or request.inputs is not None,
         )
+        last_dtype = request.dtypes[-1]
         try:
             if request.sanitize:
                 say("the sanitizers")
-                report.checks.append(
-                    sanitizing(dock, examples[0].cast(request.dtypes[-1]))
-                )
+                example = examples[0].cast(last_dtype)
+                report.checks.append(sanitizing(dock, example))
             if pictured is not None:
                 say("the runs for pictures")
-                found = furthest_off(dock, examples, request.dtypes[-1])
-                pictured += [found] if found else []
+                arrays = furthest_off(dock, examples, last_dtype)
+                if arrays:
+                    pictured.append(arrays)
         except Lost as error:
             report.checks.append(ended(error))
     return report
@@ -166,33 +175,39 @@ def _opened(
     """The process that the operator runs in, the operator as it is known here, and the reference."""
     dock = processes.start("dock", POISON)
     others = {role: processes.start(role) for role in _roles(request)}
-    descriptions = dock.open(request.sent)
-    told = {role: process.open(request.sent) for role, process in others.items()}
+    [description, *_] = dock.open(request.sent)
+    descriptions = {}
+    for role, process in others.items():
+        descriptions[role] = process.open(request.sent)
     reference = others.get("reference")
     truth = Referred(reference) if reference else None
+    operator: Any
     if is_built_in(request.subject):
         operator = _built_in(request)
-        known = _operators_of(operator, request.seed)
-    elif descriptions[0]["function"]:
-        operator = _function(request, descriptions[0], told, truth)
-        known = [operator]
+        operators = _operators_of(operator, request.seed)
+    elif description["function"]:
+        operator = _function(request, description, descriptions, truth)
+        operators = [operator]
     else:
         witness = others["witness"]
-        operator = remote_operator(
-            descriptions[0], witness, others.get("first", witness)
-        )
-        known = [operator]
+        first = others.get("first", witness)
+        operator = remote_operator(description, witness, first)
+        operators = [operator]
     for process in (dock, *others.values()):
-        process.operators = known
+        process.operators = operators
     return dock, operator, truth
 
 
 def _roles(request: Request) -> list[str]:
-    """Who else is asked: with a reference that, without one code that has not run before."""
-    roles = [] if is_built_in(request.subject) else ["witness"]
+    """The processes besides the dock: the reference or, without one, code that has not run before."""
+    roles = []
+    if not is_built_in(request.subject):
+        roles.append("witness")
     if request.reference:
-        return [*roles, "reference"]
-    return [*roles, "first"] if roles else []
+        roles.append("reference")
+    elif roles:
+        roles.append("first")
+    return roles
 
 
 def is_built_in(address: Address) -> bool:
@@ -200,10 +215,12 @@ def is_built_in(address: Address) -> bool:
 
 
 def _built_in(request: Request) -> Operator | type[Operator]:
-    found = named(
-        request.subject["text"], request.subject["attributes"], function=False
-    )
-    return instance_of(found) if request.shapes and isinstance(found, type) else found
+    """A class, which is checked with all its cases, or an instance, which is checked with the request's shapes."""
+    subject = request.subject
+    operator = named(subject["text"], subject["attributes"], function=False)
+    if request.shapes and isinstance(operator, type):
+        return instance_of(operator)
+    return operator
 
 
 def _operators_of(subject: Operator | type[Operator], seed: int) -> list[Operator]:
@@ -214,21 +231,24 @@ def _operators_of(subject: Operator | type[Operator], seed: int) -> list[Operato
 
 def _function(
     request: Request,
-    told: dict[str, Any],
+    description: dict[str, Any],
     others: Mapping[str, Any],
     truth: "Referred | None",
 ) -> Operator:
-    name = str(told["name"])
+    """A function of another process as an operator, whose formula is the reference."""
+    name = str(description["name"])
     if truth is None:
         raise needs_reference(name)
     [facts] = others["reference"]
     try:
-        labels, required = tuple(map(str, facts["labels"])), int(facts["required"])
-        domain = Domain(*map(float, told["declared_domain"]))
-        own = tuple(map(str, told["labels"]))
+        labels = tuple(map(str, facts["labels"]))
+        required = int(facts["required"])
+        domain = Domain(*map(float, description["declared_domain"]))
+        labels_of_function = tuple(map(str, description["labels"]))
     except (KeyError, TypeError, ValueError):
         raise truth.process.malformed("a description of a function") from None
-    labels = own if len(own) == len(labels) else labels
+    if len(labels_of_function) == len(labels):
+        labels = labels_of_function
     return adapted(name, truth, truth, request.framework, labels, required, domain)
 
 
@@ -241,25 +261,31 @@ class Referred:
     def __call__(self, *inputs: Any) -> Any:
         return self.each([inputs])[0]
 
-    def each(self, calls: Sequence[Sequence[Any]]) -> list:
-        made = self.process.each("reference", [(tuple(inputs),) for inputs in calls])
-        if not isinstance(made, list) or len(made) != len(calls):
+    def each(self, calls: Sequence[Values]) -> list:
+        questions = [(tuple(inputs),) for inputs in calls]
+        answers = self.process.each("reference", questions)
+        if not isinstance(answers, list) or len(answers) != len(calls):
             raise self.process.malformed("one answer for every question")
-        return made
+        return answers
 
 
 def _examples(
     request: Request, operator: Any, truth: Reference | None
 ) -> list[Example]:
-    """One example for each shape; without any, what the operator's own cases give."""
-    seed, where = request.seed, (truth, request.framework)
+    """One example for each shape; without shapes, those of the inputs or of the operator's own cases."""
+    seed = request.seed
+    framework = request.framework
     if not request.shapes:
-        return examples_for(operator, request.inputs, *where, seed, request.domain)
-    found = []
+        return examples_for(
+            operator, request.inputs, truth, framework, seed, request.domain
+        )
+    examples = []
+    name = type(operator).__name__
     for i, shape in enumerate(request.shapes):
         domain = request.domain or declared_domain(operator)
         drawn = inputs_of(operator, shape, "float32", seed)
-        inputs = [domain.moved(x) if is_float(x) else x for x in drawn]
-        [example] = examples_for(operator, inputs, *where, seed, domain)
-        found.append(replace(example, name=f"{type(operator).__name__}-{i}"))
-    return found
+        inputs = map_floats(domain.moved, drawn)
+        [example] = examples_for(operator, inputs, truth, framework, seed, domain)
+        renamed = replace(example, name=f"{name}-{i}")
+        examples.append(renamed)
+    return examples

@@ -35,24 +35,24 @@ def check_examples(
             raise Deep500Error(
                 f"{dtype!r} is no dtype to check in: choose from {choice}"
             )
-    first = examples[0]
-    found: list[Check] = []
+    operator = examples[0].operator
+    inputs = examples[0].inputs
+    results: list[Check] = []
     kernel = "user's"
     try:
-        if is_ours(first.operator):
-            kernel = dock.kernel(first.operator, first.inputs)
+        if is_ours(operator):
+            kernel = dock.kernel(operator, inputs)
         for check in _all_checks(examples, dock, dtypes, progress, keep_rank):
-            found.append(check)
+            results.append(check)
     except Lost as error:
-        found.append(ended(error))
-    return OperatorReport(
-        type(first.operator).__name__, framework, kernel, found, isolated
-    )
+        results.append(ended(error))
+    name = type(operator).__name__
+    return OperatorReport(name, framework, kernel, results, isolated)
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Harder inputs overflow and divide by 0: that is no news."""
+    """Without warnings: harder inputs overflow and divide by 0."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield
@@ -70,9 +70,8 @@ def _all_checks(
             if progress:
                 progress(f"{example.name} in {dtype}")
             yield from checks(dock, same)
-        if (
-            example.floats and "float64" not in dtypes
-        ):  # a wrong derivative shows there alone
+        # A wrong derivative shows in float64 alone.
+        if example.floats and "float64" not in dtypes:
             yield attempted("differences", slopes, dock, example.cast("float64"), ())
     for example in examples:
         free = free_rank(example.operator) and not keep_rank
@@ -90,7 +89,7 @@ def in_dtypes(example: Example, dtypes: Sequence[str]) -> list[tuple[str, Exampl
 
 
 def ended(error: Lost) -> Check:
-    """A process that crashed or answered something else is wrong; from no answer in time nothing follows."""
+    """The check for a process that ended: a crash or a malformed answer is wrong, a time-out decides nothing."""
     if error.wrong:
         return Check("process", False, text=str(error))
     return Check("process", None, text=str(error), decided=False)

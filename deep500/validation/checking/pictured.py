@@ -8,42 +8,53 @@ import numpy as np
 
 from .differences import absolute
 from .examples import Example
+from .formats import Array
 
 RUNS = 10
 
 
 @dataclass(frozen=True)
 class Pictured:
-    """The first output of an example, what it should be, and the same of several runs."""
+    """The first output of an example, what it should be, and that output of several runs."""
 
     name: str
-    got: np.ndarray
-    want: np.ndarray
-    runs: np.ndarray
+    got: Array
+    want: Array
+    runs: Array
 
 
 def furthest_off(dock: Any, examples: Sequence[Example], dtype: str) -> Pictured | None:
-    """None where no run gave an output of the right shape."""
-    chosen, worst = None, -1.0
+    """The arrays of the worst example in this dtype; None if no run gave an output of the right shape."""
+    worst = None
+    worst_output = None
+    largest = -1.0
     for example in examples:
         same = example.cast(dtype)
-        got = _first_output(dock, same)
-        if got is None or not got.size or got.shape != same.outputs[0].shape:
+        output = _first_output(dock, same)
+        if output is None or not output.size:
             continue
-        off = float(np.nan_to_num(np.max(absolute(got, same.outputs[0])), nan=np.inf))
-        if off > worst:
-            chosen, worst = (same, got), off
-    if chosen is None:
+        want = same.outputs[0]
+        if output.shape != want.shape:
+            continue
+        largest_difference = np.max(absolute(output, want))
+        off = float(np.nan_to_num(largest_difference, nan=np.inf))
+        if off > largest:
+            worst = same
+            worst_output = output
+            largest = off
+    if worst is None or worst_output is None:
         return None
-    example, got = chosen
-    runs = [dock.run(example.operator, example.inputs)[0] for _ in range(RUNS)]
-    return Pictured(
-        example.name, got, example.outputs[0], np.stack(runs).astype("float64")
-    )
+    runs = []
+    for _ in range(RUNS):
+        outputs = dock.run(worst.operator, worst.inputs)
+        runs.append(outputs[0])
+    stacked = np.stack(runs).astype("float64")
+    return Pictured(worst.name, worst_output, worst.outputs[0], stacked)
 
 
-def _first_output(dock: Any, example: Example) -> np.ndarray | None:
+def _first_output(dock: Any, example: Example) -> Array | None:
     try:
-        return np.asarray(dock.run(example.operator, example.inputs)[0])
-    except Exception:  # the report has told it already
+        outputs = dock.run(example.operator, example.inputs)
+        return np.asarray(outputs[0])
+    except Exception:  # the report has it already
         return None

@@ -18,28 +18,33 @@ ROLES = {
     "first": "the operator in float64",
     "reference": "the reference",
 }
-POISON = {
-    "MALLOC_PERTURB_": "85"
-}  # glibc fills what it hands out, and what it takes back
+# glibc fills memory with this byte when it is allocated and when it is freed.
+POISON = {"MALLOC_PERTURB_": "85"}
 
 
 class Raised(Deep500Error):
-    """Code of a user's or a framework's raised something."""
+    """Code of a user or a framework raised something."""
 
 
 class Lost(BaseException):
-    """A process is gone or silent: nothing that catches the errors of a user's code may catch this."""
+    """A process is gone or silent. A BaseException, so that nothing that catches errors of a user's code catches it."""
 
     def __init__(self, role: str, error: Died):
-        super().__init__(str(error) if role == "dock" else f"{ROLES[role]}: {error}")
-        self.wrong = role != "reference" and not isinstance(error, Silent)
+        text = str(error)
+        if role != "dock":
+            text = f"{ROLES[role]}: {text}"
+        super().__init__(text)
+        is_silent = isinstance(error, Silent)
+        self.wrong = role != "reference" and not is_silent
 
 
 class Questioned:
     """A process that answers by calling the method of that name of its `Dock` or `Witness`."""
 
     def __init__(self, role: str, child: Child, deadline: float):
-        self.role, self.child, self.deadline = role, child, deadline
+        self.role = role
+        self.child = child
+        self.deadline = deadline
         self.operators: list[Operator] = []
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -48,32 +53,35 @@ class Questioned:
         return partial(self.ask, name)
 
     def ask(self, method: str, *values: Any) -> Any:
-        return self._answer(
-            {"method": method, "values": encoded(list(values), self._number)}
-        )
+        """What the method of that name returns there; raises what it raised, or `Lost`."""
+        message = encoded(list(values), self._number)
+        return self._answer({"method": method, "values": message})
 
     def open(self, request: dict[str, Any]) -> list[dict[str, Any]]:
-        """Load what is asked for; returns what there is to say of each operator."""
-        descriptions = self._answer({"open": request | {"role": self.role}})
+        """Load what is asked for; returns a description of each operator."""
+        message = request | {"role": self.role}
+        descriptions = self._answer({"open": message})
         if not isinstance(descriptions, list) or not descriptions:
             raise self.malformed("descriptions of operators")
         return descriptions
 
-    def malformed(self, wanted: str) -> Lost:
-        """What came is not what was asked for."""
-        return Lost(self.role, Died(f"the process sent something else than {wanted}"))
+    def malformed(self, expected: str) -> Lost:
+        """The error for an answer that is not what was asked for."""
+        return Lost(self.role, Died(f"the process sent something else than {expected}"))
 
     def _answer(self, message: Mapping[str, Any]) -> Any:
-        left = self.deadline - time.monotonic()
+        remaining_s = self.deadline - time.monotonic()
         try:
-            answer = self.child.ask(message, "answer", max(left, 0.001))
+            answer = self.child.ask(message, "answer", max(remaining_s, 0.001))
         except Died as error:
             raise Lost(self.role, error) from None
         match answer:
             case {"value": value}:
                 return self._value(value)
             case {"raised": str() as text, "unsupported": bool() as unsupported}:
-                raise (Unsupported if unsupported else Raised)(text[:1000])
+                if unsupported:
+                    raise Unsupported(text[:1000])
+                raise Raised(text[:1000])
         raise self.malformed("an answer")
 
     def _value(self, message: Any) -> Any:
@@ -83,7 +91,10 @@ class Questioned:
             raise self.malformed("a value") from None
 
     def _number(self, operator: Operator) -> int:
-        return next(i for i, known in enumerate(self.operators) if known is operator)
+        for number, other in enumerate(self.operators):
+            if other is operator:
+                return number
+        raise LookupError("this process holds no such operator")
 
 
 class Processes(ExitStack):
@@ -94,6 +105,5 @@ class Processes(ExitStack):
         self.deadline = time.monotonic() + timeout_s
 
     def start(self, role: str, env: Mapping[str, str] | None = None) -> Questioned:
-        return Questioned(
-            role, self.enter_context(Child.fresh(SERVING, env)), self.deadline
-        )
+        child = self.enter_context(Child.fresh(SERVING, env))
+        return Questioned(role, child, self.deadline)

@@ -1,4 +1,4 @@
-"""The other side of processes.py: holds operators, calls what it is asked to call, and sends back what came of it."""
+"""The process at the other end of processes.py: holds operators, calls what it is asked to, and sends the results."""
 
 import os
 import sys
@@ -56,73 +56,81 @@ class Session:
         return {"answer": self._call(message)}
 
     def open(self, request: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Load what is asked for, for one of four roles."""
-        sys.path += [folder for folder in request["path"] if folder not in sys.path]
-        role, self.copies = request["role"], request["role"] == "first"
+        """Load what is asked for, for one of four roles; returns descriptions."""
+        for folder in request["path"]:
+            if folder not in sys.path:
+                sys.path.append(folder)
+        role = request["role"]
+        self.copies = role == "first"
         if role == "reference":
             reference = _found(request["reference"], function=True)
             self.holder = Witness(reference)
             labels, required = parameters_of(reference)
             return [{"labels": labels, "required": required}]
-        subject = _found(request["subject"], function=request["reference"] is not None)
-        is_function = callable(subject) and not isinstance(
-            subject, type | Operator | CustomOp
-        )
+        has_reference = request["reference"] is not None
+        subject = _found(request["subject"], function=has_reference)
+        is_operator = isinstance(subject, type | Operator | CustomOp)
+        is_function = callable(subject) and not is_operator
         if is_function:
-            self.operators = [function_operator(subject, subject, request["framework"])]
+            framework = request["framework"]
+            self.operators = [function_operator(subject, subject, framework)]
         else:
-            operator = as_operator(subject, None, request["framework"])
-            single = request["single"] and isinstance(operator, type)
-            self.operators = _operators(instance_of(operator) if single else operator)
+            self.operators = _operators(subject, request)
+        threads = 1
         if role == "dock":
             self.holder = Dock(find_framework(request["framework"]))
             threads = max(AT_LEAST, os.cpu_count() or 1)
         else:
-            self.holder, threads = Witness(), 1
+            self.holder = Witness()
         for operator in self.operators:
             if isinstance(operator.adapted, CppOp):
                 operator.adapted.set_threads(threads)
-        return [
-            describe(operator) | {"function": is_function}
-            for operator in self.operators
-        ]
+        descriptions = []
+        for operator in self.operators:
+            description = describe(operator) | {"function": is_function}
+            descriptions.append(description)
+        return descriptions
 
     def _call(self, message: Message) -> Message:
         def called() -> Any:
             values = decoded(message["values"], self.operators)
             with np.errstate(all="ignore"):
-                return getattr(self.holder, message["method"])(*values)
+                method = getattr(self.holder, message["method"])
+                return method(*values)
 
         return _attempted(called)
 
     def _in_a_copy(self, message: Message) -> Any:
-        """Asked of a copy of this process, so that nothing which an earlier question left behind can matter."""
-        with Child.forked(lambda send: send({"answer": self._call(message)})) as copy:
+        """The answer of a copy of this process, in which earlier questions cannot have left anything behind."""
+
+        def answer(send: Callable[[Message], None]) -> None:
+            send({"answer": self._call(message)})
+
+        with Child.forked(answer) as copy:
             return copy.answer("answer", LONGEST_S)
 
 
 def _attempted(function: Callable[[], Any]) -> Message:
-    """A value, or what was raised in its place."""
+    """The value that the function returns, or the error that it raised, as a message."""
     try:
         return {"value": encoded(function())}
     except (SystemExit, MemoryError):
         raise
-    except (
-        BaseException
-    ) as error:  # the code of a user or a framework may raise anything
+    except BaseException as error:  # a user's or a framework's code may raise anything
         return {"raised": said(error), "unsupported": is_missing(error)}
 
 
 def said(error: BaseException) -> str:
-    """One line; with the kind of the error where its words are not ours."""
+    """The error in one line, with its class if it is not one of this project."""
     return one_line(error, kind=not isinstance(error, Deep500Error))
 
 
 def is_missing(error: BaseException) -> bool:
-    """Whether it says that something is not offered, which is not wrong."""
+    """Whether the error says that a framework does not offer something, which is not wrong."""
     if isinstance(error, Unsupported | NotImplementedError):
         return True
-    return any(words in str(error) for words in MISSING)
+    text = str(error)
+    return any(phrase in text for phrase in MISSING)
 
 
 def _found(address: Mapping[str, Any], function: bool) -> Any:
@@ -131,14 +139,21 @@ def _found(address: Mapping[str, Any], function: bool) -> Any:
         if address["function"]:
             return named_function(address["text"])
         return named(address["text"], address["attributes"], function)
-    found = imported(address["module"], address["name"])
-    return found(**address["settings"]) if isinstance(found, type) else found
+    value = imported(address["module"], address["name"])
+    if isinstance(value, type):
+        return value(**address["settings"])
+    return value
 
 
-def _operators(subject: Operator | type[Operator]) -> list[Operator]:
-    if isinstance(subject, type):
-        return [subject(**case.attributes) for case in subject.cases]
-    return [subject]
+def _operators(subject: Any, request: Mapping[str, Any]) -> list[Operator]:
+    """The operator, or one for each case of a class; of a class only one if the request is for a single operator."""
+    operator = as_operator(subject, None, request["framework"])
+    if not isinstance(operator, type):
+        return [operator]
+    cls: Any = operator
+    if request["single"]:
+        return [instance_of(cls)]
+    return [cls(**case.attributes) for case in cls.cases]
 
 
 if __name__ == "__main__":

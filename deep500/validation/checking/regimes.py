@@ -2,167 +2,198 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from .bounds import depth
 from .examples import XP, Example, generator
-from .formats import FORMATS, is_float, wide
-from .subjects import is_compiled, is_ours
+from .formats import FORMATS, Array, Values, is_float, map_arrays, map_floats, wide
+from .subjects import first_line, is_compiled, is_ours
 
 LARGER = 12_000  # elements of the largest input
 SHARED = 100_000  # elements where threads share the work
 COMPILED = 2_000_000  # the same for C++, whose races need more time to show
 ROUND = (0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1.5, -1.5)
-SCALARS = "rank 0"  # NumPy's functions make arrays of one of them, or not
+SCALARS = "rank 0"  # NumPy's functions may return a scalar or an array for it
 LARGE = ("scaled by", "shifted by")
 SQUARE = 5
-PLACES = 4  # elements that show whether an operator works element by element
+PROBES = 4  # elements that show whether an operator works element by element
 
-Change = Callable[[np.ndarray, np.random.Generator], np.ndarray]
-Sizes = Callable[[tuple[int, ...]], tuple[int, ...]]
+Shape = tuple[int, ...]
+Draw = np.random.Generator
+Change = Callable[[Array, Draw], Array]
+MakeInputs = Callable[[Example, Draw], tuple]
+Reshape = Callable[[Shape], Shape]
+Mask = Callable[[Array, Array], Array]
 
 
 @dataclass(frozen=True)
 class Regime:
-    """A way to make other inputs. `derived` says whether gradients are looked at too."""
+    """A way to make other inputs from those of an example."""
 
     name: str
-    inputs: Callable[[Example, np.random.Generator], tuple]
-    derived: bool = True
-    flushed: bool = (
-        False  # whether a result for zeros in place of denormals is right as well
-    )
+    inputs: MakeInputs
+    derived: bool = True  # whether gradients are checked too
+    flushed: bool = False  # whether denormals may be taken for zeros
 
 
 def regimes(example: Example, free_rank: bool) -> Iterator[Regime]:
-    """What there is to try; `free_rank` says whether the operator was given no shapes to keep to."""
-    ours = is_ours(example.operator)
+    """The regimes to try; `free_rank` says whether the operator takes inputs of any rank."""
+    built_in = is_ours(example.operator)
     if example.floats:
-        yield from VALUES if not ours or is_elementwise(example) else FINITE
-    elif any(_is_integer(x) for x in example.inputs):
+        if built_in and not is_elementwise(example):
+            yield from FINITE
+        else:
+            yield from VALUES
+    elif any(map(_is_integer, example.inputs)):
         yield Regime("large integers", _large_integers, derived=False)
-    if (
-        example.regular and not ours
-    ):  # the cases of built-in operators have shapes of their own
-        yield from _shapes(example)
-        if free_rank:
-            yield from _ranks(example)
+    if built_in or not example.regular:  # built-in operators have cases of many shapes
+        return
+    yield from _shapes(example)
+    if free_rank:
+        yield from _ranks(example)
 
 
 def in_regime(example: Example, regime: Regime) -> Example | str:
-    """The example with such inputs, or why there is none."""
+    """The example with inputs of this regime, or the reason why there is none."""
     draw = generator(example.name, regime.name, example.seed)
     with np.errstate(all="ignore"):
         inputs = regime.inputs(example, draw)
     if not example.domain.holds(inputs):
         return f"outside of its domain {example.domain}"
-    made = replace(example, inputs=inputs, regime=regime.name)
-    made = replace(
-        made, slack=made.largest
-    )  # terms as large may cancel, as in x (1 + erf x)
+    harder = replace(example, inputs=inputs, regime=regime.name)
+    # Terms as large as the inputs may cancel, as in x (1 + erf x).
+    harder = replace(harder, slack=harder.largest)
     if regime in VALUES:
-        made = replace(made, operations=depth(example))
+        harder = replace(harder, operations=depth(example))
     try:
-        made.operator.infer(*made.tensors)
-        _ = made.outputs
-    except Exception as error:  # whatever a formula or a reference says
-        return f"not taken: {next(iter(str(error).strip().splitlines()), type(error).__name__)}"
-    return made
+        harder.operator.infer(*harder.tensors)
+        _ = harder.outputs
+    except Exception as error:  # a formula or a reference may raise anything
+        return f"not taken: {first_line(error)}"
+    return harder
 
 
 def shared_work(example: Example) -> Example | None:
-    """The example so large that threads share its work; None where it has no larger inputs."""
+    """The example with inputs so large that threads share the work; None if it has no larger inputs."""
     if not example.regular or not example.floats:
         return None
     elements = COMPILED if is_compiled(example.operator) else SHARED
-    found = in_regime(example, _sized("large", _larger(example, elements)))
-    return found if isinstance(found, Example) else None
+    large = _sized("large", _larger(example, elements))
+    return _example_in(example, large)
 
 
 def in_named_regime(example: Example, name: str) -> Example | None:
-    """The example in the regime of this name; None where there is none."""
+    """The example in the regime of this name; None if there is none."""
     for regime in regimes(example, free_rank=False):
         if regime.name == name:
-            found = in_regime(example, regime)
-            return found if isinstance(found, Example) else None
+            return _example_in(example, regime)
     return None
 
 
 def odd_shaped(example: Example) -> Example | None:
-    """The example in another shape; None where there is none."""
-    found = in_regime(example, _sized("odd sizes", _odd)) if example.regular else ""
-    return found if isinstance(found, Example) else None
+    """The example in another shape; None if there is none."""
+    if not example.regular:
+        return None
+    return _example_in(example, _sized("odd sizes", _odd))
 
 
-def forgiven(example: Example, got: list[np.ndarray]) -> list[np.ndarray]:
-    """The results, with the truth in place of what is as good.
+def _example_in(example: Example, regime: Regime) -> Example | None:
+    harder = in_regime(example, regime)
+    return harder if isinstance(harder, Example) else None
+
+
+def forgiven(example: Example, outputs: list[Array]) -> list[Array]:
+    """The outputs, with the truth in place of elements that differ from it but are as good.
 
     A NaN may spread, and an infinite sum may become a NaN, except element by element. For large finite inputs a slow,
     simple reference may overflow where a better operator does not.
     """
     if example.regime.startswith(LARGE):
-        return without_overflow(example, got, example.outputs)
-    floats = [example.inputs[i].astype("float64") for i in example.floats]
-    if any(np.isnan(x).any() for x in floats):
-        return [_replaced(y, want, _spread) for y, want in _pairs(example, got)]
-    if any(np.isinf(x).any() for x in floats) and not is_elementwise(example):
-        return [_replaced(y, want, _both_infinite) for y, want in _pairs(example, got)]
-    return got
+        return without_overflow(example, outputs, example.outputs)
+    if _any_element(example, np.isnan):
+        return _with_truth(outputs, example.outputs, _is_nan)
+    if _any_element(example, np.isinf) and not is_elementwise(example):
+        return _with_truth(outputs, example.outputs, _both_infinite)
+    return outputs
 
 
-def without_overflow(
-    example: Example, got: Sequence[Any], right: Sequence[Any]
-) -> list[Any]:
-    """The same for what the dtype cannot hold: infinite or no number is as good as any other answer."""
+def _any_element(example: Example, predicate: Callable[[Array], Array]) -> bool:
+    """Whether the predicate holds for any element of the float inputs."""
+    for i in example.floats:
+        x = example.inputs[i].astype("float64")
+        if predicate(x).any():
+            return True
+    return False
+
+
+def without_overflow(example: Example, arrays: Values, right: Values) -> list[Any]:
+    """The arrays, with the truth in place of infinities and NaNs where the dtype cannot hold the result."""
     largest = FORMATS[example.dtype].largest
 
-    def as_good(y: np.ndarray, want: np.ndarray) -> np.ndarray:
-        overflows = ~np.isfinite(y) & ~(np.abs(want) <= largest)
-        return overflows | (np.isfinite(y) & ~np.isfinite(want))
+    def as_good(y: Array, want: Array) -> Array:
+        is_finite = np.isfinite(y)
+        is_representable = np.abs(want) <= largest
+        overflows = ~is_finite & ~is_representable
+        better = is_finite & ~np.isfinite(want)
+        return overflows | better
 
-    pairs = zip(got, [*right, *[None] * len(got)], strict=False)
-    return [y if y is None else _replaced(y, want, as_good) for y, want in pairs]
-
-
-def _pairs(example: Example, got: list[np.ndarray]) -> Iterator[tuple[np.ndarray, Any]]:
-    for i, y in enumerate(got):
-        yield y, example.outputs[i] if i < len(example.outputs) else None
+    return _with_truth(arrays, right, as_good)
 
 
-def _replaced(y: np.ndarray, want: Any, as_good: Callable) -> np.ndarray:
-    if want is None or not is_float(y) or y.shape != want.shape:
-        return y
-    with np.errstate(all="ignore"):
-        return np.where(as_good(y.astype("float64"), want), want.astype(y.dtype), y)
+def _with_truth(arrays: Values, right: Values, as_good: Mask) -> list[Any]:
+    """The arrays, with the truth in place of the elements that are as good; without a truth they stay as they are."""
+    replaced = list(arrays)
+    pairs = zip(arrays, right, strict=False)
+    for i, (y, want) in enumerate(pairs):
+        if y is None or want is None:
+            continue
+        if not is_float(y) or y.shape != want.shape:
+            continue
+        with np.errstate(all="ignore"):
+            mask = as_good(y.astype("float64"), want)
+            truth = want.astype(y.dtype)
+            replaced[i] = np.where(mask, truth, y)
+    return replaced
 
 
-def _spread(y: np.ndarray, want: np.ndarray) -> np.ndarray:
+def _is_nan(y: Array, want: Array) -> Array:
     return np.isnan(y)
 
 
-def _both_infinite(y: np.ndarray, want: np.ndarray) -> np.ndarray:
+def _both_infinite(y: Array, want: Array) -> Array:
     return ~np.isfinite(y) & ~np.isfinite(want)
 
 
 def is_elementwise(example: Example) -> bool:
     """Whether every element of the only output follows from one element of every input."""
-    first, *others = example.outputs
-    arrays = [x for x in example.inputs if isinstance(x, np.ndarray)]
-    if others or not first.size or any(x.shape != first.shape for x in arrays):
+    output, *others = example.outputs
+    if others or not output.size:
         return False
-    places = [int(at) for at in example.draw("places").integers(0, first.size, PLACES)]
-    calls = [(_spiked(example, i, at), XP) for i in example.floats for at in places]
-    made = example.truths(calls)
-    moved = [outputs[0] != first for outputs in made]
-    return all(
-        not np.any(np.delete(changed.reshape(-1), at))
-        for changed, at in zip(moved, places * len(example.floats), strict=True)
-    )
+    if any(shape != output.shape for shape in _array_shapes(example)):
+        return False
+    draw = example.draw("places")
+    places = draw.integers(0, output.size, PROBES)
+    calls = []
+    changed_places = []
+    for i in example.floats:
+        for place in map(int, places):
+            spiked = _spiked(example, i, place)
+            calls.append((spiked, XP))
+            changed_places.append(place)
+    results = example.truths(calls)
+    for outputs, place in zip(results, changed_places, strict=True):
+        moved = outputs[0] != output
+        moved_elsewhere = np.delete(moved.reshape(-1), place)
+        if np.any(moved_elsewhere):
+            return False
+    return True
 
 
 def _spiked(example: Example, i: int, place: int) -> tuple:
+    """The inputs in float64 with one element of one input changed."""
     changed = list(wide(example.inputs))
     changed[i].reshape(-1)[place] *= 1.5
     return tuple(changed)
@@ -171,79 +202,91 @@ def _spiked(example: Example, i: int, place: int) -> tuple:
 # -- values
 
 
-def _values(change: Change) -> Callable[[Example, np.random.Generator], tuple]:
-    def changed(example: Example, draw: np.random.Generator) -> tuple:
-        return tuple(
-            _as(x, change(x, draw)) if is_float(x) else x for x in example.inputs
-        )
+def _values(change: Change) -> MakeInputs:
+    """Every float input changed, in its own dtype and shape."""
 
-    return changed
+    def inputs(example: Example, draw: Draw) -> tuple:
+        def changed(x: Array) -> Array:
+            values = np.asarray(change(x, draw), x.dtype)
+            return values.reshape(x.shape)
+
+        return map_floats(changed, example.inputs)
+
+    return inputs
 
 
-def _one_of(value: float) -> Callable[[Example, np.random.Generator], tuple]:
+def _one_of(value: float) -> MakeInputs:
     """One element of one input replaced."""
 
-    def changed(example: Example, draw: np.random.Generator) -> tuple:
-        inputs = [x.copy() if isinstance(x, np.ndarray) else x for x in example.inputs]
-        filled = [i for i in example.floats if inputs[i].size]
+    def inputs(example: Example, draw: Draw) -> tuple:
+        copies = map_arrays(np.ndarray.copy, example.inputs)
+        filled = [i for i in example.floats if copies[i].size]
         if filled:
-            chosen = inputs[int(draw.choice(filled))]
-            chosen.reshape(-1)[draw.integers(chosen.size)] = value
-        return tuple(inputs)
+            chosen = copies[int(draw.choice(filled))]
+            place = draw.integers(chosen.size)
+            chosen.reshape(-1)[place] = value
+        return copies
 
-    return changed
+    return inputs
 
 
-def _rows_of_minus_infinity(example: Example, draw: np.random.Generator) -> tuple:
-    """The first row of every input, as a mask leaves it."""
-    inputs = [x.copy() if isinstance(x, np.ndarray) else x for x in example.inputs]
+def _rows_of_minus_infinity(example: Example, draw: Draw) -> tuple:
+    """The first row of every input replaced, as a mask does it."""
+    copies = map_arrays(np.ndarray.copy, example.inputs)
     for i in example.floats:
-        if inputs[i].size:
-            inputs[i].reshape(-1, *inputs[i].shape[-1:])[0] = -np.inf
-    return tuple(inputs)
+        x = copies[i]
+        if x.size:
+            last_axis = x.shape[-1:]
+            rows = x.reshape(-1, *last_axis)
+            rows[0] = -np.inf
+    return copies
 
 
-def _as(x: np.ndarray, values: np.ndarray) -> np.ndarray:
-    return np.asarray(values, x.dtype).reshape(x.shape)
-
-
-def _sprinkled(
-    x: np.ndarray, draw: np.random.Generator, values: Sequence[float]
-) -> np.ndarray:
+def _sprinkled(x: Array, draw: Draw, values: Sequence[float]) -> Array:
     """Some elements, at least one, replaced by these."""
-    made = x.astype("float64")
+    sprinkled = x.astype("float64")
     chosen = draw.random(x.shape) < 0.4
     if x.size:
-        chosen.reshape(-1)[draw.integers(x.size)] = True
-    made[chosen] = draw.choice(values, int(chosen.sum()))
-    return made
+        place = draw.integers(x.size)
+        chosen.reshape(-1)[place] = True
+    count = int(chosen.sum())
+    sprinkled[chosen] = draw.choice(values, count)
+    return sprinkled
 
 
-def _equal_rows(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-    return np.broadcast_to(x[:1], x.shape) if x.ndim else x
+def _equal_rows(x: Array, draw: Draw) -> Array:
+    if not x.ndim:
+        return x
+    first_row = x[:1]
+    return np.broadcast_to(first_row, x.shape)
 
 
-def _equal_columns(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-    return np.broadcast_to(x[..., :1], x.shape) if x.ndim else x
+def _equal_columns(x: Array, draw: Draw) -> Array:
+    if not x.ndim:
+        return x
+    first_column = x[..., :1]
+    return np.broadcast_to(first_column, x.shape)
 
 
-def _sorted(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+def _sorted(x: Array, draw: Draw) -> Array:
     return np.sort(x, axis=None)
 
 
-def _reversed(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+def _reversed(x: Array, draw: Draw) -> Array:
     return np.sort(x, axis=None)[::-1]
 
 
-def _large_integers(example: Example, draw: np.random.Generator) -> tuple:
-    """Beyond what a float32 can hold, and where there is room what an int32 can."""
-    beyond = {4: 2**24, 8: 2**34}
-    return tuple(
-        x * beyond[x.dtype.itemsize] + 1
-        if _is_integer(x) and x.dtype.itemsize in beyond
-        else x
-        for x in example.inputs
-    )
+def _large_integers(example: Example, draw: Draw) -> tuple:
+    """Integers beyond what a float32 can hold, and in 64 bits beyond what an int32 can."""
+    factors = {4: 2**24, 8: 2**34}
+
+    def enlarged(x: Array) -> Array:
+        size = x.dtype.itemsize
+        if not _is_integer(x) or size not in factors:
+            return x
+        return x * factors[size] + 1
+
+    return map_arrays(enlarged, example.inputs)
 
 
 def _is_integer(x: Any) -> bool:
@@ -258,15 +301,15 @@ def _shifted(offset: float) -> Regime:
     return Regime(f"shifted by {offset:g}", _values(lambda x, draw: x + offset))
 
 
-def _tied(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+def _tied(x: Array, draw: Draw) -> Array:
     return np.rint(x)
 
 
-def _with_zeros(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+def _with_zeros(x: Array, draw: Draw) -> Array:
     return _sprinkled(x, draw, ROUND)
 
 
-def _with_denormals(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+def _with_denormals(x: Array, draw: Draw) -> Array:
     return _sprinkled(x, draw, (1e-40, -1e-40))
 
 
@@ -294,84 +337,111 @@ FINITE = VALUES[:-4]  # kernels of frameworks differ in how far a NaN spreads
 def _shapes(example: Example) -> Iterator[Regime]:
     first, last = _ends(example)
     yield _sized("odd sizes", _odd)
-    yield _sized("square", lambda shape: tuple(n if n < 2 else SQUARE for n in shape))
+    yield _sized("square", _each_size(lambda n: SQUARE))
     yield _sized("larger", _larger(example, LARGER))
-    yield _sized("one row", lambda shape: _with(shape, first, 1))
-    yield _sized("one column", lambda shape: _with(shape, last, 1))
-    yield _sized("one element", lambda shape: tuple(1 for _ in shape))
-    yield _sized("no rows", lambda shape: _with(shape, first, 0))
-    yield _sized("no columns", lambda shape: _with(shape, last, 0))
+    yield _sized("one row", _with_size(first, 1))
+    yield _sized("one column", _with_size(last, 1))
+    yield _sized("one element", lambda shape: (1,) * len(shape))
+    yield _sized("no rows", _with_size(first, 0))
+    yield _sized("no columns", _with_size(last, 0))
 
 
 def _ranks(example: Example) -> Iterator[Regime]:
-    rank = max(x.ndim for x in example.inputs if isinstance(x, np.ndarray))
+    rank = max(map(len, _array_shapes(example)))
 
-    def with_axes(*sizes: int) -> Sizes:
-        return lambda shape: (*sizes, *shape) if len(shape) == rank else shape
+    def with_axes(*sizes: int) -> Regime:
+        def reshape(shape: Shape) -> Shape:
+            if len(shape) < rank:
+                return shape
+            return (*sizes, *shape)
+
+        new_rank = rank + len(sizes)
+        return _sized(f"rank {new_rank}", reshape)
 
     if rank == 2:
         yield _sized(SCALARS, lambda shape: ())
         yield _sized("rank 1", lambda shape: shape[-1:])
-    yield _sized(f"rank {rank + 1}", with_axes(2))
-    yield _sized(f"rank {rank + 2}", with_axes(2, 3))
+    yield with_axes(2)
+    yield with_axes(2, 3)
 
 
-def _sized(name: str, sizes: Sizes) -> Regime:
+def _sized(name: str, reshape: Reshape) -> Regime:
     """Values with the same distribution, in arrays of other shapes."""
 
-    def inputs(example: Example, draw: np.random.Generator) -> tuple:
-        return tuple(
-            _resampled(x, sizes(x.shape), draw) if isinstance(x, np.ndarray) else x
-            for x in example.inputs
-        )
+    def inputs(example: Example, draw: Draw) -> tuple:
+        def resampled(x: Array) -> Array:
+            return _resampled(x, reshape(x.shape), draw)
+
+        return map_arrays(resampled, example.inputs)
 
     return Regime(name, inputs)
 
 
-def _odd(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(n if n < 2 else 2 * n + 1 for n in shape)
+def _each_size(change: Callable[[int], int]) -> Reshape:
+    """Every size changed, except for 0 and 1."""
+
+    def reshape(shape: Shape) -> Shape:
+        sizes = []
+        for n in shape:
+            if n > 1:
+                n = change(n)
+            sizes.append(n)
+        return tuple(sizes)
+
+    return reshape
 
 
-def _larger(example: Example, elements: int) -> Sizes:
-    """Every size but 1 multiplied by the same number, and one more: a multiple of nothing."""
-    shapes = [x.shape for x in example.inputs if isinstance(x, np.ndarray)]
-    sizes = {
-        n for shape in shapes for n in shape if n > 1
-    }  # each may be an axis of the result
+_odd = _each_size(lambda n: 2 * n + 1)
+
+
+def _with_size(old: int, new: int) -> Reshape:
+    """Every axis of the old size gets the new one: axes of one size are taken for the same, in all inputs."""
+
+    def reshape(shape: Shape) -> Shape:
+        sizes = list(shape)
+        for axis, size in enumerate(shape):
+            if size == old:
+                sizes[axis] = new
+        return tuple(sizes)
+
+    return reshape
+
+
+def _larger(example: Example, elements: int) -> Reshape:
+    """Every size but 1 multiplied by the same number, plus one, so that it is no multiple of a vector's length."""
+    shapes = _array_shapes(example)
+    distinct_sizes = {*chain.from_iterable(shapes)}  # each may be an axis of the result
     factors = []
-    for shape in [tuple(sizes), *shapes]:
-        wide = [n for n in shape if n > 1]
-        if wide:
-            factors.append((elements / np.prod(wide)) ** (1 / len(wide)))
+    for sizes in [distinct_sizes, *shapes]:
+        long_axes = [n for n in sizes if n > 1]
+        if long_axes:
+            growth = elements / np.prod(long_axes)
+            exponent = 1 / len(long_axes)
+            factors.append(growth**exponent)
     factor = max(2, int(min(factors)))
-    return lambda shape: tuple(n if n < 2 else n * factor + 1 for n in shape)
+    return _each_size(lambda n: n * factor + 1)
+
+
+def _array_shapes(example: Example) -> list[Shape]:
+    return [x.shape for x in example.inputs if isinstance(x, np.ndarray)]
 
 
 def _ends(example: Example) -> tuple[int, int]:
     """The sizes of the first and the last axis of the first input that has axes."""
-    shape = next(
-        x.shape for x in example.inputs if isinstance(x, np.ndarray) and x.ndim
-    )
+    shape = next(shape for shape in _array_shapes(example) if shape)
     return shape[0], shape[-1]
 
 
-def _with(shape: tuple[int, ...], old: int, new: int) -> tuple[int, ...]:
-    """An axis of the same size is taken for the same axis, in all inputs."""
-    return tuple(new if n == old else n for n in shape)
-
-
-def _resampled(
-    x: np.ndarray, shape: tuple[int, ...], draw: np.random.Generator
-) -> np.ndarray:
-    """Floats between those that there are, distinct where they were; of anything else those that there are."""
-    n = int(np.prod(shape))
-    if not x.size or x.shape == shape:
-        return x if x.shape == shape else np.zeros(shape, x.dtype)
+def _resampled(x: Array, shape: Shape, draw: Draw) -> Array:
+    """An array of this shape: floats are quantiles of those in x, other values are drawn from x."""
+    if x.shape == shape:
+        return x
+    if not x.size:
+        return np.zeros(shape, x.dtype)
     if not is_float(x):
         return draw.choice(x.reshape(-1), shape)
-    ranks = (draw.permutation(n) + 0.5) / max(n, 1)
-    return _resized(np.quantile(x.astype("float64"), ranks), shape, x.dtype)
-
-
-def _resized(values: np.ndarray, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    return np.asarray(values).astype(dtype).reshape(shape)
+    n = int(np.prod(shape))
+    middles = draw.permutation(n) + 0.5
+    ranks = middles / max(n, 1)
+    quantiles = np.asarray(np.quantile(x.astype("float64"), ranks))
+    return quantiles.astype(x.dtype).reshape(shape)

@@ -1,4 +1,4 @@
-"""Operators that lie in other processes, as operators here: what they are is told, what they compute is asked."""
+"""Operators of other processes as operators of this one: described by their process, which also computes."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -9,17 +9,18 @@ import numpy as np
 
 from ...contracts.operator import Case, Operator, Tensor
 from .examples import FIRST, Domain
+from .formats import Values, map_arrays
 from .processes import Questioned
-from .subjects import declared_domain, free_rank, is_compiled
+from .subjects import arity, declared_domain, free_rank, is_compiled
 from .wire import PLAIN
 from .witness import noise_of
 
 
 class Remote(Operator):
-    """An operator that lies in other processes. Results and gradients are those of its code there."""
+    """An operator of other processes. Results and gradients are those of its code there."""
 
     witness: Any  # asked for everything but the truth
-    first: Any  # asked for the truth: it runs every question in a copy of itself that has not run the code before
+    first: Any  # asked for the truth: it answers in a copy of itself that has not run the code before
     description: dict[str, Any]
 
     def forward(self, xp, *xs):  # an annotation would make them static
@@ -28,41 +29,52 @@ class Remote(Operator):
     def run(self, xp: Any, *inputs: Any) -> tuple:
         return self.run_each([(inputs, xp)])[0]
 
-    def run_each(self, calls: Sequence[tuple[Sequence[Any], Any]]) -> list[tuple]:
-        questions = [(self, _plain(inputs), noise_of(xp)) for inputs, xp in calls]
-        made = self._asked(calls[0][-1]).each("results", questions) if calls else []
-        for results in self._answers(made, len(calls)):
-            if not isinstance(results, tuple) or not all(map(_is_result, results)):
+    def run_each(self, calls: Sequence[tuple[Values, Any]]) -> list[tuple]:
+        """The results of several calls, asked in one question."""
+        if not calls:
+            return []
+        questions = []
+        for inputs, xp in calls:
+            questions.append((self, _plain(inputs), noise_of(xp)))
+        _, xp = calls[0]
+        answers = self._answers(xp, "results", questions)
+        for results in answers:
+            is_tuple = isinstance(results, tuple)
+            if not is_tuple or not all(map(_is_result, results)):
                 raise self.witness.malformed("results")
-        return list(made)
+        return answers
 
-    def derived_each(
-        self, calls: Sequence[tuple[Sequence[Any], Sequence[Any], Any]]
-    ) -> list[list]:
-        questions = [
-            (self, _plain(xs), _plain(seeds), noise_of(xp)) for xs, seeds, xp in calls
-        ]
-        made = self._asked(calls[0][-1]).each("derived", questions)
-        for (inputs, _, _), found in zip(
-            calls, self._answers(made, len(calls)), strict=True
-        ):
-            if not isinstance(found, list) or len(found) != len(inputs):
+    def derived_each(self, calls: Sequence[tuple[Values, Values, Any]]) -> list[list]:
+        """The gradients of several calls, asked in one question."""
+        questions = []
+        for inputs, seeds, xp in calls:
+            arrays = _plain(inputs), _plain(seeds)
+            questions.append((self, *arrays, noise_of(xp)))
+        _, _, xp = calls[0]
+        answers = self._answers(xp, "derived", questions)
+        for (inputs, _, _), gradients in zip(calls, answers, strict=True):
+            if not isinstance(gradients, list) or len(gradients) != len(inputs):
                 raise self.witness.malformed("gradients")
-        return list(made)
+        return answers
 
-    def _answers(self, made: Any, count: int) -> list:
-        if not isinstance(made, list) or len(made) != count:
+    def _answers(self, xp: Any, method: str, questions: Sequence[tuple]) -> list:
+        """One answer for every question: from `first` if it is the truth that is asked for."""
+        process = self.first if xp is FIRST else self.witness
+        answers = process.each(method, questions)
+        if not isinstance(answers, list) or len(answers) != len(questions):
             raise self.witness.malformed("one answer for every question")
-        return made
+        return list(answers)
 
     def infer(self, *inputs: Any) -> tuple[Tensor, ...]:
-        known = self._inferred
-        if (key := repr(inputs)) not in known:
-            known[key] = self.witness.infer(self, inputs)
-        made = known[key]
-        if not isinstance(made, tuple) or not all(isinstance(t, Tensor) for t in made):
+        key = repr(inputs)
+        if key not in self._inferred:
+            self._inferred[key] = self.witness.infer(self, inputs)
+        outputs = self._inferred[key]
+        if not isinstance(outputs, tuple):
             raise self.witness.malformed("shapes")
-        return made
+        if not all(isinstance(output, Tensor) for output in outputs):
+            raise self.witness.malformed("shapes")
+        return outputs
 
     @cached_property
     def _inferred(self) -> dict[str, Any]:
@@ -76,9 +88,6 @@ class Remote(Operator):
     def settings(self) -> dict[str, Any]:
         return dict(self.description["settings"])
 
-    def _asked(self, xp: Any) -> Any:
-        return self.first if xp is FIRST else self.witness
-
 
 class WithCosts(Remote):
     """One that says how many operations it needs."""
@@ -90,20 +99,24 @@ class WithCosts(Remote):
 def remote_operator(
     description: dict[str, Any], witness: Questioned, first: Questioned
 ) -> Remote:
-    """An operator by what its process says of it."""
+    """An operator by the description that its process gave."""
     try:
         base = WithCosts if description["flops"] else Remote
-        cls = type(
-            str(description["name"]), (base,), {"__doc__": "An operator of a user's."}
-        )
+        body: dict[str, Any] = {"__doc__": "An operator of a user's."}
+        class_name = str(description["name"])
+        cls: Any = type(class_name, (base,), body)
         inputs = {}
-        for input_name, parameter in description["inputs"].items():
-            inputs[str(input_name)] = _parameter(str(input_name), parameter)
-        cls.inputs = inputs  # type: ignore[attr-defined]
-        cls.cases = [Case(c["attributes"], c["inputs"]) for c in description["cases"]]  # type: ignore[attr-defined]
+        for input_name, facts in description["inputs"].items():
+            parameter = _parameter(str(input_name), facts)
+            inputs[parameter.name] = parameter
+        cls.inputs = inputs
+        cls.cases = []
+        for case in description["cases"]:
+            cls.cases.append(Case(case["attributes"], case["inputs"]))
         for name, kind in CLASS_FACTS.items():
             setattr(cls, name, kind(description[name]))
-        return cls(witness, first, description)
+        operator: Remote = cls(witness, first, description)
+        return operator
     except (KeyError, TypeError, ValueError, AttributeError):
         raise witness.malformed("a description of an operator") from None
 
@@ -114,6 +127,10 @@ def _texts(values: Any) -> tuple[str, ...]:
 
 def _count(value: Any) -> int | None:
     return None if value is None else int(value)
+
+
+def _domain(ends: Any) -> Domain:
+    return Domain(float(ends[0]), float(ends[1]))
 
 
 CLASS_FACTS: dict[str, Callable[[Any], Any]] = {
@@ -129,29 +146,31 @@ CLASS_FACTS: dict[str, Callable[[Any], Any]] = {
     "custom": bool,
     "compiled": bool,
     "free_rank": bool,
-    "declared_domain": lambda ends: Domain(float(ends[0]), float(ends[1])),
+    "declared_domain": _domain,
 }
 
 
 def describe(operator: Operator) -> dict[str, Any]:
-    """What a process says of one of its operators."""
+    """The description of an operator, which its process gives to the judge."""
     cls = type(operator)
-    required = [
-        p
-        for p in cls.inputs.values()
-        if p.default is p.empty and p.name not in cls.static
-    ]
+    inputs = {}
+    for name, parameter in cls.inputs.items():
+        is_variadic = parameter.kind is parameter.VAR_POSITIONAL
+        has_default = parameter.default is not parameter.empty
+        inputs[name] = [is_variadic, has_default]
+    cases = []
+    for case in cls.cases:
+        attributes, case_inputs = dict(case.attributes), dict(case.inputs)
+        cases.append({"attributes": attributes, "inputs": case_inputs})
+    settings = {}
+    for name, value in operator.settings.items():
+        if isinstance(value, PLAIN):
+            settings[name] = value
     domain = declared_domain(operator)
     return {
         "name": cls.__name__,
-        "inputs": {
-            name: [p.kind is p.VAR_POSITIONAL, p.default is not p.empty]
-            for name, p in cls.inputs.items()
-        },
-        "cases": [
-            {"attributes": dict(c.attributes), "inputs": dict(c.inputs)}
-            for c in cls.cases
-        ],
+        "inputs": inputs,
+        "cases": cases,
         "outputs": cls.outputs,
         "saved": cls.saved,
         "static": tuple(cls.static),
@@ -160,33 +179,30 @@ def describe(operator: Operator) -> dict[str, Any]:
         "random": cls.random,
         "data_dependent": cls.data_dependent,
         "native_outputs": cls.native_outputs,
-        "arity": getattr(cls, "arity", len(required)),
+        "arity": arity(cls),
         "custom": operator.adapted is not None,
         "compiled": is_compiled(operator),
         "free_rank": free_rank(operator),
         "declared_domain": (domain.low, domain.high),
         "differentiable": operator.differentiable,
-        "settings": {
-            k: v for k, v in operator.settings.items() if isinstance(v, PLAIN)
-        },
+        "settings": settings,
         "flops": cls.flops is not Operator.flops,
     }
 
 
 def _parameter(name: str, facts: Any) -> inspect.Parameter:
-    variadic, optional = facts
-    kind = (
-        inspect.Parameter.VAR_POSITIONAL
-        if variadic
-        else inspect.Parameter.POSITIONAL_OR_KEYWORD
-    )
-    default = None if optional else inspect.Parameter.empty
+    is_variadic, has_default = facts
+    default = None if has_default else inspect.Parameter.empty
+    if is_variadic:
+        kind: Any = inspect.Parameter.VAR_POSITIONAL
+    else:
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     return inspect.Parameter(name, kind, default=default)
 
 
-def _plain(values: Sequence[Any]) -> tuple:
-    """As arrays of NumPy's own kind."""
-    return tuple(np.asarray(x) if isinstance(x, np.ndarray) else x for x in values)
+def _plain(values: Values) -> tuple:
+    """The values with arrays of NumPy's own class."""
+    return map_arrays(np.asarray, values)
 
 
 def _is_result(value: Any) -> bool:

@@ -1,5 +1,6 @@
-"""What checking an operator found: values, bounds and verdicts."""
+"""The results of checking an operator: values, bounds and verdicts."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -7,10 +8,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Check:
-    """One promise, tested for one dtype and one case; `ok` is None where there is no verdict, and `text` says why.
+    """One promise, tested for one dtype and one case; `ok` is None if there is no verdict, and `text` says why.
 
-    Without a verdict it does not apply, unless `decided` is False: then it should have had one. `regime` says how the
-    inputs were made from those of the case; "" stands for these themselves.
+    A check without a verdict does not apply, unless `decided` is False: then it should have had one. `regime` says how
+    the inputs were made from those of the case; "" stands for the case's own.
     """
 
     name: str
@@ -27,22 +28,28 @@ class Check:
     def verdict(self) -> str:
         if self.ok is None:
             return "not applicable" if self.decided else "not decided"
-        return "ok" if self.ok else "wrong"
+        if self.ok:
+            return "ok"
+        return "wrong"
 
     @property
     def weight(self) -> tuple[int, float]:
         """Wrong before undecided before right before not applicable; then the one that used most of its bound."""
         order = ("not applicable", "ok", "not decided", "wrong")
-        used = (self.value or 0.0) / self.bound if self.bound else (self.value or 0.0)
-        return order.index(self.verdict), float("inf") if used != used else used
+        used = self.value or 0.0
+        if self.bound:
+            used = used / self.bound
+        if used != used:  # a NaN
+            used = math.inf
+        return order.index(self.verdict), used
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            name: value
-            if not isinstance(value, float) or abs(value) < float("inf")
-            else None
-            for name, value in asdict(self).items()
-        } | {"verdict": self.verdict}
+        """The fields and the verdict; None in place of numbers that are not finite."""
+        document = asdict(self)
+        for name, value in document.items():
+            if isinstance(value, float) and not abs(value) < math.inf:
+                document[name] = None
+        return document | {"verdict": self.verdict}
 
 
 @dataclass(frozen=True)
@@ -61,7 +68,9 @@ class OperatorReport:
     @property
     def ok(self) -> bool:
         """Whether something was checked, nothing was wrong and nothing was left undecided."""
-        return any(c.ok for c in self.checks) and not self.wrong and not self.undecided
+        if self.wrong or self.undecided:
+            return False
+        return any(check.ok for check in self.checks)
 
     @property
     def verdict(self) -> str:
@@ -74,11 +83,11 @@ class OperatorReport:
 
     @property
     def wrong(self) -> list[Check]:
-        return [c for c in self.checks if c.ok is False]
+        return [check for check in self.checks if check.ok is False]
 
     @property
     def undecided(self) -> list[Check]:
-        return [c for c in self.checks if not c.decided]
+        return [check for check in self.checks if not check.decided]
 
     def summary(self) -> list[Check]:
         """The weightiest check of every name and dtype, in the order in which they were made."""
@@ -92,26 +101,29 @@ class OperatorReport:
             "isolated": self.isolated,
             "ok": self.ok,
             "verdict": self.verdict,
-            "checks": [c.to_json() for c in self.checks],
+            "checks": [check.to_json() for check in self.checks],
         }
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "OperatorReport":
-        checks = [
-            Check(**{k: v for k, v in c.items() if k != "verdict"})
-            for c in data["checks"]
-        ]
-        isolated = bool(data.get("isolated", True))
-        return cls(
-            data["operator"], data["framework"], data["kernel"], checks, isolated
+        checks = []
+        for document in data["checks"]:
+            fields = {k: v for k, v in document.items() if k != "verdict"}
+            checks.append(Check(**fields))
+        operator, framework, kernel = (
+            data["operator"],
+            data["framework"],
+            data["kernel"],
         )
+        isolated = bool(data.get("isolated", True))
+        return cls(operator, framework, kernel, checks, isolated)
 
 
 def worst(checks: Iterable[Check]) -> list[Check]:
     """The weightiest check of every name and dtype, in order."""
-    found: dict[tuple[str, str], Check] = {}
+    weightiest: dict[tuple[str, str], Check] = {}
     for check in checks:
         key = check.name, check.dtype
-        if key not in found or check.weight > found[key].weight:
-            found[key] = check
-    return list(found.values())
+        if key not in weightiest or check.weight > weightiest[key].weight:
+            weightiest[key] = check
+    return list(weightiest.values())

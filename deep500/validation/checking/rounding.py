@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .examples import XP, generator
-from .formats import FORMATS, is_float
+from .formats import FORMATS, Array, is_float
 
 EXACT = {
     np.negative,
@@ -44,62 +44,72 @@ class Rounded(np.ndarray):
         *inputs: Any,
         **options: Any,
     ) -> Any:
-        plain = [np.asarray(x) if isinstance(x, Rounded) else x for x in inputs]
+        plain_inputs = map(_plain, inputs)
         if "out" in options:
-            options["out"] = tuple(
-                np.asarray(y) if isinstance(y, Rounded) else y for y in options["out"]
-            )
-        with np.errstate(
-            all="ignore"
-        ):  # moved out of its domain a number has no result
-            made = getattr(function, method)(*plain, **options)
-        if function in EXACT or made is None:
-            return self.noise.keep(made)
-        if "out" in options:  # a += b: the error goes where the result is
-            for y in options["out"]:
-                y *= self.noise.factor(y)
-            return (
-                inputs[0] if isinstance(inputs[0], Rounded) else self.noise.keep(made)
-            )
-        return self.noise.spoil(made)
+            options["out"] = tuple(map(_plain, options["out"]))
+        with np.errstate(all="ignore"):  # outside of its domain there is no result
+            results = getattr(function, method)(*plain_inputs, **options)
+        if function in EXACT or results is None:
+            return self.noise.keep(results)
+        if "out" not in options:
+            return self.noise.spoil(results)
+        for y in options["out"]:  # a += b: the error goes where the result is
+            y *= self.noise.factor(y)
+        if isinstance(inputs[0], Rounded):
+            return inputs[0]
+        return self.noise.keep(results)
+
+
+def _plain(value: Any) -> Any:
+    return np.asarray(value) if isinstance(value, Rounded) else value
 
 
 class Noise:
     """The errors of one run, by its number: relative ones of up to a unit of rounding of this dtype."""
 
     def __init__(self, number: int, dtype: str) -> None:
-        self.number, self.dtype, form = number, dtype, FORMATS[dtype]
+        form = FORMATS[dtype]
+        self.number = number
+        self.dtype = dtype
         self.draw = generator("moved", number)
-        self.eps, self.few = form.eps, 2.0 ** (form.fraction // 4)
+        self.eps = form.eps
+        self.few = 2.0 ** (form.fraction // 4)
 
     def factor(self, y: Any) -> Any:
+        """What to multiply y by: 1 plus an error, which is 0 for numbers of few bits."""
         with np.errstate(invalid="ignore"):
-            long = np.frexp(y)[0] * self.few % 1 != 0
-        return 1 + self.eps * self.draw.uniform(-1, 1, np.shape(y)) * long
+            mantissa, _ = np.frexp(y)
+            has_many_bits = mantissa * self.few % 1 != 0
+        errors = self.draw.uniform(-1, 1, np.shape(y))
+        return 1 + self.eps * errors * has_many_bits
 
-    def spoil(self, made: Any) -> Any:
-        if isinstance(made, tuple):
-            return tuple(map(self.spoil, made))
-        y = np.asarray(made)
-        return self.keep(y * self.factor(y)) if is_float(y) else made
+    def spoil(self, result: Any) -> Any:
+        """The result, or a tuple of them, with an error in every float."""
+        if isinstance(result, tuple):
+            return tuple(map(self.spoil, result))
+        y = np.asarray(result)
+        if not is_float(y):
+            return result
+        return self.keep(y * self.factor(y))
 
-    def constant(self, made: np.ndarray) -> np.ndarray:
-        """Coefficients are known to eps of the largest: some are differences, as those of an interpolation."""
-        return made + self.eps * np.max(np.abs(made), initial=0) * self.draw.uniform(
-            -1, 1, made.shape
-        )
+    def constant(self, coefficients: Array) -> Array:
+        """The coefficients, off by up to eps of the largest: some are differences, as those of an interpolation."""
+        largest = np.max(np.abs(coefficients), initial=0)
+        errors = self.draw.uniform(-1, 1, coefficients.shape)
+        return coefficients + self.eps * largest * errors
 
-    def keep(self, made: Any) -> Any:
-        """What a function returned, with its floats as arrays that go on like this."""
-        if isinstance(made, tuple | list):
-            return type(made)(map(self.keep, made))
-        if not isinstance(made, np.ndarray | np.generic) or not is_float(
-            np.asarray(made)
-        ):
-            return made
-        found = np.asarray(made).view(Rounded)
-        found.noise = self
-        return found
+    def keep(self, result: Any) -> Any:
+        """The result of a function, with its floats as arrays whose operations leave an error behind."""
+        if isinstance(result, tuple | list):
+            return type(result)(map(self.keep, result))
+        if not isinstance(result, np.ndarray | np.generic):
+            return result
+        array = np.asarray(result)
+        if not is_float(array):
+            return result
+        rounded = array.view(Rounded)
+        rounded.noise = self
+        return rounded
 
 
 class RoundedNamespace(type(XP)):  # type: ignore[misc]
@@ -109,19 +119,19 @@ class RoundedNamespace(type(XP)):  # type: ignore[misc]
         self._noise = noise
 
     def asarray(self, value: Any, dtype: Any = None) -> Any:
-        made = np.asarray(value, dtype)
-        several = is_float(made) and made.size > 1 and not isinstance(value, Rounded)
-        return (
-            self._noise.constant(made) if several and np.any(made % 1) else made
-        )  # whole numbers are places
+        array = np.asarray(value, dtype)
+        are_coefficients = is_float(array) and array.size > 1
+        if not are_coefficients or isinstance(value, Rounded):
+            return array
+        if not np.any(array % 1):  # whole numbers are indices
+            return array
+        return self._noise.constant(array)
 
     def __getattribute__(self, name: str) -> Any:
-        found = super().__getattribute__(name)
-        return (
-            found
-            if name.startswith("_") or not callable(found)
-            else _keeping(found, self._noise)
-        )
+        attribute = super().__getattribute__(name)
+        if name.startswith("_") or not callable(attribute):
+            return attribute
+        return _keeping(attribute, self._noise)
 
 
 def _keeping(function: Callable, noise: Noise) -> Callable:

@@ -27,7 +27,7 @@ from .examples import (
     examples_of,
     generator,
 )
-from .formats import is_float
+from .formats import Values, is_float, map_floats
 
 OURS = f"{__name__.split('.')[0]}.operators."
 SHAPE = (4, 6)  # of inputs that nobody described
@@ -35,7 +35,7 @@ SHAPE = (4, 6)  # of inputs that nobody described
 
 def examples_for(
     operator: Any,
-    inputs: Sequence[Any] | None,
+    inputs: Values | None,
     reference: Reference | None,
     framework: str,
     seed: int,
@@ -46,43 +46,52 @@ def examples_for(
     Drawn inputs lie in the domain that the operator declares, or in this one.
     """
     operator = as_operator(operator, reference, framework)
-    name = operator.__name__ if isinstance(operator, type) else type(operator).__name__
-    if isinstance(operator, type) and (
-        not issubclass(operator, Operator) or inputs is None
-    ):
-        found = []
-        if issubclass(operator, Operator):
-            found = list(examples_of(operator, seed))  # type: ignore[arg-type]
-        if not found:
-            raise Deep500Error(
-                f"{name} has no cases to check: give it attributes and inputs"
-            )
+    is_class = isinstance(operator, type)
+    if is_class and not issubclass(operator, Operator):
+        raise _no_cases(operator)
+    if is_class and inputs is None:
+        examples = list(examples_of(operator, seed))
+        if not examples:
+            raise _no_cases(operator)
     else:
-        instance = operator() if isinstance(operator, type) else operator
-        domain = domain or declared_domain(instance)
-        given = (
-            [_given(instance, inputs, seed, domain)]
-            if inputs is not None
-            else _case_inputs(instance, seed, domain)
-        )
-        found = _working(
-            [
-                Example(f"{name}-{i}", instance, values, domain=domain)
-                for i, values in enumerate(given)
-            ]
-        )
-    return [replace(e, reference=reference, seed=seed) for e in found]
+        instance = operator() if is_class else operator
+        examples = _examples_of_instance(instance, inputs, seed, domain)
+    return [replace(e, reference=reference, seed=seed) for e in examples]
+
+
+def _no_cases(cls: type) -> Deep500Error:
+    return Deep500Error(
+        f"{cls.__name__} has no cases to check: give it attributes and inputs"
+    )
+
+
+def _examples_of_instance(
+    operator: Operator, inputs: Values | None, seed: int, domain: Domain | None
+) -> list[Example]:
+    """An example with these inputs, or those of the operator's cases that its attributes fit."""
+    name = type(operator).__name__
+    domain = domain or declared_domain(operator)
+    if inputs is None:
+        every_inputs = _case_inputs(operator, seed, domain)
+    else:
+        every_inputs = [_complete_inputs(operator, inputs, seed, domain)]
+    examples = []
+    for i, values in enumerate(every_inputs):
+        example = Example(f"{name}-{i}", operator, values, domain=domain)
+        examples.append(example)
+    return _working(examples)
 
 
 def declared_domain(operator: Operator) -> Domain:
     """The domain that an operator of a user's declares: `domain = (low, high)`."""
-    told = getattr(operator, "declared_domain", None) or getattr(
-        operator.adapted, "domain", None
-    )
-    own: Any = operator.domain
-    if told is None and not isinstance(own, str):
-        told = own  # elsewhere it is ONNX's
-    return told if isinstance(told, Domain) else as_domain(told)
+    declared = getattr(operator, "declared_domain", None)
+    declared = declared or getattr(operator.adapted, "domain", None)
+    attribute: Any = operator.domain
+    if declared is None and not isinstance(attribute, str):
+        declared = attribute  # a text is the name of an ONNX domain
+    if isinstance(declared, Domain):
+        return declared
+    return as_domain(declared)
 
 
 def as_domain(ends: Any) -> Domain:
@@ -113,7 +122,7 @@ def has_own_code(operator: Operator) -> bool:
 
 
 def is_custom(operator: Operator) -> bool:
-    """Whether it stands for a CustomPythonOp or a C++ class, here or in another process."""
+    """Whether it adapts a CustomPythonOp or a C++ class, here or in another process."""
     return operator.adapted is not None or getattr(operator, "custom", False)
 
 
@@ -123,12 +132,13 @@ def is_compiled(operator: Operator) -> bool:
 
 
 def free_rank(operator: Operator) -> bool:
-    """Whether nothing says how many axes its inputs have."""
-    told = getattr(operator, "free_rank", None)
-    if told is not None:
-        return bool(told)
+    """Whether its inputs may have any number of axes: neither a description nor a case says how many."""
+    described = getattr(operator, "free_rank", None)
+    if described is not None:
+        return bool(described)
     if isinstance(operator.adapted, CustomOp):
-        return all(desc.shape is None for desc in operator.adapted.signature.inputs)
+        descriptors = operator.adapted.signature.inputs
+        return all(descriptor.shape is None for descriptor in descriptors)
     return not operator.cases
 
 
@@ -144,7 +154,7 @@ def as_operator(subject: Any, reference: Reference | None, framework: str) -> An
 def function_operator(
     function: Any, reference: Reference | None, framework: str
 ) -> Operator:
-    """A plain function as an operator: the reference is its formula, it is the kernel of the framework."""
+    """A plain function as an operator: the reference is its formula, the function is its kernel on the framework."""
     if not callable(function):
         raise Deep500Error(
             f"{function!r} is neither an operator nor a function: give d5.operators.Relu(), or a "
@@ -154,9 +164,10 @@ def function_operator(
     if reference is None:
         raise needs_reference(name)
     labels, required = parameters_of(reference)
-    own = parameters_of(function)[0]
+    labels_of_function, _ = parameters_of(function)
     domain = as_domain(getattr(function, "domain", None))
-    labels = own if len(own) == len(labels) else labels
+    if len(labels_of_function) == len(labels):
+        labels = labels_of_function
     return adapted(name, function, reference, framework, labels, required, domain)
 
 
@@ -177,7 +188,7 @@ def instance_of(cls: type[Operator]) -> Operator:
 
 
 def parameters_of(function: Callable) -> tuple[tuple[str, ...], int]:
-    """The names of what a function takes, and how many of these it must be given."""
+    """The names of a function's positional parameters, and how many of these have no default."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some compiled functions have none
@@ -186,8 +197,13 @@ def parameters_of(function: Callable) -> tuple[tuple[str, ...], int]:
         inspect.Parameter.POSITIONAL_ONLY,
         inspect.Parameter.POSITIONAL_OR_KEYWORD,
     )
-    found = [p for p in signature.parameters.values() if p.kind in by_place]
-    return tuple(p.name for p in found), len([p for p in found if p.default is p.empty])
+    names = []
+    required = 0
+    for parameter in signature.parameters.values():
+        if parameter.kind in by_place:
+            names.append(parameter.name)
+            required += parameter.default is parameter.empty
+    return tuple(names), required
 
 
 def adapted(
@@ -205,20 +221,23 @@ def adapted(
         return truth(*xs)
 
     def infer(self: Operator, *inputs: Any) -> tuple[Tensor, ...]:
-        dtype = next(
-            (t.dtype for t in inputs if isinstance(t, Tensor) and "float" in t.dtype),
-            "",
-        )
-        wide = [
-            np.ones(t.shape, "float64" if "float" in t.dtype else t.dtype)
-            if isinstance(t, Tensor)
-            else t
-            for t in inputs
-        ]
-        return tuple(
-            Tensor(y.shape, dtype if dtype and y.dtype.kind == "f" else y.dtype.name)
-            for y in map(np.asarray, self.run(None, *wide))
-        )
+        float_dtype = ""
+        ones = []
+        for value in inputs:
+            if isinstance(value, Tensor) and "float" in value.dtype:
+                float_dtype = float_dtype or value.dtype
+                value = np.ones(value.shape, "float64")
+            elif isinstance(value, Tensor):
+                value = np.ones(value.shape, value.dtype)
+            ones.append(value)
+        outputs = []
+        for result in self.run(None, *ones):
+            y = np.asarray(result)
+            dtype = y.dtype.name
+            if float_dtype and y.dtype.kind == "f":
+                dtype = float_dtype
+            outputs.append(Tensor(y.shape, dtype))
+        return tuple(outputs)
 
     body = {
         "forward": forward,
@@ -235,94 +254,107 @@ def adapted(
     return type(name, (Operator,), body)()
 
 
-def _given(
-    operator: Operator, inputs: Sequence[Any], seed: int, domain: Domain
+def _complete_inputs(
+    operator: Operator, inputs: Values, seed: int, domain: Domain
 ) -> tuple:
     """Arrays as they are, shapes (tuples, Tensors) drawn, the values of static inputs."""
+    operator_name = type(operator).__name__
     values = []
-    for i, name in enumerate(operator.input_names(len(inputs))):
+    names = operator.input_names(len(inputs))
+    for i, name in enumerate(names):
         value = inputs[i]
-        if isinstance(value, tuple | Tensor) and name not in operator.static:
-            value = np.asarray(
-                drawn(value, generator(type(operator).__name__, i, seed))
-            )
-            value = domain.moved(value) if is_float(value) else value
+        is_shape = isinstance(value, tuple | Tensor)
+        if is_shape and name not in operator.static:
+            draw = generator(operator_name, i, seed)
+            value = np.asarray(drawn(value, draw))
+            if is_float(value):
+                value = domain.moved(value)
         values.append(value)
-    given = tuple(canonical_inputs(operator, values))
-    if not domain.holds(given):
+    complete = tuple(canonical_inputs(operator, values))
+    if not domain.holds(complete):
         raise Deep500Error(
-            f"the inputs of {type(operator).__name__} lie outside of its domain {domain}: "
+            f"the inputs of {operator_name} lie outside of its domain {domain}: "
             "give others, or another domain"
         )
-    return given
+    return complete
 
 
 def _case_inputs(operator: Operator, seed: int, domain: Domain) -> list[tuple]:
-    cls, name = type(operator), type(operator).__name__
-    if cls.cases:
-        drawn_ones = [
-            draw_inputs(cls, case.inputs, f"{name}-{i}", seed)
-            for i, case in enumerate(cls.cases)
-        ]
-        return [
-            tuple(domain.moved(x) if is_float(x) else x for x in values)
-            for values in drawn_ones
-        ]
-    required = [
-        p
-        for p in cls.inputs.values()
-        if p.default is p.empty and p.name not in cls.static
-    ]
-    count = getattr(cls, "arity", len(required))
-    return [_given(operator, [SHAPE] * count, seed, domain)]
+    """Inputs for every case, within the domain; without cases, arrays of one shape."""
+    cls = type(operator)
+    name = type(operator).__name__
+    if not cls.cases:
+        shapes = [SHAPE] * arity(cls)
+        return [_complete_inputs(operator, shapes, seed, domain)]
+    every_inputs = []
+    for i, case in enumerate(cls.cases):
+        case_name = f"{name}-{i}"
+        values = draw_inputs(cls, case.inputs, case_name, seed)
+        every_inputs.append(map_floats(domain.moved, values))
+    return every_inputs
 
 
-def _working(found: list[Example]) -> list[Example]:
+def arity(cls: type[Operator]) -> int:
+    """How many inputs an operator must be given."""
+    required = 0
+    for parameter in cls.inputs.values():
+        has_default = parameter.default is not parameter.empty
+        if not has_default and parameter.name not in cls.static:
+            required += 1
+    return getattr(cls, "arity", required)
+
+
+def _working(examples: list[Example]) -> list[Example]:
     """Those that the operator takes; its attributes may not fit the inputs of every case."""
-    kept, reasons = [], []
-    for example in found:
+    working = []
+    reasons = []
+    for example in examples:
         try:
             example.operator.infer(*example.tensors)
             _ = example.outputs
-            kept.append(example)
-        except Exception as error:  # whatever a formula says to inputs that do not fit
-            reasons.append(
-                next(iter(str(error).strip().splitlines()), type(error).__name__)
-            )
-    if not kept:
-        example = found[0]
-        shown = ", ".join(
-            f"{t.dtype}{list(t.shape)}" if isinstance(t, Tensor) else repr(t)
-            for t in example.tensors
-        )
+            working.append(example)
+        except Exception as error:  # a formula may raise anything for such inputs
+            reasons.append(first_line(error))
+    if not working:
+        example = examples[0]
+        name = type(example.operator).__name__
+        inputs = ", ".join(map(_shown, example.tensors))
         raise Deep500Error(
-            f"{type(example.operator).__name__} does not take {shown}: {reasons[0]}; give other inputs"
+            f"{name} does not take {inputs}: {reasons[0]}; give other inputs"
         )
-    return kept
+    return working
+
+
+def first_line(error: Exception) -> str:
+    """The first line of its message, or the name of its class if it has none."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return f"{value.dtype}{list(value.shape)}"
+    return repr(value)
 
 
 def named(text: str, attributes: Mapping[str, Any], function: bool) -> Any:
     """What a command line names: a built-in operator, one in a file, or (with a reference) a function in a file."""
     if ":" not in text and not attributes and not Path(text).suffix:
         return registry.find("operators", text)  # with all its cases
-    found = (
-        named_function(text)
-        if function and text.rpartition(":")[0].endswith(".py")
-        else None
-    )
-    return (
-        load_operator(text, attributes)
-        if found is None or isinstance(found, type)
-        else found
-    )
+    file, _, _ = text.rpartition(":")
+    if function and file.endswith(".py"):
+        value = named_function(text)
+        if value is not None and not isinstance(value, type):
+            return value
+    return load_operator(text, attributes)
 
 
 def imported(module: str, name: str) -> Any:
     """What a module holds under a name, which may have dots."""
-    found: Any = importlib.import_module(module)
+    value: Any = importlib.import_module(module)
     for part in name.split("."):
-        found = getattr(found, part)
-    return found
+        value = getattr(value, part)
+    return value
 
 
 def named_function(text: str) -> Any:
@@ -334,23 +366,28 @@ def named_function(text: str) -> Any:
         )
     add_import_folder(Path(place).parent)
     try:
-        values = (
-            runpy.run_path(place)
-            if Path(place).is_file()
-            else vars(importlib.import_module(place))
-        )
+        if Path(place).is_file():
+            values = runpy.run_path(place)
+        else:
+            values = vars(importlib.import_module(place))
     except ModuleNotFoundError as error:
         raise Deep500Error(
             f"there is no file or module {error.name or place}, as {text!r} needs"
         ) from None
-    except Exception as error:  # whatever the user's code says
-        raise Deep500Error(
-            f"{place} cannot be run: {one_line(error, kind=True)}"
-        ) from error
+    except Exception as error:  # the user's code may raise anything
+        reason = one_line(error, kind=True)
+        raise Deep500Error(f"{place} cannot be run: {reason}") from error
     if not callable(values.get(name)):
-        public = [
-            key for key, v in values.items() if callable(v) and not key.startswith("_")
-        ]
-        many = f"{len(public)} of them" if len(public) > 20 else ""
-        raise unknown(f"function in {place}", name, public, many)
+        raise _unknown_function(place, name, values)
     return values[name]
+
+
+def _unknown_function(place: str, name: str, values: Mapping[str, Any]) -> Deep500Error:
+    public = []
+    for key, value in values.items():
+        if callable(value) and not key.startswith("_"):
+            public.append(key)
+    many = ""
+    if len(public) > 20:
+        many = f"{len(public)} of them"
+    return unknown(f"function in {place}", name, public, many)

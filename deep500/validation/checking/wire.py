@@ -9,13 +9,14 @@ import numpy as np
 
 from ...contracts.dtypes import ALL
 from ...contracts.operator import Operator, Tensor
+from .formats import Array
 
 PLAIN = (type(None), bool, int, float, str)
 DTYPES = ALL | {"complex64", "complex128"}  # what is wrong may be complex too
 
 
 class Malformed(ValueError):
-    """What came is no value."""
+    """A message that is no encoded value."""
 
 
 def encoded(value: Any, number: Callable[[Operator], int] | None = None) -> Any:
@@ -26,20 +27,20 @@ def encoded(value: Any, number: Callable[[Operator], int] | None = None) -> Any:
         return {"tensor": [list(value.shape), value.dtype]}
     if isinstance(value, np.generic):
         return {"scalar": _packed(np.asarray(value))}
-    if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
-        return {"texts": [list(value.shape), [str(text) for text in value.reshape(-1)]]}
     if isinstance(value, np.ndarray):
-        return {"array": _packed(value)}
+        return _encoded_array(value)
     if isinstance(value, tuple | list):
         kind = "tuple" if isinstance(value, tuple) else "list"
         return {kind: [encoded(item, number) for item in value]}
     if isinstance(value, dict):
-        return {
-            "dict": {str(key): encoded(item, number) for key, item in value.items()}
-        }
+        items = {}
+        for key, item in value.items():
+            items[str(key)] = encoded(item, number)
+        return {"dict": items}
     if isinstance(value, PLAIN):
         return value
-    raise TypeError(f"a {type(value).__name__} cannot be handed to another process")
+    name = type(value).__name__
+    raise TypeError(f"a {name} cannot be handed to another process")
 
 
 def decoded(message: Any, operators: list[Operator] | None = None) -> Any:
@@ -69,34 +70,47 @@ def decoded(message: Any, operators: list[Operator] | None = None) -> Any:
     raise Malformed(f"this is no {kind!r:.40}")
 
 
-def _packed(array: np.ndarray) -> list[Any]:
-    data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
-    return [array.dtype.name, list(array.shape), data]
+def _encoded_array(array: Array) -> dict[str, Any]:
+    if array.dtype.kind not in "OU":
+        return {"array": _packed(array)}
+    texts = [str(text) for text in array.reshape(-1)]
+    return {"texts": [list(array.shape), texts]}
 
 
-def _unpacked(content: list[Any]) -> np.ndarray:
+def _packed(array: Array) -> list[Any]:
+    """The dtype, the shape and the bytes of an array."""
+    data = np.ascontiguousarray(array).tobytes()
+    text = base64.b64encode(data).decode()
+    return [array.dtype.name, list(array.shape), text]
+
+
+def _unpacked(content: list[Any]) -> Array:
     name, sizes, text = content
-    dtype, shape = np.dtype(_dtype(name)), _shape(sizes)
+    dtype = np.dtype(_dtype(name))
+    shape = _shape(sizes)
     try:
         data = base64.b64decode(text, validate=True)
     except ValueError:
         raise Malformed("an array whose bytes cannot be read") from None
-    if len(data) != math.prod(shape) * dtype.itemsize:
-        raise Malformed(f"an array of {len(data)} bytes that should be {name}{sizes}")
-    return np.frombuffer(data, dtype).reshape(shape).copy()
+    size = math.prod(shape) * dtype.itemsize
+    if len(data) != size:
+        kind = f"{name}{sizes}"
+        raise Malformed(f"an array of {len(data)} bytes that should be {kind}")
+    array = np.frombuffer(data, dtype).reshape(shape)
+    return array.copy()
 
 
-def _texts(shape: tuple[int, ...], texts: list[Any]) -> np.ndarray:
-    if len(texts) != math.prod(shape) or not all(
-        isinstance(text, str) for text in texts
-    ):
+def _texts(shape: tuple[int, ...], texts: list[Any]) -> Array:
+    are_texts = all(isinstance(text, str) for text in texts)
+    if len(texts) != math.prod(shape) or not are_texts:
         raise Malformed("an array of texts whose shape is another")
     return np.array(texts, object).reshape(shape)
 
 
 def _shape(sizes: list[Any]) -> tuple[int, ...]:
-    if not all(type(size) is int and size >= 0 for size in sizes):
-        raise Malformed("a shape of other things than sizes")
+    for size in sizes:
+        if type(size) is not int or size < 0:
+            raise Malformed("a shape of other things than sizes")
     return tuple(sizes)
 
 

@@ -1,10 +1,10 @@
-"""Is a codec what it declares? Its payloads, its randomness, its error feedback, each with a verdict.
+"""Checks whether a codec does what it declares: its payloads, its randomness, its error feedback.
 
-inputs.py        buffers as gradients are
-coding.py        what every payload promises
-declaration.py   unbiased, contraction, variance, linear: statistics.py says what chance explains
-aggregation.py   what several ranks get together
-loading.py       from what a user writes to a codec
+inputs.py        buffers that resemble gradients
+coding.py        the checks of a single payload
+declaration.py   unbiased, contraction, variance, linear: statistics.py tells faults from chance
+aggregation.py   the checks of several ranks together
+loading.py       creates a codec from a user's text
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +26,7 @@ from .coding import (
 from .declaration import check_declaration
 
 DTYPES = ("float32", "float64")
-LOOPS = ("C++", "NumPy")  # what the inner loops are written in
+LOOPS = ("C++", "NumPy")  # the languages of the inner loops
 Progress = Callable[[str], None]
 
 
@@ -37,7 +37,7 @@ def check_codec(
     loops: str = "C++",
     progress: Progress | None = None,
 ) -> CodecReport:
-    """Check that a codec is what it declares; `loops` says which inner loops of ours it may use."""
+    """Check that a codec does what it declares; `loops` is "C++" or "NumPy", the inner loops that it runs with."""
     checks: list[Check] = []
     with _native.only_numpy(loops == "NumPy"):
         for dtype in dtypes:
@@ -61,4 +61,4 @@ def _checks(codec: Codec, dtype: str, seed: int, progress: Progress) -> Iterator
 
 
 def _silent(text: str) -> None:
-    """Without a progress line nothing is said."""
+    """The progress function of a caller who wants no progress."""

@@ -1,4 +1,4 @@
-"""What ranks get together: bytes, equal means, and nothing lost where there is error feedback."""
+"""The checks of several ranks: declared bytes, equal means, and nothing lost with error feedback."""
 
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ LAYOUT = {"weight": (24, 30), "bias": (24,), "kernel": (8, 3, 3, 3), "scalar": (
 
 
 class Group:
-    """Ranks of one process that aggregate together, and what they asked for."""
+    """Ranks in one process that aggregate together, and the requests that they make."""
 
     def __init__(
         self,
@@ -37,17 +37,19 @@ class Group:
         self.requests: list[Request] = []  # of rank 0
 
     def aggregate(self, buffers: Sequence[np.ndarray], step: int) -> list[np.ndarray]:
-        """Every rank's mean."""
+        """The mean that every rank gets."""
         aggregations = []
         for rank, buffer in enumerate(buffers):
             key = Key(1, step, rank, self.ranks, "checked")
-            steps = self.codec.aggregate(buffer, self.states[rank], key, self.slots)
+            state = self.states[rank]
+            steps = self.codec.aggregate(buffer, state, key, self.slots)
             if rank == 0:
-                steps = self._noted(steps)
+                steps = self._recording(steps)
             aggregations.append(steps)
         return run_together(aggregations)
 
-    def _noted(self, steps: Generator[Request, Any, np.ndarray]) -> Any:
+    def _recording(self, steps: Generator[Request, Any, np.ndarray]) -> Any:
+        """The same steps, whose requests are recorded."""
         answer = None
         while True:
             try:
@@ -67,22 +69,27 @@ class Group:
         return total
 
     def epsilon(self, dtype: str) -> float:
-        """Of the least precise float in which sums are made on the way."""
+        """The machine epsilon of the least precise float in which ranks add up."""
         largest = float(np.finfo(dtype).eps)
         for request in self.requests:
-            if not isinstance(request, Gather) and request.array.dtype.kind in "fV":
-                largest = max(largest, float(ml_dtypes.finfo(request.array.dtype).eps))
+            if isinstance(request, Gather):
+                continue
+            sum_dtype = request.array.dtype
+            if sum_dtype.kind in "fV":
+                epsilon = float(ml_dtypes.finfo(sum_dtype).eps)
+                largest = max(largest, epsilon)
         return largest
 
     def residuals(self) -> np.ndarray:
-        """What all ranks together have not sent, in float64."""
+        """The sum of what the ranks have not sent yet, in float64."""
         residuals = [state["residual"] for state in self.states]
         return np.stack(residuals).sum(axis=0, dtype=np.float64)
 
 
 def slots_for(dtype: str) -> tuple[int, tuple[Slot, ...]]:
     """The size of a buffer with matrices, vectors, a kernel and a scalar, and its slots."""
-    layout = Layout.of({name: Tensor(shape, dtype) for name, shape in LAYOUT.items()})
+    tensors = {name: Tensor(shape, dtype) for name, shape in LAYOUT.items()}
+    layout = Layout.of(tensors)
     return layout.sizes[dtype], layout.slots
 
 
@@ -100,39 +107,49 @@ def _buffers(case: Case, slots: Sequence[Slot], step: int) -> list[np.ndarray]:
     for rank in range(RANKS):
         seed = case.seed + 1 + step * RANKS + rank
         values = gradient(case.codec, case.regime, case.size, case.dtype, seed)
-        values *= np.dtype(case.dtype).type(
-            0.25
-        )  # what ranks add up must stay in range, too
+        quarter = np.dtype(case.dtype).type(0.25)
+        values *= quarter  # so that the sum over all ranks stays in range, too
         buffer = np.zeros_like(values)
         for slot in slots:
-            part = values[slot.offset : slot.stop].reshape(slot.shape)
+            place = slice(slot.offset, slot.stop)
+            part = values[place].reshape(slot.shape)
             if slot.name == "weight":
                 part = _low_rank(part)
-            buffer[slot.offset : slot.stop] = part.reshape(-1)
+            buffer[place] = part.reshape(-1)
         buffers.append(buffer)
     return buffers
 
 
 def _low_rank(matrix: np.ndarray) -> np.ndarray:
-    """The gradient of a fully connected layer for two examples."""
-    size = max(1.0, float(np.abs(matrix).max()))
-    errors, inputs = matrix[:, :2], matrix[:2] / matrix.dtype.type(size)
+    """A matrix like the gradient of a fully connected layer for two examples."""
+    largest = float(np.abs(matrix).max())
+    size = max(1.0, largest)
+    errors = matrix[:, :2]
+    inputs = matrix[:2] / matrix.dtype.type(size)
     return errors @ inputs
 
 
+def _group(case: Case, slots: Sequence[Slot]) -> Group:
+    return Group(case.codec, case.size, case.dtype, RANKS, slots)
+
+
 def _one_step(case: Case, slots: Sequence[Slot]) -> Iterator[Check]:
-    group = Group(case.codec, case.size, case.dtype, RANKS, slots)
+    group = _group(case, slots)
     buffers = _buffers(case, slots, 0)
     means = group.aggregate(buffers, 0)
+    first_mean = means[0]
     yield _aggregate_size(case, group.sent_bytes(), slots)
-    equal = all(np.array_equal(means[0], mean) for mean in means)
+    equal = all(np.array_equal(first_mean, mean) for mean in means)
     yield case.check("same mean", equal, fault="ranks get different means")
-    form = means[0].shape == (case.size,) and means[0].dtype == case.dtype
-    yield case.check("form of mean", form and bool(np.isfinite(means[0]).all()))
-    fresh = Group(case.codec, case.size, case.dtype, RANKS, slots)
-    same = np.array_equal(fresh.aggregate(buffers, 0)[0], means[0])
+    right_shape = first_mean.shape == (case.size,)
+    right_form = right_shape and first_mean.dtype == case.dtype
+    ok = right_form and bool(np.isfinite(first_mean).all())
+    yield case.check("form of mean", ok)
+    fresh_group = _group(case, slots)
+    replayed = fresh_group.aggregate(buffers, 0)[0]
+    same = np.array_equal(replayed, first_mean)
     yield case.check("replay", same, fault="the same keys give another mean")
-    yield from _mean_of_parts(case, buffers, means[0])
+    yield from _mean_of_parts(case, buffers, first_mean)
 
 
 def _aggregate_size(case: Case, sent: int, slots: Sequence[Slot]) -> Check:
@@ -147,7 +164,7 @@ def _aggregate_size(case: Case, sent: int, slots: Sequence[Slot]) -> Check:
 def _mean_of_parts(
     case: Case, buffers: list[np.ndarray], mean: np.ndarray
 ) -> Iterator[Check]:
-    """Without rounds of its own, the mean is that of what each rank's payload stands for."""
+    """The mean must be that of the decoded payloads, if the codec has no communication rounds of its own."""
     codec = case.codec
     if type(codec).exchange is not Codec.exchange:
         yield case.check("mean", None, text="it exchanges in rounds of its own")
@@ -155,30 +172,36 @@ def _mean_of_parts(
     parts = []
     for rank, buffer in enumerate(buffers):
         key = Key(1, 0, rank, RANKS, "checked")
-        parts.append(case.decoded(buffer, key).astype(np.float64))
+        decoded = case.decoded(buffer, key)
+        parts.append(decoded.astype(np.float64))
     expected = np.mean(parts, axis=0)
     scale = float(np.abs(parts).max()) or 1.0
-    error = float(np.abs(mean - expected).max()) / scale
-    bound = 8 * float(np.finfo(case.dtype).eps)
-    yield case.check("mean", error <= bound, error, bound)
+    difference = np.abs(mean - expected)
+    error = float(difference.max()) / scale
+    yield case.within("mean", error, 8 * case.epsilon)
 
 
 def _many_steps(case: Case, slots: Sequence[Slot]) -> Iterator[Check]:
-    """What was sent in all steps, and what is left, is the sum of all gradients."""
+    """With error feedback, what was sent in all steps plus the residuals must be the sum of all gradients."""
     name = "sent + residual"
     if not case.codec.error_feedback:
         yield case.check(name, None, text="has no error feedback")
         return
-    group = Group(case.codec, case.size, case.dtype, RANKS, slots)
-    total, sent, size = (np.zeros(case.size) for _ in range(3))
+    group = _group(case, slots)
+    total = np.zeros(case.size)
+    sent = np.zeros(case.size)
+    size = np.zeros(case.size)
     for step in range(STEPS):
         buffers = _buffers(case, slots, step)
-        sent += RANKS * group.aggregate(buffers, step)[0].astype(np.float64)
+        mean = group.aggregate(buffers, step)[0]
+        sent += RANKS * mean.astype(np.float64)
         for buffer in buffers:
             total += buffer
             size += np.abs(buffer)
-    missing = float(np.linalg.norm(sent + group.residuals() - total))
-    bound = 16 * group.epsilon(case.dtype) * STEPS * float(np.linalg.norm(size))
+    difference = sent + group.residuals() - total
+    missing = float(np.linalg.norm(difference))
+    norm = float(np.linalg.norm(size))
+    bound = 16 * group.epsilon(case.dtype) * STEPS * norm
     text = f"{STEPS} steps, {RANKS} ranks"
     fault = f"what was sent and what is left is not the sum of the gradients; {text}"
-    yield case.check(name, missing <= bound, missing, bound, text, fault)
+    yield case.within(name, missing, bound, text, fault)

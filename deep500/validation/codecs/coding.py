@@ -1,4 +1,4 @@
-"""What every payload promises: its length, its bits, what it is decoded to."""
+"""The checks of a single payload: its length, its bits, and what it is decoded to."""
 
 import warnings
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ from ...errors import one_line
 from ..checking.report import Check
 from .inputs import REGIMES, SIZES, gradient
 
-UNUSED = 0.45  # of the bits of a payload that may always be the same: exponents, high bits of indices
-PATTERNS = 32  # inputs that are compared for that
+UNUSED = 0.45  # the share of a payload's bits that may always be the same: exponents, high bits of indices
+PATTERNS = 32  # how many payloads are compared for that
 PATTERN_SIZE = 20_000
 
 
@@ -31,6 +31,11 @@ class Case:
         return gradient(self.codec, self.regime, self.size, self.dtype, self.seed)
 
     @property
+    def epsilon(self) -> float:
+        """The machine epsilon of the dtype."""
+        return float(np.finfo(self.dtype).eps)
+
+    @property
     def key(self) -> Key:
         return Key(self.seed, tensor="checked")
 
@@ -47,15 +52,21 @@ class Case:
         text: str = "",
         fault: str = "",
     ) -> Check:
-        """A check of this case; `fault` is the text if it fails."""
+        """A check of this case; `fault` replaces the text if it fails."""
         case = f"{self.size} elements"
         if fault and ok is False:
             text = fault
         return Check(name, ok, value, bound, text, self.dtype, case, self.regime)
 
+    def within(
+        self, name: str, value: float, bound: float, text: str = "", fault: str = ""
+    ) -> Check:
+        """A check that a value is not above its bound; `fault` replaces the text if it is."""
+        return self.check(name, value <= bound, value, bound, text, fault)
+
 
 def cases(codec: Codec, dtype: str, seed: int) -> list[Case]:
-    """Every regime in every size."""
+    """One case for each regime and size."""
     all_cases = []
     for regime in REGIMES:
         for size in SIZES:
@@ -64,17 +75,18 @@ def cases(codec: Codec, dtype: str, seed: int) -> list[Case]:
 
 
 def guarded(case: Case, name: str, checks: Iterator[Check]) -> Iterator[Check]:
-    """The checks; an exception or a warning of the codec is a fault."""
+    """The checks; if one raises an exception or a warning, a failed check of this name ends them."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             yield from checks
     except Exception as error:
-        yield case.check(name, False, text=f"raises {one_line(error, kind=True)}")
+        reason = one_line(error, kind=True)
+        yield case.check(name, False, text=f"raises {reason}")
 
 
 def check_coding(case: Case) -> Iterator[Check]:
-    """One input, encoded and decoded."""
+    """The checks of one input that is encoded and decoded."""
     x = case.x
     payload = case.codec.encode(x, case.key)
     again = case.codec.encode(x.copy(), case.key)
@@ -84,49 +96,54 @@ def check_coding(case: Case) -> Iterator[Check]:
     decoded = case.codec.decode(payload, x.size, x.dtype)
     yield _round_trip(case, decoded)
     finite = bool(np.isfinite(decoded).all())
-    yield case.check(
-        "finite", finite, fault="finite numbers are decoded as NaN or infinite"
-    )
+    fault = "finite numbers are decoded as NaN or infinite"
+    yield case.check("finite", finite, fault=fault)
     yield _accumulation(case, payload, decoded)
 
 
 def _size(case: Case, payload: np.ndarray) -> Check:
-    codec, length = case.codec, payload.nbytes
+    codec = case.codec
+    length = payload.nbytes
     if payload.dtype != np.uint8 or payload.ndim != 1:
         form = f"{payload.dtype}{payload.shape}"
         return case.check("size", False, fault=f"the payload is {form}, not flat uint8")
     least = most = codec.wire_bytes(case.size, case.dtype)
     if not codec.fixed_size:
         least = codec.least_wire_bytes(case.size, case.dtype)
+    ok = least <= length <= most
     fault = f"the payload has {length} bytes, and {least} to {most} are declared"
-    return case.check("size", least <= length <= most, length, most, fault=fault)
+    return case.check("size", ok, length, most, fault=fault)
 
 
 def _round_trip(case: Case, decoded: np.ndarray) -> Check:
-    ok = decoded.shape == (case.size,) and decoded.dtype == case.dtype
-    fault = f"decoded as {decoded.dtype}{list(decoded.shape)}"
-    return case.check("round trip", ok, fault=fault)
+    right_shape = decoded.shape == (case.size,)
+    right_dtype = decoded.dtype == case.dtype
+    shape = list(decoded.shape)
+    fault = f"decoded as {decoded.dtype}{shape}"
+    return case.check("round trip", right_shape and right_dtype, fault=fault)
 
 
 def _accumulation(case: Case, payload: np.ndarray, decoded: np.ndarray) -> Check:
-    """Adding a payload to a buffer is adding what it is decoded to."""
-    total = np.full(case.size, 2, case.dtype)
+    """Accumulating a payload in a buffer must add what it is decoded to."""
+    start = np.full(case.size, 2, case.dtype)
+    total = start.copy()
     case.codec.accumulate(payload, total, -1.0)
-    expected = np.full(case.size, 2, case.dtype) - decoded
+    expected = start - decoded
     scale = 2 + np.abs(decoded).max(initial=0)
-    error = float(np.abs(total - expected).max(initial=0) / scale)
-    bound = 4 * float(np.finfo(case.dtype).eps)
-    return case.check("accumulate", error <= bound, error, bound)
+    difference = np.abs(total - expected)
+    error = float(difference.max(initial=0) / scale)
+    return case.within("accumulate", error, 4 * case.epsilon)
 
 
 def check_zeros(case: Case) -> Iterator[Check]:
-    decoded = case.decoded(np.zeros(case.size, case.dtype))
-    ok = not decoded.any()  # NaN counts as something
+    zeros = np.zeros(case.size, case.dtype)
+    decoded = case.decoded(zeros)
+    ok = not decoded.any()  # NaN is not zero
     yield case.check("zeros", ok, fault="zeros are decoded as something else")
 
 
 def check_special_values(case: Case) -> Iterator[Check]:
-    """A number that is not finite must not disappear."""
+    """A number that is not finite must not be decoded as a finite one."""
     for value in (np.nan, np.inf, -np.inf):
         x = case.x
         x[case.size // 3] = value
@@ -134,26 +151,31 @@ def check_special_values(case: Case) -> Iterator[Check]:
         hidden = bool(np.isfinite(decoded).all())
         fault = f"{value} is decoded as if all were finite"
         yield case.check("special values", not hidden, fault=fault)
-    if case.codec.largest * 2 < float(np.finfo(case.dtype).max):
+    too_large = case.codec.largest * 2
+    if too_large < float(np.finfo(case.dtype).max):
         x = case.x
-        x[0] = case.codec.largest * 2
-        first = case.decoded(x)[0]  # or 0, where it was not selected
-        infinite = bool(np.isinf(first)) or first == 0
+        x[0] = too_large
+        first = case.decoded(x)[0]
+        infinite = bool(np.isinf(first)) or first == 0  # 0 if it was not selected
         fault = f"{x[0]:g} is above `largest`, and is not decoded as infinite"
         yield case.check("special values", infinite, fault=fault)
 
 
 def check_packing(codec: Codec, dtype: str, seed: int) -> Iterator[Check]:
-    """How many bits of a payload are the same whatever is encoded: a byte for every bit wastes seven."""
+    """The share of bits that are the same in all payloads must be small: a byte for every bit would waste seven."""
     case = Case(codec, "normal", PATTERN_SIZE, dtype, seed)
     if not codec.fixed_size:
         yield case.check("packing", None, text="its payloads differ in length")
         return
     payloads = []
     for number in range(PATTERNS):
-        x = gradient(codec, "normal", PATTERN_SIZE, dtype, seed + 1 + number)
-        payloads.append(codec.encode(x, Key(seed, number)))
-    same = np.bitwise_and.reduce(payloads) | ~np.bitwise_or.reduce(payloads)
-    share = float(np.unpackbits(same).mean())
-    fault = f"{100 * share:.0f} % of the bits are always the same: they are not packed"
-    yield case.check("packing", share <= UNUSED, share, UNUSED, fault=fault)
+        x_seed = seed + 1 + number
+        x = gradient(codec, "normal", PATTERN_SIZE, dtype, x_seed)
+        key = Key(seed, number)
+        payloads.append(codec.encode(x, key))
+    always_one = np.bitwise_and.reduce(payloads)
+    always_zero = ~np.bitwise_or.reduce(payloads)
+    share = float(np.unpackbits(always_one | always_zero).mean())
+    percent = f"{100 * share:.0f} %"
+    fault = f"{percent} of the bits are always the same: they are not packed"
+    yield case.within("packing", share, UNUSED, fault=fault)

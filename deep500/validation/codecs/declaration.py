@@ -1,4 +1,4 @@
-"""Whether a codec is what it declares: unbiased, a contraction, of bounded variance, linear."""
+"""Checks the declared properties of a codec: unbiased, a contraction, of bounded variance, linear."""
 
 from collections.abc import Iterator
 
@@ -13,9 +13,10 @@ from .statistics import directions, half_widths
 
 SIZE = 1000
 DRAWS = 200
-CONFIRMING = 1600  # draws for what looked wrong
+CONFIRMING = 1600  # draws for a second test of what failed the first
+SAMPLES = ((DRAWS, 0), (CONFIRMING, DRAWS))  # draws of each test, and the first of them
 RANDOM_REGIMES = ("normal", "heavy-tailed", "sparse", "constant")
-SMALL_GATHER = 64  # bytes that a linear codec may gather: a scale
+SMALL_GATHER = 64  # bytes that a linear codec may gather, such as a scale
 ROUNDING = 8  # units in the last place
 
 
@@ -29,12 +30,13 @@ def check_declaration(codec: Codec, dtype: str, seed: int) -> Iterator[Check]:
 
 
 def _draws(case: Case, count: int, first: int = 0) -> np.ndarray:
-    """The errors of so many encodings of one input under different keys, in float64."""
+    """The errors of `count` encodings of one input under different keys, in float64."""
     x = case.x
     errors = np.empty((count, x.size))
     for number in range(count):
         key = Key(case.seed, first + number, tensor="drawn")
-        errors[number] = case.decoded(x, key).astype(np.float64) - x
+        decoded = case.decoded(x, key)
+        errors[number] = decoded.astype(np.float64) - x
     return errors
 
 
@@ -43,38 +45,42 @@ def _unbiased(case: Case) -> Iterator[Check]:
     if not case.codec.unbiased:
         yield case.check(name, None, text="is declared biased")
         return
-    for count, first in ((DRAWS, 0), (CONFIRMING, DRAWS)):
-        verdict = _bias(case, _draws(case, count, first))
+    for count, first in SAMPLES:
+        errors = _draws(case, count, first)
+        verdict = _bias(case, errors)
         if verdict.ok:
             break
     yield verdict
 
 
 def _bias(case: Case, errors: np.ndarray) -> Check:
-    """The mean error along every direction, against the interval of its mean."""
+    """Compares the mean error along every direction with its confidence interval."""
     x = case.x.astype(np.float64)
     rows = directions(x, case.seed)
     along = errors @ rows.T
     tests = len(rows) * len(RANDOM_REGIMES) * 2
     lengths = np.abs(rows) @ np.abs(x)
-    rounding = ROUNDING * np.finfo(case.dtype).eps * lengths
+    rounding = ROUNDING * case.epsilon * lengths
     allowed = half_widths(along, tests) + _coarseness(errors, rows) + rounding
     means = np.abs(along.mean(axis=0))
-    worst = int(np.argmax(means / np.maximum(allowed, 1e-300)))
+    used = means / np.maximum(allowed, 1e-300)
+    worst = int(np.argmax(used))
     ok = bool((means <= allowed).all())
     text = f"{len(errors)} draws, {len(rows)} directions"
     fault = f"the mean of {text} differs from what was encoded"
-    value, bound = float(means[worst]), float(allowed[worst])
+    value = float(means[worst])
+    bound = float(allowed[worst])
     return case.check("unbiased", ok, value, bound, text, fault)
 
 
 def _coarseness(errors: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """What the steps of the random numbers (2**-16) may add: so much of the largest error of each element."""
-    return 2.0**-16 * (np.abs(rows) @ np.abs(errors).max(axis=0))
+    """What the resolution of the random numbers (2**-16) may add, from the largest error of each element."""
+    largest = np.abs(errors).max(axis=0)
+    return 2.0**-16 * (np.abs(rows) @ largest)
 
 
 def _bounded(case: Case, name: str, declared: float | None) -> Iterator[Check]:
-    """The mean of ||x - decoded||² / ||x||² over the keys, against what is declared."""
+    """Compares the mean of ||x - decoded||² / ||x||² over the keys with the declared bound."""
     if declared is None:
         yield case.check(name, None, text="is not declared")
         return
@@ -83,17 +89,20 @@ def _bounded(case: Case, name: str, declared: float | None) -> Iterator[Check]:
     bound = declared
     if name == "contraction":
         bound = 1 - declared
-    for count, first in ((DRAWS, 0), (CONFIRMING, DRAWS)):
+    tests = 2 * len(RANDOM_REGIMES) * 2
+    rounding = ROUNDING * case.epsilon
+    for count, first in SAMPLES:
         errors = _draws(case, count, first)
-        ratios = np.einsum("ij,ij->i", errors, errors)[:, None] / max(square, 1e-300)
+        error_squares = np.einsum("ij,ij->i", errors, errors)
+        ratios = error_squares[:, None] / max(square, 1e-300)
         mean = float(ratios.mean())
-        width = float(half_widths(ratios, 2 * len(RANDOM_REGIMES) * 2)[0])
-        rounding = ROUNDING * float(np.finfo(case.dtype).eps)
+        width = float(half_widths(ratios, tests)[0])
         ok = mean - width <= bound * (1 + 1e-6) + rounding
         if ok:
             break
     text = f"{count} draws, ± {width:.2g}"
-    fault = f"loses {mean:.3g} of the square, and {bound:.3g} is declared; {text}"
+    loss = f"loses {mean:.3g} of the square"
+    fault = f"{loss}, and {bound:.3g} is declared; {text}"
     yield case.check(name, ok, mean, bound, text, fault)
 
 
@@ -104,23 +113,29 @@ def _linear(case: Case) -> Iterator[Check]:
     if type(case.codec).compress is Codec.compress:
         yield _sums_only(case)
         return
-    x, y = case.x, case.x[::-1].copy()
+    x = case.x
+    y = x[::-1].copy()
     codec, key = case.codec, case.key
     form = codec.compress(x, key) + codec.compress(y, key)
-    added = codec.expand(form, x.size, x.dtype, key).astype(np.float64)
-    apart = case.decoded(x).astype(np.float64) + case.decoded(y)
-    scale = float(np.abs(apart).max(initial=0)) or 1.0
-    error = float(np.abs(added - apart).max()) / scale
-    bound = ROUNDING * float(ml_dtypes.finfo(form.dtype).eps)
+    expanded = codec.expand(form, x.size, x.dtype, key)
+    decoded_x = case.decoded(x).astype(np.float64)
+    sum_of_decoded = decoded_x + case.decoded(y)
+    scale = float(np.abs(sum_of_decoded).max(initial=0)) or 1.0
+    difference = np.abs(expanded.astype(np.float64) - sum_of_decoded)
+    error = float(difference.max()) / scale
+    epsilon = float(ml_dtypes.finfo(form.dtype).eps)
+    bound = ROUNDING * epsilon
     fault = "the sum of two forms is not the form of the sum"
-    yield case.check("linear", error <= bound, error, bound, fault=fault)
+    yield case.within("linear", error, bound, fault=fault)
 
 
 def _sums_only(case: Case) -> Check:
-    """A linear codec with rounds of its own must not gather what grows with the buffer."""
+    """A linear codec with its own communication rounds must not gather payloads that grow with the buffer."""
     group = Group(case.codec, case.size, case.dtype, 2)
     group.aggregate([case.x, case.x], 0)
-    gathered = [r.payload.size for r in group.requests if isinstance(r, Gather)]
-    most = max(gathered, default=0)
+    most = 0
+    for request in group.requests:
+        if isinstance(request, Gather):
+            most = max(most, request.payload.size)
     fault = f"gathers payloads of {most} bytes"
-    return case.check("linear", most <= SMALL_GATHER, most, SMALL_GATHER, fault=fault)
+    return case.within("linear", most, SMALL_GATHER, fault=fault)

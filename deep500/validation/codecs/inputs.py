@@ -1,4 +1,4 @@
-"""Buffers as gradients are: normal, heavy-tailed, sparse, constant, tiny, huge."""
+"""Buffers that resemble gradients: normal, heavy-tailed, sparse, constant, tiny, huge."""
 
 from collections.abc import Callable
 
@@ -17,12 +17,15 @@ def _normal(rng: Generator, size: int) -> np.ndarray:
 
 
 def _heavy_tailed(rng: Generator, size: int) -> np.ndarray:
-    return np.clip(rng.standard_t(1.5, size), -1e4, 1e4)
+    values = rng.standard_t(1.5, size)
+    return np.clip(values, -1e4, 1e4)
 
 
 def _sparse(rng: Generator, size: int) -> np.ndarray:
-    """Mostly zeros: one number in ten, and none at all in the second half."""
-    values = rng.standard_normal(size) * (rng.random(size) < 0.1)
+    """Mostly zeros: one element in ten has a value in the first half, none in the second."""
+    normal = rng.standard_normal(size)
+    is_present = rng.random(size) < 0.1
+    values = normal * is_present
     values[size // 2 :] = 0
     return values
 
@@ -50,10 +53,13 @@ REGIMES: dict[str, Callable[[Generator, int], np.ndarray]] = {
 
 
 def gradient(codec: Codec, regime: str, size: int, dtype: str, seed: int) -> np.ndarray:
-    """One buffer, with no larger numbers than the codec can represent."""
-    rng = np.random.default_rng([seed, size, list(REGIMES).index(regime)])
-    values = REGIMES[regime](rng, size).astype(dtype)
+    """A buffer whose numbers the codec can represent."""
+    number = list(REGIMES).index(regime)
+    rng = np.random.default_rng([seed, size, number])
+    draw = REGIMES[regime]
+    values = draw(rng, size).astype(dtype)
     most = np.abs(values).max(initial=0)
-    if most > HEADROOM * codec.largest:
-        values *= np.dtype(dtype).type(HEADROOM * codec.largest / most)
+    limit = HEADROOM * codec.largest
+    if most > limit:
+        values *= np.dtype(dtype).type(limit / most)
     return values

@@ -1,4 +1,4 @@
-"""From what a user writes (`TopK(0.01) | QSGD`, `my_codec.py:Mine`) to a codec, checked in a process of its own."""
+"""Creates a codec from a user's text (`TopK(0.01) | QSGD`, `my_codec.py:Mine`), and checks it in a new process."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,14 +15,15 @@ def load_codec(text: str) -> Codec:
     """A built-in codec, a chain of them, or a class in a file, with its default settings."""
     file, colon, name = text.rpartition(":")
     if colon and file.endswith(".py"):
-        return create(load_class(file, name, Codec, "codec"))
+        codec_class = load_class(file, name, Codec, "codec")
+        return create(codec_class)
     return definition_of(text, "codecs")
 
 
 def check_codec_elsewhere(
     text: str, loops: str, dtypes: Sequence[str], seed: int, timeout_s: float
 ) -> CodecReport:
-    """As `check_codec`, in a new process with a deadline: a user's codec may crash or never end."""
+    """As `check_codec`, in a new process with a deadline, because a user's codec may crash or never end."""
     arguments = {"text": text, "loops": loops, "dtypes": list(dtypes), "seed": seed}
     try:
         answer = isolated(f"{__name__}:check_named", arguments, timeout_s)
@@ -39,6 +40,7 @@ def check_named(
     seed: int,
     progress: Callable[[str], None],
 ) -> dict[str, Any]:
-    """What the new process does."""
-    report = check_codec(load_codec(text), dtypes, seed, loops, progress)
+    """Check a codec in the new process, and return its report as JSON."""
+    codec = load_codec(text)
+    report = check_codec(codec, dtypes, seed, loops, progress)
     return report.to_json() | {"isolated": True}

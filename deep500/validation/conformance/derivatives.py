@@ -1,4 +1,4 @@
-"""Our derivatives against central differences, at the points of ONNX's suite, in float64."""
+"""Compares our derivatives with central differences, at the points of ONNX's suite, in float64."""
 
 import zlib
 from collections.abc import Callable
@@ -24,19 +24,23 @@ from .verdicts import (
     Verdict,
 )
 
-STEP, DIRECTIONS = 1e-5, 3
+STEP = 1e-5
+DIRECTIONS = 3
+Loss = Callable[[list], tuple[float, float]]
 
 
 def judge_derivative(case: Case) -> Verdict:
-    """The gradient of the case's node on the reference framework, along random directions."""
+    """Check the gradient of the case's node on the reference framework, along random directions."""
     if case.kind != "node" or case.random:
         return Verdict(SKIPPED, "not a single node, or random")
     try:
-        network, feed = network_and_feed(case, case.data[0][0])
+        inputs, _ = case.data[0]
+        network, feed = network_and_feed(case, inputs)
         if len(network.nodes) != 1:
             return Verdict(SKIPPED, "not a single node, or random")
+        values = {**feed, **network.params}
         with np.errstate(all="ignore"):
-            return _judge_node(case, network.nodes[0], {**feed, **network.params})
+            return _judge_node(case, network.nodes[0], values)
     except Unsupported as error:
         return Verdict(UNSUPPORTED, str(error))
     except Exception as error:
@@ -44,97 +48,117 @@ def judge_derivative(case: Case) -> Verdict:
 
 
 def _judge_node(case: Case, node: Node, values: dict[str, np.ndarray]) -> Verdict:
-    operator, reference = node.operator, framework("reference")
+    operator = node.operator
+    reference = framework("reference")
     if not operator.differentiable:
         return UNDECLARED
-    inputs: list[Any] = [
-        _wide(values[i]) if isinstance(i, str) else i for i in node.inputs
-    ]
-    outputs = reference.evaluate(operator, inputs, composed=True)[: len(node.outputs)]
-    rng = np.random.default_rng(zlib.crc32(case.name.encode()))
-    seeds = [
-        rng.standard_normal(y.shape)
-        if y.dtype.kind == "f" and i not in _state(case)
-        else None
-        for i, y in enumerate(outputs)
-    ]
-    gradients = reference.gradient(operator, inputs, seeds)
-    where = [
-        i for i, g in enumerate(gradients) if g is not None and _is_float(inputs[i])
-    ]
-    if not where or all(seed is None or not seed.size for seed in seeds):
+    inputs: list[Any] = []
+    for name in node.inputs:
+        inputs.append(_wide(values[name]) if isinstance(name, str) else name)
+    outputs = reference.evaluate(operator, inputs, composed=True)
+    name_hash = zlib.crc32(case.name.encode())
+    rng = np.random.default_rng(name_hash)
+    seeds: list[np.ndarray | None] = []
+    for i, y in enumerate(outputs[: len(node.outputs)]):
+        is_float = y.dtype.kind == "f"
+        if is_float and i not in _non_differentiable_outputs(case):
+            seeds.append(rng.standard_normal(y.shape))
+        else:
+            seeds.append(None)
+    gradients: dict[int, np.ndarray] = {}
+    for i, gradient in enumerate(reference.gradient(operator, inputs, seeds)):
+        if gradient is not None and _is_float(inputs[i]):
+            gradients[i] = np.asarray(gradient)
+    if not gradients or all(seed is None or not seed.size for seed in seeds):
         return Verdict(SKIPPED, "no gradient between floats")
     loss = _loss(operator, seeds)
-    words = []
+    verdicts = []
     for _ in range(DIRECTIONS):
-        along = {i: rng.standard_normal(inputs[i].shape) for i in where}
-        claimed = sum(float(np.sum(np.asarray(gradients[i]) * along[i])) for i in where)
-        size = sum(float(np.sum(np.abs(np.asarray(gradients[i])))) for i in where)
-        words.append(_compare(loss, inputs, along, claimed, size))
-    return next(
-        (w for w in words if w.word == WRONG),
-        next((w for w in words if w.word == UNSTABLE), words[0]),
-    )
+        along: dict[int, np.ndarray] = {}
+        claimed = size = 0.0
+        for i, gradient in gradients.items():
+            along[i] = rng.standard_normal(inputs[i].shape)
+            claimed += float(np.sum(gradient * along[i]))
+            size += float(np.sum(np.abs(gradient)))
+        verdicts.append(_compare(loss, inputs, along, claimed, size))
+    return _worst(verdicts)
+
+
+def _worst(verdicts: list[Verdict]) -> Verdict:
+    """The first that is wrong, else the first that is unstable, else the first."""
+    for word in (WRONG, UNSTABLE):
+        for verdict in verdicts:
+            if verdict.word == word:
+                return verdict
+    return verdicts[0]
 
 
 def _compare(
-    loss: Callable[[list], tuple[float, float]],
+    loss: Loss,
     inputs: list,
     along: dict[int, np.ndarray],
     claimed: float,
     size: float,
 ) -> Verdict:
-    def at(t: float) -> tuple[float, float]:
-        return loss(
-            [x + t * along[i] if i in along else x for i, x in enumerate(inputs)]
-        )
+    """Compare the claimed derivative along a direction with differences; `size` is that of the gradients."""
 
-    here, scale = at(0.0)
-    ahead, behind = ((at(STEP)[0] - here) / STEP, (here - at(-STEP)[0]) / STEP)
-    near = (at(STEP / 4)[0] - at(-STEP / 4)[0]) / (STEP / 2)
-    right, allowed = (ahead + behind) / 2, 1e-6 * (size + scale + 1)
-    steady = abs(ahead - behind) <= 1e2 * allowed and abs(near - right) <= allowed
+    def loss_at(t: float) -> tuple[float, float]:
+        moved = list(inputs)
+        for i, direction in along.items():
+            moved[i] = inputs[i] + t * direction
+        return loss(moved)
+
+    here, scale = loss_at(0.0)
+    after, _ = loss_at(STEP)
+    before, _ = loss_at(-STEP)
+    ahead = (after - here) / STEP
+    behind = (here - before) / STEP
+    near_after, _ = loss_at(STEP / 4)
+    near_before, _ = loss_at(-STEP / 4)
+    near = (near_after - near_before) / (STEP / 2)
+    right = (ahead + behind) / 2
+    allowed = 1e-6 * (size + scale + 1)
+    sides_agree = abs(ahead - behind) <= 1e2 * allowed
+    steady = sides_agree and abs(near - right) <= allowed
     if not np.isfinite(claimed):
-        return Verdict(
-            WRONG if np.isfinite(right) and steady else UNSTABLE,
-            f"the derivative is {claimed}",
-        )
+        word = WRONG if np.isfinite(right) and steady else UNSTABLE
+        return Verdict(word, f"the derivative is {claimed}")
     if not steady:
         return Verdict(UNSTABLE)
+    if abs(right - claimed) <= 2 * allowed:
+        return Verdict(PASS)
     text = f"the derivative along a direction is {right:.9g}, not {claimed:.9g}"
-    return (
-        Verdict(PASS) if abs(right - claimed) <= 2 * allowed else Verdict(WRONG, text)
-    )
+    return Verdict(WRONG, text)
 
 
-def _loss(
-    operator: Operator, seeds: list[np.ndarray | None]
-) -> Callable[[list], tuple[float, float]]:
-    """The outputs weighed by the seeds, and the size of the terms."""
+def _loss(operator: Operator, seeds: list[np.ndarray | None]) -> Loss:
+    """A function of the inputs: the sum of the outputs weighted by the seeds, and the size of its terms."""
 
     def loss(inputs: list) -> tuple[float, float]:
-        made = framework("reference").evaluate(operator, inputs, composed=True)
-        terms = [s * y for s, y in zip(seeds, made, strict=False) if s is not None]
-        return sum(float(np.sum(t)) for t in terms), sum(
-            float(np.sum(np.abs(t))) for t in terms
-        )
+        outputs = framework("reference").evaluate(operator, inputs, composed=True)
+        total = size = 0.0
+        for seed, y in zip(seeds, outputs, strict=False):
+            if seed is not None:
+                term = seed * y
+                total += float(np.sum(term))
+                size += float(np.sum(np.abs(term)))
+        return total, size
 
     return loss
 
 
-def _state(case: Case) -> set[int]:
-    """The outputs that ONNX calls not differentiable, such as running statistics."""
-    node, opsets = (
-        case.model.graph.node[0],
-        {o.domain: o.version for o in case.model.opset_import},
-    )
-    outputs = onnx.defs.get_schema(
-        node.op_type, opsets[node.domain], node.domain
-    ).outputs
-    none = onnx.defs.OpSchema.DifferentiationCategory.NonDifferentiable
-    return {
-        i for i, output in enumerate(outputs) if output.differentiation_category == none
-    }
+def _non_differentiable_outputs(case: Case) -> set[int]:
+    """The outputs that ONNX declares as not differentiable, such as running statistics."""
+    node = case.model.graph.node[0]
+    versions = {opset.domain: opset.version for opset in case.model.opset_import}
+    version = versions[node.domain]
+    schema = onnx.defs.get_schema(node.op_type, version, node.domain)
+    category = onnx.defs.OpSchema.DifferentiationCategory.NonDifferentiable
+    outputs = set()
+    for i, output in enumerate(schema.outputs):
+        if output.differentiation_category == category:
+            outputs.add(i)
+    return outputs
 
 
 def _is_float(value: Any) -> bool:

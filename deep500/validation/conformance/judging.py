@@ -1,4 +1,4 @@
-"""One case on one framework: right, wrong, not supported, or an error."""
+"""Runs one case on one framework and judges the result: right, wrong, unsupported, or an error."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -18,147 +18,166 @@ from .verdicts import BOUND, DIRECT, ERROR, PASS, UNSUPPORTED, WRONG, Verdict
 
 
 def judge(case: Case, name: str) -> Verdict:
-    """Run a case on the framework of that name (with BOUND behind it, or DIRECT) and compare."""
+    """Run a case on the framework of that name (with the suffix BOUND, or DIRECT) and compare its outputs."""
+    faults: list[str] = []
     try:
-        faults = [
-            fault
-            for inputs, right in case.data
-            for fault in _faults(case, _outputs(case, inputs, name), right)
-        ]
-    except (
-        Unsupported,
-        NotImplementedError,
-    ) as error:  # the second is how PyTorch says that it has no kernel
+        for inputs, expected in case.data:
+            outputs = _outputs(case, inputs, name)
+            faults += _faults(case, outputs, expected)
+    # PyTorch raises NotImplementedError where it has no kernel
+    except (Unsupported, NotImplementedError) as error:
         return Verdict(UNSUPPORTED, one_line(error, 300))
     except Deep500Error as error:
         return Verdict(ERROR, one_line(error, 300))
     except Exception as error:
         return Verdict(ERROR, one_line(error, 300, kind=True))
-    return Verdict(WRONG, faults[0]) if faults else Verdict(PASS)
+    if faults:
+        return Verdict(WRONG, faults[0])
+    return Verdict(PASS)
 
 
 def network_and_feed(
     case: Case, inputs: Sequence[Any], bound: bool = True
 ) -> tuple[Network, dict[str, np.ndarray]]:
-    """The case's model as we read it, and its inputs by name.
+    """The case's model as a network, and its inputs by name.
 
-    With `bound`, inputs have the shapes of their values, and those that decide on shapes are constants.
+    With `bound`, inputs have the shapes of their values, and those that determine shapes are constants.
     """
     model = onnx.ModelProto.FromString(case.model.SerializeToString())
-    named = dict(zip(_fed(model), inputs, strict=False))
-    feed = {
-        name: value for name, value in named.items() if isinstance(value, np.ndarray)
-    }
+    feed: dict[str, np.ndarray] = {}
+    for name, value in zip(_input_names(model), inputs, strict=False):
+        if isinstance(value, np.ndarray):
+            feed[name] = value
     if not bound:
         return Onnx().read(model), feed
     for info in model.graph.input:
-        if isinstance(value := named.get(info.name), np.ndarray) and info.type.HasField(
-            "tensor_type"
-        ):
-            info.type.tensor_type.shape.CopyFrom(_shape(value))
+        if info.name in feed and info.type.HasField("tensor_type"):
+            shape = _shape(feed[info.name])
+            info.type.tensor_type.shape.CopyFrom(shape)
     return Onnx().read(model, feed), feed
 
 
 def run_network(
     target: Framework, network: Network, feed: Mapping[str, np.ndarray]
 ) -> list[np.ndarray]:
-    """The network's outputs; inference would turn off a training mode that the model asks for."""
+    """The network's outputs. A model in training mode runs node by node, because inference would turn that off."""
     if any(node.operator.settings.get("training_mode") for node in network.nodes):
         return _node_by_node(target, network, feed)
     executor = target.executor(network)
-    found = executor.inference(
-        {name: value for name, value in feed.items() if name in network.inputs}
-    )
-    return [np.asarray(target.array(found[name])) for name in network.outputs]
+    inputs = {name: feed[name] for name in feed if name in network.inputs}
+    outputs = executor.inference(inputs)
+    arrays = []
+    for name in network.outputs:
+        array = target.array(outputs[name])
+        arrays.append(np.asarray(array))
+    return arrays
 
 
 def _outputs(case: Case, inputs: Sequence[Any], name: str) -> Sequence[Any]:
     if name == DIRECT:
         return _direct(case, inputs)
     network, feed = network_and_feed(case, inputs, bound=name.endswith(BOUND))
-    return run_network(framework(name.removesuffix(BOUND)), network, feed)
+    target = framework(name.removesuffix(BOUND))
+    return run_network(target, network, feed)
 
 
 def _direct(case: Case, inputs: Sequence[Any]) -> Sequence[Any]:
-    os.environ["ALLOW_RELEASED_ONNX_OPSET_ONLY"] = (
-        "0"  # or it refuses opsets that it has kernels for
-    )
+    # or it refuses opsets that it has kernels for
+    os.environ["ALLOW_RELEASED_ONNX_OPSET_ONLY"] = "0"
     session: Any = framework("onnxruntime").session(case.model)  # type: ignore[attr-defined]
-    return session.run(
-        None,
-        {i.name: value for i, value in zip(session.get_inputs(), inputs, strict=False)},
-    )
+    names = [info.name for info in session.get_inputs()]
+    feed = dict(zip(names, inputs, strict=False))
+    return session.run(None, feed)
 
 
 def _node_by_node(
     target: Framework, network: Network, feed: Mapping[str, np.ndarray]
 ) -> list[np.ndarray]:
     values = {**feed, **network.params}
-    for node in network.part(network.outputs)[0]:
+    nodes, _ = network.part(network.outputs)
+    for node in nodes:
         inputs = [values[i] if isinstance(i, str) else i for i in node.inputs]
-        values |= zip(
-            node.outputs, target.evaluate(node.operator, inputs), strict=False
-        )
+        outputs = target.evaluate(node.operator, inputs)
+        values |= zip(node.outputs, outputs, strict=False)
     return [np.asarray(values[name]) for name in network.outputs]
 
 
-def _fed(model: onnx.ModelProto) -> list[str]:
-    """The inputs that data come for, in order: weights may stand among them."""
+def _input_names(model: onnx.ModelProto) -> list[str]:
+    """The inputs in order, without the weights, which a model may list among them."""
     weights = {weight.name for weight in model.graph.initializer}
     return [info.name for info in model.graph.input if info.name not in weights]
 
 
 def _shape(value: np.ndarray) -> onnx.TensorShapeProto:
-    return onnx.TensorShapeProto(
-        dim=[onnx.TensorShapeProto.Dimension(dim_value=n) for n in value.shape]
-    )
+    shape = onnx.TensorShapeProto()
+    for size in value.shape:
+        shape.dim.add().dim_value = size
+    return shape
 
 
-def _faults(case: Case, got: Sequence[Any], right: Sequence[Any]) -> list[str]:
-    """What is wrong with the outputs, by the suite's own rule."""
-    if len(got) != len(right):
-        return [f"{len(got)} outputs where {len(right)} are right"]
-    return [
-        fault
-        for i, (g, r) in enumerate(zip(got, right, strict=True))
-        for fault in _fault(case, i, g, r)
-    ]
+def _faults(case: Case, outputs: Sequence[Any], expected: Sequence[Any]) -> list[str]:
+    """What is wrong with the outputs, by the suite's own rules."""
+    if len(outputs) != len(expected):
+        return [f"{len(outputs)} outputs where {len(expected)} are right"]
+    faults = []
+    for i, (actual, right) in enumerate(zip(outputs, expected, strict=True)):
+        faults += _output_faults(case, i, actual, right)
+    return faults
 
 
-def _fault(case: Case, i: int, got: Any, right: Any) -> list[str]:
-    if isinstance(right, list) or right is None or isinstance(got, list) or got is None:
-        if isinstance(right, list) and isinstance(got, list) and len(right) == len(got):
-            return [
-                fault
-                for g, r in zip(got, right, strict=True)
-                for fault in _fault(case, i, g, r)
-            ]
-        return (
-            []
-            if right is None and got is None
-            else [f"output {i} is of another kind or length"]
-        )
-    got, right = np.asarray(got), np.asarray(right)
-    if got.shape != right.shape or (got.dtype != right.dtype and right.dtype != object):
-        return [
-            f"output {i} is {got.dtype}{list(got.shape)} where {right.dtype}{list(right.shape)} is right"
-        ]
+def _output_faults(case: Case, i: int, actual: Any, right: Any) -> list[str]:
+    """What is wrong with output i, which is an array, a list of such values, or None."""
+    if actual is None and right is None:
+        return []
+    if isinstance(right, list) and isinstance(actual, list):
+        if len(right) != len(actual):
+            return [f"output {i} is of another kind or length"]
+        faults = []
+        for actual_item, right_item in zip(actual, right, strict=True):
+            faults += _output_faults(case, i, actual_item, right_item)
+        return faults
+    if any(value is None or isinstance(value, list) for value in (actual, right)):
+        return [f"output {i} is of another kind or length"]
+    label = f"output {i}"
+    fault = _array_fault(case, label, np.asarray(actual), np.asarray(right))
+    return [fault] if fault else []
+
+
+def _array_fault(
+    case: Case, label: str, actual: np.ndarray, right: np.ndarray
+) -> str | None:
+    """What is wrong with an array; None if it agrees."""
+    same_dtype = actual.dtype == right.dtype or right.dtype == object
+    if actual.shape != right.shape or not same_dtype:
+        form = f"{actual.dtype}{list(actual.shape)}"
+        right_form = f"{right.dtype}{list(right.shape)}"
+        return f"{label} is {form} where {right_form} is right"
     if case.random:
-        return []
-    if right.dtype.name in SMALL - {"bfloat16"}:  # types of few bits are right or wrong
-        same = np.array_equal(
-            got.astype("float32"), right.astype("float32"), equal_nan=True
-        )
-        return [] if same else [f"output {i} differs"]
+        return None
+    if right.dtype.name in SMALL - {"bfloat16"}:  # types of few bits must be equal
+        narrow = actual.astype("float32")
+        same = np.array_equal(narrow, right.astype("float32"), equal_nan=True)
+        return None if same else f"{label} differs"
     if right.dtype.kind not in "fciubV":  # strings
-        return [] if np.array_equal(got, right) else [f"output {i} differs"]
-    rtol = max(case.rtol, 2**-6) if right.dtype.name == "bfloat16" else case.rtol
-    far = ~np.isclose(
-        got.astype("float64"), right.astype("float64"), rtol, case.atol, equal_nan=True
-    )
-    if not far.any():
-        return []
-    at = tuple(map(int, np.argwhere(far)[0]))
-    return [
-        f"output {i}: {far.sum()} of {far.size} elements are off, first {got[at]} for {right[at]} at {list(at)}"
-    ]
+        same = np.array_equal(actual, right)
+        return None if same else f"{label} differs"
+    return _distance_fault(case, label, actual, right)
+
+
+def _distance_fault(
+    case: Case, label: str, actual: np.ndarray, right: np.ndarray
+) -> str | None:
+    rtol = case.rtol
+    if right.dtype.name == "bfloat16":
+        rtol = max(case.rtol, 2**-6)
+    wide = actual.astype("float64")
+    right_wide = right.astype("float64")
+    close = np.isclose(wide, right_wide, rtol, case.atol, equal_nan=True)
+    if close.all():
+        return None
+    far = ~close
+    first_index = np.argwhere(far)[0].tolist()
+    place = tuple(first_index)
+    counts = f"{far.sum()} of {far.size}"
+    first = f"{actual[place]} for {right[place]} at {first_index}"
+    return f"{label}: {counts} elements are off, first {first}"

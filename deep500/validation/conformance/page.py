@@ -1,4 +1,4 @@
-"""What the suite found, as a page for the documentation and as JSON: the same from the same verdicts."""
+"""The results of the suite as a page for the documentation and as JSON; the same verdicts give the same text."""
 
 import contextlib
 import re
@@ -23,7 +23,9 @@ from .verdicts import (
     Verdict,
 )
 
-Found = Mapping[str, Sequence[Verdict]]  # by column, in the order of the cases
+Columns = Mapping[
+    str, Sequence[Verdict]
+]  # verdicts by column, in the order of the cases
 PACKAGES = ("onnx", "numpy", "torch", "jax", "tensorflow-cpu", "onnxruntime")
 KINDS = {
     "node": "one node",
@@ -60,60 +62,57 @@ infinity) and say nothing. The others have no derivative between floats, are ran
 
 
 def markdown(
-    cases: Sequence[Named], found: Found, versions: Mapping[str, str] | None = None
+    cases: Sequence[Named], columns: Columns, versions: Mapping[str, str] | None = None
 ) -> str:
-    """The page; the versions are those that are installed unless they are given."""
-    installed = package_versions() if versions is None else versions
-    names = [name for name in PACKAGES if name in installed]
-    said = ", ".join(f"{name} {installed[name]}" for name in names)
-    lines = [INTRODUCTION.format(cases=len(cases), versions=said)]
-    lines += ["## Totals", "", *_lines(totals(found)), ""]
-    lines += ["Passes by kind of case:", "", *_lines(kinds(cases, found)), ""]
-    if GRADIENT in found:
-        lines.append(f"## Derivatives\n\n{derivatives(found)}")
-    lines += [
-        "## By operator",
-        "",
-        BY_OPERATOR,
-        "",
-        *_lines(operators(cases, found)),
-        "",
-    ]
-    wrong = failures(cases, found)
+    """The page as Markdown; `versions` are those of the installed packages by default."""
+    if versions is None:
+        versions = package_versions()
+    installed = []
+    for name in PACKAGES:
+        if name in versions:
+            installed.append(f"{name} {versions[name]}")
+    packages = ", ".join(installed)
+    lines = [INTRODUCTION.format(cases=len(cases), versions=packages)]
+    lines += ["## Totals", "", *_lines(totals(columns)), ""]
+    by_kind = _lines(kinds(cases, columns))
+    lines += ["Passes by kind of case:", "", *by_kind, ""]
+    if GRADIENT in columns:
+        lines.append(f"## Derivatives\n\n{derivatives(columns)}")
+    by_operator = _lines(operators(cases, columns))
+    lines += ["## By operator", "", BY_OPERATOR, "", *by_operator, ""]
+    wrong = failures(cases, columns)
     lines += ["## Wrong results and errors", ""]
-    lines += [*_lines(wrong), ""] if wrong.rows else ["None.", ""]
-    lines += ["## Why cases are unsupported", ""]
-    for column, why in reasons(found).items():
-        lines += [f"### {column}", "", *_lines(why), ""]
+    lines += _lines(wrong) if wrong.rows else ["None."]
+    lines += ["", "## Why cases are unsupported", ""]
+    for column, table in reasons(columns).items():
+        lines += [f"### {column}", "", *_lines(table), ""]
     return "\n".join(lines[:-1]) + "\n"
 
 
 def as_json(
-    cases: Sequence[Named], found: Found, versions: Mapping[str, str] | None = None
+    cases: Sequence[Named], columns: Columns, versions: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Every verdict."""
-    return {
-        "versions": dict(package_versions() if versions is None else versions),
-        "cases": [
-            {
-                "name": case.name,
-                "kind": case.kind,
-                "operator": case.operator,
-                "verdicts": {
-                    column: {
-                        "word": found[column][i].word,
-                        "text": found[column][i].text,
-                    }
-                    for column in found
-                },
-            }
-            for i, case in enumerate(cases)
-        ],
-    }
+    """All verdicts of all cases; `versions` are those of the installed packages by default."""
+    if versions is None:
+        versions = package_versions()
+    cases_json = []
+    for i, case in enumerate(cases):
+        verdicts = {}
+        for column in columns:
+            verdict = columns[column][i]
+            verdicts[column] = {"word": verdict.word, "text": verdict.text}
+        case_json = {
+            "name": case.name,
+            "kind": case.kind,
+            "operator": case.operator,
+            "verdicts": verdicts,
+        }
+        cases_json.append(case_json)
+    return {"versions": dict(versions), "cases": cases_json}
 
 
 def package_versions() -> dict[str, str]:
-    """The installed packages that the verdicts depend on."""
+    """The versions of the installed packages that the verdicts depend on."""
     versions = {}
     for name in PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
@@ -121,119 +120,135 @@ def package_versions() -> dict[str, str]:
     return versions
 
 
-def totals(found: Found) -> Table:
-    """How many cases end in each word, by framework; last, how many pass with inputs bound."""
+def totals(columns: Columns) -> Table:
+    """How many cases end in each verdict, by framework; last, how many pass with inputs bound."""
     rows = []
-    for column in _frameworks(found):
-        bound = found.get(f"{column}{BOUND}")
-        passes = "-" if bound is None else _count(bound, PASS)
-        rows.append(
-            [column, *(_count(found[column], word) for word in VERDICTS), passes]
-        )
+    for column in _frameworks(columns):
+        counts = [str(_count(columns[column], word)) for word in VERDICTS]
+        bound = columns.get(f"{column}{BOUND}")
+        passes = "-" if bound is None else str(_count(bound, PASS))
+        rows.append([column, *counts, passes])
     return Table(["framework", *VERDICTS, "passes, bound"], rows)
 
 
-def kinds(cases: Sequence[Named], found: Found) -> Table:
+def kinds(cases: Sequence[Named], columns: Columns) -> Table:
     """Passes by kind of case."""
     rows = []
     for kind, text in KINDS.items():
         places = [i for i, case in enumerate(cases) if case.kind == kind]
-        rows.append([text, str(len(places)), *_passes(found, places)])
-    return Table(["kind", "cases", *_frameworks(found)], rows)
+        passes = _passes(columns, places)
+        rows.append([text, str(len(places)), *passes])
+    return Table(["kind", "cases", *_frameworks(columns)], rows)
 
 
-def derivatives(found: Found) -> str:
-    """What is said of our derivatives."""
-    count = Counter(verdict.word for verdict in found[GRADIENT])
-    judged = count[PASS] + count[WRONG]
-    return DERIVATIVES.format(
-        right=count[PASS], judged=judged, unstable=count[UNSTABLE]
-    )
+def derivatives(columns: Columns) -> str:
+    """The paragraph about our derivatives."""
+    verdicts = columns[GRADIENT]
+    right = _count(verdicts, PASS)
+    judged = right + _count(verdicts, WRONG)
+    unstable = _count(verdicts, UNSTABLE)
+    return DERIVATIVES.format(right=right, judged=judged, unstable=unstable)
 
 
-def operators(cases: Sequence[Named], found: Found) -> Table:
+def operators(cases: Sequence[Named], columns: Columns) -> Table:
     """Passes by operator, among the cases of one node."""
     places: dict[str, list[int]] = {}
     for i, case in enumerate(cases):
         if case.operator:
             places.setdefault(case.operator, []).append(i)
-    gradient = [GRADIENT] if GRADIENT in found else []
+    headers = ["operator", "cases", *_frameworks(columns)]
+    if GRADIENT in columns:
+        headers.append(GRADIENT)
     rows = []
     for operator in sorted(places, key=str.lower):
-        own = places[operator]
-        shares = [_share([found[column][i] for i in own]) for column in gradient]
-        rows.append([operator, str(len(own)), *_passes(found, own), *shares])
-    return Table(["operator", "cases", *_frameworks(found), *gradient], rows)
+        operator_places = places[operator]
+        passes = _passes(columns, operator_places)
+        row = [operator, str(len(operator_places)), *passes]
+        if GRADIENT in columns:
+            verdicts = [columns[GRADIENT][i] for i in operator_places]
+            row.append(_share(verdicts))
+        rows.append(row)
+    return Table(headers, rows)
 
 
-def failures(cases: Sequence[Named], found: Found) -> Table:
+def failures(cases: Sequence[Named], columns: Columns) -> Table:
     """Every wrong result and every error, by name."""
     rows = []
-    for column, verdicts in found.items():
+    for column, verdicts in columns.items():
+        if column == DIRECT or column.endswith(BOUND):
+            continue
         for case, verdict in zip(cases, verdicts, strict=True):
-            own = column != DIRECT and not column.endswith(BOUND)
-            if own and verdict.word in (WRONG, ERROR):
+            if verdict.word in (WRONG, ERROR):
                 rows.append([case.name, column, verdict.word, verdict.text[:160]])
     return Table(["case", "framework", "", "what"], rows)
 
 
-def reasons(found: Found) -> dict[str, Table]:
+def reasons(columns: Columns) -> dict[str, Table]:
     """Per framework: why cases are unsupported, and how many for each reason."""
     tables = {}
-    for column in _frameworks(found):
-        if column == DIRECT:
-            continue
-        refused = [v for v in found[column] if v.word == UNSUPPORTED]
-        count = Counter(reason(verdict.text) for verdict in refused)
-        ordered = sorted(count.items(), key=lambda item: (-item[1], item[0]))
-        tables[column] = Table(
-            ["cases", "reason"], [[str(n), text] for text, n in ordered]
-        )
+    for column in _frameworks(columns):
+        if column != DIRECT:
+            tables[column] = _reasons_table(columns[column])
     return tables
 
 
+def _reasons_table(verdicts: Sequence[Verdict]) -> Table:
+    counts: Counter[str] = Counter()
+    for verdict in verdicts:
+        if verdict.word == UNSUPPORTED:
+            counts[reason(verdict.text)] += 1
+    most_first = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    rows = [[str(count), text] for text, count in most_first]
+    return Table(["cases", "reason"], rows)
+
+
 def _share(verdicts: Sequence[Verdict]) -> str:
-    right, wrong = int(_count(verdicts, PASS)), int(_count(verdicts, WRONG))
-    if right + wrong:
-        return f"{right}/{right + wrong}"
+    """The share of right derivatives among those that could be judged."""
+    right = _count(verdicts, PASS)
+    judged = right + _count(verdicts, WRONG)
+    if judged:
+        return f"{right}/{judged}"
     return "none" if UNDECLARED in verdicts else "-"
 
 
-def _passes(found: Found, places: Sequence[int]) -> list[str]:
-    return [
-        _count([found[column][i] for i in places], PASS)
-        for column in _frameworks(found)
-    ]
+def _passes(columns: Columns, places: Sequence[int]) -> list[str]:
+    """How many of the cases at these places pass, for every framework."""
+    passes = []
+    for column in _frameworks(columns):
+        verdicts = [columns[column][i] for i in places]
+        passes.append(str(_count(verdicts, PASS)))
+    return passes
 
 
 def reason(text: str) -> str:
-    """A refusal without what is particular to one node."""
+    """The text of a refusal without what is particular to one node."""
     text = text.removeprefix("the ONNX model: ")
-    if found := re.match(r"the operator '(\w+)'", text):
-        return f"the operator {found[1]} is not there"
-    text = re.sub(r"^'[^']*' is of", "a tensor of", text.split("; ")[0])
+    operator = re.match(r"the operator '(\w+)'", text)
+    if operator:
+        return f"the operator {operator[1]} is not there"
+    text = text.split("; ")[0]
+    text = re.sub(r"^'[^']*' is of", "a tensor of", text)
     text = re.sub(r"^node ('[^']*'|\"[^\"]*\")", "a node", text)
-    return re.sub(
-        r"( of)? node ('[^']*'|\"[^\"]*\")",
-        "",
-        re.sub(r"takes '[^']*' from", "takes an input from", text),
-    )
+    text = re.sub(r"takes '[^']*' from", "takes an input from", text)
+    return re.sub(r"( of)? node ('[^']*'|\"[^\"]*\")", "", text)
 
 
-def _frameworks(found: Found) -> list[str]:
-    """The columns of models as they stand."""
-    return [
-        column for column in found if column != GRADIENT and not column.endswith(BOUND)
-    ]
+def _frameworks(columns: Columns) -> list[str]:
+    """The columns of frameworks, without those of bound inputs."""
+    names = []
+    for column in columns:
+        if column != GRADIENT and not column.endswith(BOUND):
+            names.append(column)
+    return names
 
 
-def _count(verdicts: Sequence[Verdict], word: str) -> str:
-    return str(sum(verdict.word == word for verdict in verdicts))
+def _count(verdicts: Sequence[Verdict], word: str) -> int:
+    return sum(verdict.word == word for verdict in verdicts)
 
 
-def _lines(content: Table) -> list[str]:
+def _lines(table: Table) -> list[str]:
     """The table as compact Markdown: the page has thousands of cells."""
-    cells = [content.headers, ["---"] * len(content.headers)]
-    for row in content.rows:
-        cells.append([str(cell).replace("|", "\\|") for cell in row])
-    return [f"| {' | '.join(row)} |" for row in cells]
+    rows = [table.headers, ["---"] * len(table.headers)]
+    for row in table.rows:
+        rows.append([str(cell).replace("|", "\\|") for cell in row])
+    return [f"| {' | '.join(row)} |" for row in rows]

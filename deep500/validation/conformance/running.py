@@ -1,4 +1,4 @@
-"""Cases in a child process, each with a deadline: one that crashes or never ends costs only itself."""
+"""Runs cases in a child process, each with a deadline: one that crashes or never ends does not affect the others."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ Judge = Callable[[Case], Verdict]
 
 
 def columns() -> list[str]:
-    """What the suite is run on: every framework that is installed, once with inputs bound; ONNX Runtime by itself; and
+    """The columns of the result: every installed framework, each again with inputs bound, ONNX Runtime by itself, and
     the derivatives."""
     frameworks = available_frameworks()
     bound = [name + BOUND for name in frameworks]
@@ -25,29 +25,32 @@ def columns() -> list[str]:
 
 
 def judge_of(column: str) -> Judge:
-    return judge_derivative if column == GRADIENT else lambda case: judge(case, column)
+    """The function that judges a case for this column."""
+    if column == GRADIENT:
+        return judge_derivative
+    return lambda case: judge(case, column)
 
 
 def verdicts(
     cases: Sequence[Case], judging: Judge, deadline_s: float
 ) -> Iterator[Verdict]:
-    """What `judging` says of every case, in order.
+    """The verdicts of `judging` on all cases, in order.
 
-    Children are forked, so that cases need not be made again; this process must not have loaded a framework before,
-    whose threads a child would miss.
+    Children are forked, so that cases need not be created again. Raises `Deep500Error` if this process has loaded a
+    framework, because its threads do not survive a fork.
     """
     _refuse_loaded_frameworks()
-    at = 0
-    while at < len(cases):
-        for verdict in _until_lost(cases[at:], judging, deadline_s):
+    judged = 0
+    while judged < len(cases):
+        for verdict in _until_lost(cases[judged:], judging, deadline_s):
             yield verdict
-            at += 1
+            judged += 1
 
 
 def _until_lost(
     cases: Sequence[Case], judging: Judge, deadline_s: float
 ) -> Iterator[Verdict]:
-    """Verdicts from one child, until it is done or lost; the case that it is lost on has a verdict too."""
+    """Verdicts from one child, until it has finished or is lost; the case on which it is lost gets a verdict, too."""
 
     def work(send: Send) -> None:
         for case in cases:
@@ -57,7 +60,8 @@ def _until_lost(
     with Child.forked(work) as child:
         for _ in cases:
             try:
-                yield _verdict(child.answer("verdict", deadline_s))
+                answer = child.answer("verdict", deadline_s)
+                yield _verdict(answer)
             except Silent:
                 yield Verdict(ERROR, f"it took longer than {deadline_s:g} s")
                 return
@@ -73,13 +77,16 @@ def _verdict(answer: object) -> Verdict:
     match answer:
         case [str(word), str(text)]:
             return Verdict(word, text)
-    return Verdict(ERROR, f"it sent no verdict: {str(answer)[:60]!r}")
+    start = str(answer)[:60]
+    return Verdict(ERROR, f"it sent no verdict: {start!r}")
 
 
 def _refuse_loaded_frameworks() -> None:
-    names = {framework(name).module_name for name in available_frameworks()} - {"numpy"}
-    if loaded := sorted(names & set(sys.modules)):
+    modules = {framework(name).module_name for name in available_frameworks()}
+    loaded = (modules - {"numpy"}) & sys.modules.keys()
+    if loaded:
+        names = ", ".join(sorted(loaded))
         raise Deep500Error(
-            f"the suite runs in copies of this process, which has already loaded {', '.join(loaded)}: "
+            f"the suite runs in copies of this process, which has already loaded {names}: "
             "run it from a fresh one"
         )

@@ -1,4 +1,4 @@
-"""The cases of ONNX's suite: models with inputs and the outputs that are right. Nothing is downloaded."""
+"""The cases of ONNX's suite: models with inputs and expected outputs. Nothing is downloaded."""
 
 import importlib
 import os
@@ -16,20 +16,20 @@ import onnx
 from onnx import numpy_helper
 
 KINDS = ("node", "real", "simple", "pytorch-converted", "pytorch-operator")
-RANDOM = re.compile(
-    r"test_bernoulli|test_training_dropout(?!_zero_ratio)"
-)  # only shape and dtype can be compared
+# cases of which only shape and dtype can be compared
+RANDOM = re.compile(r"test_bernoulli|test_training_dropout(?!_zero_ratio)")
+DataSet = tuple[list[Any], list[Any]]  # inputs and expected outputs
 
 
 @dataclass(frozen=True)
 class Case:
-    """One test; every data set is its inputs, in the order of the model's, and its outputs."""
+    """One test: a model and data sets of its inputs and expected outputs, in the order of the model's."""
 
     name: str
-    kind: str  # "expanded" for the body of a function in the place of its node, or one of KINDS
-    operator: str  # of a model with one node, as the suite means it
+    kind: str  # "expanded" for a node that is replaced by its function body, or one of KINDS
+    operator: str  # of a model with one node; empty for others
     model: onnx.ModelProto
-    data: tuple[tuple[list[Any], list[Any]], ...]
+    data: tuple[DataSet, ...]
     rtol: float
     atol: float
 
@@ -42,42 +42,42 @@ def load() -> list[Case]:
     """All cases, by kind and name."""
     for module in _node_modules():
         _import(module)
-    return sorted(
-        [*_node_cases(), *_stored_cases()], key=lambda case: (case.kind, case.name)
-    )
+    cases = [*_node_cases(), *_stored_cases()]
+    return sorted(cases, key=lambda case: (case.kind, case.name))
 
 
 def sample(count: int, seed: int, operators: Iterable[str]) -> list[Case]:
-    """Some cases of these operators, and some of whole models; only what they need is generated."""
-    rng, wanted = random.Random(seed), {operator.lower() for operator in operators}
-    modules = [
-        m for m in _node_modules() if m.rpartition(".")[2].replace("_", "") in wanted
-    ]
+    """Some cases of these operators, and some of whole models; only the modules of these operators are imported."""
+    rng = random.Random(seed)
+    operator_names = {operator.lower() for operator in operators}
+    modules = []
+    for module in _node_modules():
+        file_name = module.rpartition(".")[2]
+        if file_name.replace("_", "") in operator_names:
+            modules.append(module)
     rng.shuffle(modules)
-    stored = sorted(
-        _stored_cases(("simple", "pytorch-converted", "pytorch-operator")),
-        key=lambda case: case.name,
-    )
-    found = rng.sample(stored, count // 5)
+    stored = _stored_cases(("simple", "pytorch-converted", "pytorch-operator"))
+    stored.sort(key=lambda case: case.name)
+    cases = rng.sample(stored, count // 5)
     for module in modules:
-        if len(found) >= count:
+        if len(cases) >= count:
             break
         before = {case.name for case in _node_cases()}
         _import(module)
         fresh = [case for case in _node_cases() if case.name not in before]
-        found += rng.sample(fresh, min(3, len(fresh)))
-    return found
+        cases += rng.sample(fresh, min(3, len(fresh)))
+    return cases
 
 
 def _node_modules() -> list[str]:
     import onnx.backend.test.case.node as package
 
-    found = pkgutil.walk_packages(package.__path__, package.__name__ + ".")
-    return sorted(module.name for module in found if not module.ispkg)
+    modules = pkgutil.walk_packages(package.__path__, package.__name__ + ".")
+    return sorted(module.name for module in modules if not module.ispkg)
 
 
 def _import(module: str) -> None:
-    """Importing makes the cases; some compute with infinities on the way."""
+    """Import a module, which creates its cases; some warn because they compute with infinities."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         importlib.import_module(module)
@@ -86,66 +86,84 @@ def _import(module: str) -> None:
 def _node_cases() -> list[Case]:
     from onnx.backend.test.case.node import _NodeTestCases
 
-    return [
-        Case(
-            case.name,
-            "expanded" if "_expanded" in case.name else "node",
-            _operator(case),
-            case.model,
-            tuple(([*map(_value, i)], [*map(_value, o)]) for i, o in case.data_sets),
-            case.rtol,
-            case.atol,
-        )
-        for case in _NodeTestCases
-    ]
+    return [_node_case(case) for case in _NodeTestCases]
 
 
-def _operator(case: Any) -> str:
-    return "" if "_expanded" in case.name else case.model.graph.node[0].op_type
+def _node_case(case: Any) -> Case:
+    kind = "node"
+    operator = ""
+    if "_expanded" in case.name:
+        kind = "expanded"
+    else:
+        operator = case.model.graph.node[0].op_type
+    data = []
+    for inputs, outputs in case.data_sets:
+        input_values = list(map(_value, inputs))
+        output_values = list(map(_value, outputs))
+        data.append((input_values, output_values))
+    return Case(
+        case.name, kind, operator, case.model, tuple(data), case.rtol, case.atol
+    )
 
 
 def _value(value: Any) -> Any:
     if isinstance(value, onnx.TensorProto):
         return numpy_helper.to_array(value)
-    return np.asarray(value) if isinstance(value, np.generic) else value
+    if isinstance(value, np.generic):
+        return np.asarray(value)
+    return value
 
 
 def _stored_cases(kinds: Iterable[str] = KINDS[1:]) -> list[Case]:
+    """The cases of these kinds, whose models are files of the onnx package."""
     from onnx.backend.test.loader import load_model_tests
 
-    found = []
-    for case in (case for kind in kinds for case in load_model_tests(kind=kind)):
-        if case.url is None:
-            folder = Path(case.model_dir or "")
-            model = onnx.load(folder / "model.onnx")
-            data = [
-                (
-                    _stored(path, "input", model.graph.input),
-                    _stored(path, "output", model.graph.output),
-                )
-                for path in sorted(folder.glob("test_data_set*"))
-            ]
-        else:
-            path = Path(onnx.__file__).parents[1] / case.url
-            model = onnx.load(path)
-            data = [
-                (
-                    _ramps(model),
-                    [
-                        _read(path.with_name(f"{path.stem}_output_{i}.pb"), output.type)
-                        for i, output in enumerate(model.graph.output)
-                    ],
-                )
-            ]
-        found.append(
-            Case(case.name, case.kind, "", model, tuple(data), case.rtol, case.atol)
-        )
-    return found
+    cases = []
+    for kind in kinds:
+        for test in load_model_tests(kind=kind):
+            cases.append(_stored_case(test))
+    return cases
 
 
-def _stored(folder: Path, what: str, infos: Any) -> list[Any]:
-    count = len(list(folder.glob(f"{what}_*.pb")))
-    return [_read(folder / f"{what}_{i}.pb", infos[i].type) for i in range(count)]
+def _stored_case(test: Any) -> Case:
+    if test.url is None:
+        folder = Path(test.model_dir or "")
+        model = onnx.load(folder / "model.onnx")
+        data = _data_sets(folder, model)
+    else:
+        path = Path(onnx.__file__).parents[1] / test.url
+        model = onnx.load(path)
+        data = [(_ramps(model), _outputs_beside(path, model))]
+    return Case(test.name, test.kind, "", model, tuple(data), test.rtol, test.atol)
+
+
+def _data_sets(folder: Path, model: onnx.ModelProto) -> list[DataSet]:
+    """The data sets that are stored in subfolders beside the model."""
+    data = []
+    for path in sorted(folder.glob("test_data_set*")):
+        inputs = _stored(path, "input", model.graph.input)
+        outputs = _stored(path, "output", model.graph.output)
+        data.append((inputs, outputs))
+    return data
+
+
+def _outputs_beside(path: Path, model: onnx.ModelProto) -> list[Any]:
+    """The outputs that are stored in files beside the model."""
+    outputs = []
+    for i, output in enumerate(model.graph.output):
+        file = path.with_name(f"{path.stem}_output_{i}.pb")
+        outputs.append(_read(file, output.type))
+    return outputs
+
+
+def _stored(folder: Path, prefix: str, infos: Any) -> list[Any]:
+    """The values in the files input_0.pb, input_1.pb, … (or output_…) of a data set."""
+    files = list(folder.glob(f"{prefix}_*.pb"))
+    values = []
+    for i in range(len(files)):
+        file = folder / f"{prefix}_{i}.pb"
+        values.append(_read(file, infos[i].type))
+    return values
 
 
 def _read(path: "os.PathLike[str]", kind: onnx.TypeProto) -> Any:
@@ -158,14 +176,16 @@ def _read(path: "os.PathLike[str]", kind: onnx.TypeProto) -> Any:
 
 
 def _ramps(model: onnx.ModelProto) -> list[np.ndarray]:
-    """What the suite feeds to models without stored inputs."""
-    weights, found = {weight.name for weight in model.graph.initializer}, []
+    """The inputs that the suite uses for models without stored inputs."""
+    weights = {weight.name for weight in model.graph.initializer}
+    inputs = []
     for info in model.graph.input:
-        if info.name not in weights:
-            shape = tuple(
-                d.dim_value if d.HasField("dim_value") else 1
-                for d in info.type.tensor_type.shape.dim
-            )
-            size = int(np.prod(shape))
-            found.append((np.arange(size).reshape(shape) / size).astype(np.float32))
-    return found
+        if info.name in weights:
+            continue
+        shape = []
+        for dim in info.type.tensor_type.shape.dim:
+            shape.append(dim.dim_value if dim.HasField("dim_value") else 1)
+        size = int(np.prod(shape))
+        ramp = np.arange(size).reshape(shape) / size
+        inputs.append(ramp.astype(np.float32))
+    return inputs

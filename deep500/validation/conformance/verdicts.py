@@ -1,19 +1,23 @@
-"""The words that the suite's cases end in; a result that was recorded elsewhere is read without ONNX."""
+"""The verdicts on the suite's cases, without an import of ONNX: recorded results are read where it is not installed."""
 
 from dataclasses import dataclass
 from typing import Protocol
 
 PASS, WRONG, UNSUPPORTED, ERROR = VERDICTS = ("pass", "wrong", "unsupported", "error")
-DIRECT = "onnxruntime itself"  # the model as it stands in a session, without our reading: the oracle of this runner
-BOUND = " with inputs bound"  # behind a framework: inputs that decide are constants before the network is read
+# the column of the unchanged model in an ONNX Runtime session: the oracle of this runner
+DIRECT = "onnxruntime itself"
+# the suffix of a framework's column in which inputs that determine shapes are constants before the network is read
+BOUND = " with inputs bound"
 GRADIENT = "gradient"  # the column of our derivatives
 SKIPPED = "skipped"  # nothing to differentiate, or no derivative declared
-UNSTABLE = "unstable"  # a kink, a jump or an infinity at this very point: differences say nothing
+UNSTABLE = (
+    "unstable"  # a kink, a jump or an infinity at this point: differences tell nothing
+)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a case; the text says why it did not pass."""
+    """The verdict on a case; the text says why it did not pass."""
 
     word: str
     text: str = ""
@@ -23,7 +27,7 @@ UNDECLARED = Verdict(SKIPPED, "no derivative declared")
 
 
 class Named(Protocol):
-    """What a page needs of a case."""
+    """The properties of a case that a page shows."""
 
     @property
     def name(self) -> str: ...
@@ -37,7 +41,7 @@ class Named(Protocol):
 
 @dataclass(frozen=True)
 class CaseName:
-    """A case as a bundle names it, without its model and data."""
+    """A case as a bundle records it, without its model and data."""
 
     name: str
     kind: str

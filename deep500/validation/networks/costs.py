@@ -1,4 +1,4 @@
-"""What a network costs, from its shapes alone: operations, bytes, parameters, memory, work and depth."""
+"""The costs of a network, from its shapes alone: operations, bytes, parameters, memory, work and depth."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -17,21 +17,21 @@ from .shapes import input_tensors, value_specs
 
 @dataclass(frozen=True)
 class NodeCosts:
-    """One node; None where a number follows only from values that a run brings."""
+    """The costs of one node; None where a number depends on values that only a run provides."""
 
     name: str
     operator: str
     outputs: tuple[Tensor | None, ...]
     parameters: int  # elements that are trained, each counted where it is first used
     flops: int | None
-    backward_flops: int | None  # None too where the operator does not say
+    backward_flops: int | None  # None also if the operator does not define them
     bytes_moved: int | None
     memory: NodeMemory
 
 
 @dataclass(frozen=True)
 class NetworkCosts:
-    """A network at one size of its batch; `training` is None for a network without a loss."""
+    """The costs of a network at one batch size; `training` is None for a network without a loss."""
 
     name: str
     inputs: Mapping[str, Tensor]
@@ -48,8 +48,8 @@ class NetworkCosts:
 
     @property
     def backward_flops(self) -> int:
-        """Those of the derivatives; an operator that does not say counts as much as forward."""
-        return sum(_backward(node) for node in self.nodes)
+        """The operations of the derivatives; an operator that does not define them counts as much as forward."""
+        return sum(_backward_flops(node) for node in self.nodes)
 
     @property
     def bytes_moved(self) -> int:
@@ -58,13 +58,15 @@ class NetworkCosts:
 
     @property
     def depth(self) -> int:
-        """Depth D: the longest chain of operations that wait for each other, sums taken as trees."""
+        """Depth D: the longest chain of dependent operations, where sums are taken as trees."""
         return self.inference.depth
 
     @property
     def parallelism(self) -> float:
         """W / D: how many operations could be done at once on average."""
-        return self.flops / self.depth if self.depth else math.nan
+        if not self.depth:
+            return math.nan
+        return self.flops / self.depth
 
     @property
     def unknown(self) -> list[str]:
@@ -82,13 +84,15 @@ class NetworkCosts:
         )
         numbers = {key: getattr(self, key) for key in keys}
         numbers["parallelism"] = self.parallelism if self.depth else None
+        inputs = {name: asdict(tensor) for name, tensor in self.inputs.items()}
+        training = _memory_json(self.training) if self.training else None
         return {
             "network": self.name,
-            "inputs": {name: asdict(tensor) for name, tensor in self.inputs.items()},
+            "inputs": inputs,
             **numbers,
             "unknown": self.unknown,
-            "inference": _memory(self.inference),
-            "training": _memory(self.training) if self.training else None,
+            "inference": _memory_json(self.inference),
+            "training": training,
             "nodes": [asdict(node) for node in self.nodes],
         }
 
@@ -111,43 +115,34 @@ def network_costs(
     tensors = input_tensors(network, batch, sizes)
     network = decided_network(network, tensors)
     inference = inference_memory(network, tensors, engine)
-    trains = y in network.outputs and bool(network.trainable)
-    training = (
-        training_memory(network, tensors, engine, optimizer, y) if trains else None
-    )
-    trained = [network.params[name] for name in network.trainable]
+    training = None
+    if y in network.outputs and network.trainable:
+        training = training_memory(network, tensors, engine, optimizer, y)
+    parameters = sum(network.params[name].size for name in network.trainable)
+    parameter_bytes = sum(param.nbytes for param in network.params.values())
+    nodes = _nodes(network, tensors, training or inference, inference)
     return NetworkCosts(
-        network.name,
-        tensors,
-        _nodes(network, tensors, training or inference, inference),
-        sum(p.size for p in trained),
-        sum(p.nbytes for p in network.params.values()),
-        inference,
-        training,
+        network.name, tensors, nodes, parameters, parameter_bytes, inference, training
     )
 
 
 def _nodes(
     network: Network, tensors: Mapping[str, Tensor], memory: Memory, inference: Memory
 ) -> list[NodeCosts]:
+    """The costs of every node; `memory` is that of a training step if there is one."""
     specs = value_specs(network, tensors)
-    trainable, counted = set(network.trainable), set[str]()
-    found = []
+    uncounted = set(network.trainable)
+    costs = []
     for node in network.ordered():
-        own = (
-            trainable.intersection(i for i in node.inputs if isinstance(i, str))
-            - counted
-        )
-        counted |= own
-        known = (
-            memory.nodes.get(node.name)
-            or inference.nodes.get(node.name)
-            or NodeMemory()
-        )
-        found.append(
-            _node(node, specs, sum(network.params[name].size for name in own), known)
-        )
-    return found
+        input_names = {name for name in node.inputs if isinstance(name, str)}
+        first_used = uncounted & input_names
+        uncounted -= first_used
+        parameters = sum(network.params[name].size for name in first_used)
+        node_memory = memory.nodes.get(node.name)
+        if node_memory is None:
+            node_memory = inference.nodes.get(node.name, NodeMemory())
+        costs.append(_node(node, specs, parameters, node_memory))
+    return costs
 
 
 def _node(
@@ -155,16 +150,17 @@ def _node(
 ) -> NodeCosts:
     operator = node.operator
     inputs = [specs.get(i) if isinstance(i, str) else i for i in node.inputs]
-    given = inputs[: len(operator.inputs)] if operator.random else inputs
+    if operator.random:  # the last input is the key
+        inputs = inputs[: len(operator.inputs)]
     outputs = tuple(specs.get(name) for name in node.outputs)
     return NodeCosts(
         node.name,
         type(operator).__name__,
         outputs,
         parameters,
-        _counted(operator.flops, given),
-        _counted(operator.backward_flops, given),
-        _counted(operator.bytes_moved, given),
+        _counted(operator.flops, inputs),
+        _counted(operator.backward_flops, inputs),
+        _counted(operator.bytes_moved, inputs),
         memory,
     )
 
@@ -172,16 +168,17 @@ def _node(
 def _counted(count: Callable[..., int | None], inputs: Sequence[Any]) -> int | None:
     try:
         return count(*inputs)
-    except Exception:  # it needs a value, or a shape that only a run brings
+    except Exception:  # it needs a value or a shape that only a run provides
         return None
 
 
-def _backward(node: NodeCosts) -> int:
-    known = node.backward_flops
-    return known if known is not None else node.flops or 0
+def _backward_flops(node: NodeCosts) -> int:
+    if node.backward_flops is not None:
+        return node.backward_flops
+    return node.flops or 0
 
 
-def _memory(memory: Memory) -> dict[str, Any]:
+def _memory_json(memory: Memory) -> dict[str, Any]:
     return {
         "peak": memory.peak,
         "at": memory.place,

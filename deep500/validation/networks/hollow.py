@@ -1,7 +1,7 @@
-"""Arrays without elements: formulas run on them, and what NumPy would allocate and compute is counted.
+"""Arrays without elements: formulas run on them to count what NumPy would allocate and compute.
 
-A meter counts the bytes that are handed out; every array knows the depth of its elements: how many operations wait for
-each other until they are there.
+A meter counts the bytes that are allocated. Every array knows the depth of its elements: the length of the longest
+chain of operations that must finish before they are there.
 """
 
 import math
@@ -14,16 +14,14 @@ from typing import Any
 import numpy as np
 
 from ...errors import Unsupported
-from ...namespace import Axis, Namespace, Pads, count, ints, window_counts
 
 WORKSPACE = "workspace"
-REUSED_FROM = (
-    1 << 18
-)  # bytes: NumPy computes in the memory of a temporary of this size or more
+# bytes: NumPy reuses the memory of a temporary of this size or more for the result
+REUSED_FROM = 1 << 18
 
 
 class Meter:
-    """How many bytes are handed out now, for what, and how many there were at most."""
+    """Counts the allocated bytes by category, and remembers the peak."""
 
     def __init__(self) -> None:
         self.levels: Counter[str] = Counter()
@@ -36,26 +34,29 @@ class Meter:
         self._counts = True
 
     def add(self, category: str, nbytes: int) -> None:
+        """Count an allocation, or, if `nbytes` is negative, a release."""
         self.levels[category] += nbytes
         self.level += nbytes
         if nbytes > 0 and self._counts:
             self.look()
 
     def look(self) -> None:
-        """Take notice of the level as it is."""
+        """Update the peak from the current level."""
         self.highest = max(self.highest, self.level)
         if self.level > self.peak:
-            self.peak, self.at_peak = self.level, dict(self.levels)
+            self.peak = self.level
+            self.at_peak = dict(self.levels)
             self.peak_place = self.place
 
     def begin(self, place: str) -> None:
-        """What comes now belongs to this place."""
-        self.place, self.highest = place, self.level
+        """Attribute what follows to this place, such as a node's forward pass."""
+        self.place = place
+        self.highest = self.level
 
     @contextmanager
-    def without_workspace(self, wanted: bool) -> Iterator[None]:
-        """Look again only at the end: what comes and goes in between is not counted."""
-        self._counts = not wanted
+    def without_workspace(self, enabled: bool) -> Iterator[None]:
+        """If enabled, ignore what is allocated and released inside: only the level at the end counts."""
+        self._counts = not enabled
         try:
             yield
         finally:
@@ -64,34 +65,42 @@ class Meter:
 
 
 class Buffer:
-    """Memory that was handed out; it is given back when the last array over it is gone."""
+    """Allocated memory; it is released when the last array over it is gone."""
 
     __slots__ = ("category", "meter", "nbytes")
 
     def __init__(self, meter: Meter, nbytes: int, category: str = WORKSPACE):
-        self.meter, self.nbytes, self.category = meter, nbytes, category
+        self.meter = meter
+        self.nbytes = nbytes
+        self.category = category
         meter.add(category, nbytes)
 
     def __del__(self) -> None:
         self.meter.add(self.category, -self.nbytes)
 
     def count_as(self, category: str) -> None:
-        """Move it to another category."""
-        if category != self.category:
-            self.meter.levels[self.category] -= self.nbytes
-            self.meter.levels[category] += self.nbytes
-            self.category = category
+        """Move the buffer to another category."""
+        if category == self.category:
+            return
+        levels = self.meter.levels
+        levels[self.category] -= self.nbytes
+        levels[category] += self.nbytes
+        self.category = category
 
 
 class Hollow:
-    """An array of which there are only shape, strides, dtype and depth; `outline` is never read from."""
+    """An array with only shape, strides, dtype and depth; the elements of `outline` are never read."""
 
     __array_ufunc__ = None  # NumPy's scalars leave the arithmetic to this class
     __hash__ = object.__hash__
 
     def __init__(self, outline: np.ndarray, buffer: Buffer, depth: int = 0):
-        self.outline, self.buffer, self.depth = outline, buffer, depth
-        self.shape, self.dtype, self.ndim = outline.shape, outline.dtype, outline.ndim
+        self.outline = outline
+        self.buffer = buffer
+        self.depth = depth
+        self.shape = outline.shape
+        self.dtype = outline.dtype
+        self.ndim = outline.ndim
 
     @property
     def size(self) -> int:
@@ -107,12 +116,17 @@ class Hollow:
 
     def __getitem__(self, key: Any) -> "Hollow":
         keys = key if isinstance(key, tuple) else (key,)
-        if not all(k is None or isinstance(k, int | slice | type(...)) for k in keys):
-            raise Unsupported(
-                "an array without elements cannot be indexed by another array"
-            )
-        whole = keys if any(k is ... for k in keys) else (*keys, ...)
-        return self.view(self.outline[whole])
+        has_ellipsis = False
+        for part in keys:
+            if part is ...:
+                has_ellipsis = True
+            elif part is not None and not isinstance(part, int | slice):
+                raise Unsupported(
+                    "an array without elements cannot be indexed by another array"
+                )
+        if not has_ellipsis:
+            keys = (*keys, ...)  # so that NumPy returns an array and never a scalar
+        return self.view(self.outline[keys])
 
     def __matmul__(self, other: Any) -> "Hollow":
         return product(self.buffer.meter, self, other)
@@ -136,15 +150,20 @@ def new(
     category: str = WORKSPACE,
     depth: int = 0,
 ) -> Hollow:
-    """An array in memory of its own."""
-    outline = _outline(shape, np.dtype(dtype))
+    """An array in newly allocated memory."""
+    outline = contiguous_outline(shape, np.dtype(dtype))
     nbytes = math.prod(shape) * outline.dtype.itemsize
-    return Hollow(outline, Buffer(meter, nbytes, category), depth)
+    buffer = Buffer(meter, nbytes, category)
+    return Hollow(outline, buffer, depth)
 
 
 def depth_of(values: Sequence[Any]) -> int:
-    """That of the deepest."""
-    return max((x.depth for x in values if isinstance(x, Hollow)), default=0)
+    """The largest depth of the arrays among these values; 0 if there is none."""
+    depth = 0
+    for value in values:
+        if isinstance(value, Hollow):
+            depth = max(depth, value.depth)
+    return depth
 
 
 def tree(count: int) -> int:
@@ -153,38 +172,47 @@ def tree(count: int) -> int:
 
 
 def elementwise(meter: Meter, operands: Sequence[Any], dtype: Any = None) -> Hollow:
-    """All operands broadcast together; Python numbers take the dtype of the arrays."""
-    shape = np.broadcast_shapes(*(np.shape(_plain(x)) for x in operands))
-    return new(meter, shape, dtype or _common(operands), depth=depth_of(operands) + 1)
+    """The result of an elementwise operation: operands are broadcast, Python numbers take the arrays' dtype."""
+    shape = np.broadcast_shapes(*(shape_of(operand) for operand in operands))
+    result_dtype = dtype or common_dtype(operands)
+    return new(meter, shape, result_dtype, depth=depth_of(operands) + 1)
 
 
 def product(meter: Meter, x: Hollow, y: Hollow) -> Hollow:
-    """The product of matrices, of stacks of them, or of vectors."""
+    """The product of two matrices, stacks of matrices, or vectors."""
     batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     rows = x.shape[-2:-1]
     columns = y.shape[-1:] if y.ndim > 1 else ()
-    depth = depth_of((x, y)) + 1 + tree(x.shape[-1])
-    return new(meter, (*batch, *rows, *columns), _common((x, y)), depth=depth)
+    shape = (*batch, *rows, *columns)
+    additions = tree(x.shape[-1])
+    depth = depth_of((x, y)) + 1 + additions
+    return new(meter, shape, common_dtype((x, y)), depth=depth)
 
 
-def _outline(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
+def contiguous_outline(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
+    """An outline with the strides of a contiguous array."""
     strides = [dtype.itemsize] * len(shape)
-    for axis in reversed(range(len(shape) - 1)):
-        strides[axis] = strides[axis + 1] * max(1, shape[axis + 1])
-    return np.lib.stride_tricks.as_strided(
-        np.zeros((), dtype), tuple(shape), tuple(strides)
-    )
+    for axis in reversed(range(1, len(shape))):
+        size = max(1, shape[axis])
+        strides[axis - 1] = strides[axis] * size
+    element = np.zeros((), dtype)
+    as_strided = np.lib.stride_tricks.as_strided
+    return as_strided(element, tuple(shape), tuple(strides))
 
 
-def _plain(x: Any) -> Any:
-    return x.outline if isinstance(x, Hollow) else x
+def shape_of(x: Any) -> tuple[int, ...]:
+    """The shape of an array of any kind, or of a number."""
+    if isinstance(x, Hollow):
+        return x.shape
+    return np.shape(x)
 
 
-def _common(operands: Sequence[Any]) -> np.dtype:
-    kinds = [
-        x.dtype if isinstance(x, Hollow | np.ndarray | np.generic) else x
-        for x in operands
-    ]
+def common_dtype(operands: Sequence[Any]) -> np.dtype:
+    """The dtype that NumPy promotes these operands to."""
+    kinds = []
+    for operand in operands:
+        has_dtype = isinstance(operand, Hollow | np.ndarray | np.generic)
+        kinds.append(operand.dtype if has_dtype else operand)
     try:
         return np.result_type(*kinds)
     except TypeError:  # a number beside one of the small types that NumPy does not know
@@ -192,30 +220,36 @@ def _common(operands: Sequence[Any]) -> np.dtype:
 
 
 def _arithmetic(name: str, reflected: bool) -> Callable[[Hollow, Any], Hollow]:
+    """A method such as `__add__`. It reuses the memory of a temporary operand where NumPy would.
+
+    A temporary has no references but those of the call itself, so that a function around `sys.getrefcount` or another
+    name for an operand would change the result.
+    """
     commutative = name in ("add", "mul", "and", "or", "xor")
 
     def method(self: Hollow, other: Any) -> Hollow:
         result = _result_dtype(name, self, other)
+        depth = depth_of((self, other)) + 1
         if (
             sys.getrefcount(self) <= TEMPORARY
             and not reflected
             and _holds(self, other, result)
         ):
-            return Hollow(self.outline, self.buffer, depth_of((self, other)) + 1)
+            return Hollow(self.outline, self.buffer, depth)
         swaps = commutative and isinstance(other, Hollow)
         if (
             swaps
             and sys.getrefcount(other) <= TEMPORARY
             and _holds(other, self, result)
         ):
-            return Hollow(other.outline, other.buffer, depth_of((self, other)) + 1)
+            return Hollow(other.outline, other.buffer, depth)
         return elementwise(self.buffer.meter, (self, other), result)
 
     return method
 
 
 def _result_dtype(name: str, self: Hollow, other: Any) -> Any:
-    common = _common((self, other))
+    common = common_dtype((self, other))
     if name == "truediv" and common.kind in "iub":
         return np.dtype("float64")
     return common
@@ -223,9 +257,9 @@ def _result_dtype(name: str, self: Hollow, other: Any) -> Any:
 
 def _holds(temporary: Hollow, other: Any, dtype: np.dtype) -> bool:
     """Whether NumPy would write the result into the memory of this temporary."""
-    shape = np.shape(_plain(other))
-    same = shape in ((), temporary.shape) and dtype == temporary.dtype
-    return same and temporary.nbytes >= REUSED_FROM
+    if temporary.nbytes < REUSED_FROM or dtype != temporary.dtype:
+        return False
+    return shape_of(other) in ((), temporary.shape)
 
 
 def _comparison(self: Hollow, other: Any) -> Hollow:
@@ -259,168 +293,3 @@ class _Probe:
 
 
 TEMPORARY = _Probe() + 1
-
-
-def _unary(self: Namespace, x: Any) -> Hollow:
-    return elementwise(self.meter, (x,))  # type: ignore[attr-defined]
-
-
-def _binary(self: Namespace, x: Any, y: Any) -> Hollow:
-    return elementwise(self.meter, (x, y))  # type: ignore[attr-defined]
-
-
-def _logical(self: Namespace, *xs: Any) -> Hollow:
-    return elementwise(self.meter, xs, "bool")  # type: ignore[attr-defined]
-
-
-def _reduction(
-    self: Namespace, x: Any, axis: Axis = None, keepdims: bool = False
-) -> Hollow:
-    shape = _reduced(x.shape, axis, keepdims)
-    depth = x.depth + tree(count(x.shape, axis))
-    return new(self.meter, shape, x.dtype, depth=depth)  # type: ignore[attr-defined]
-
-
-def _reduced(shape: Sequence[int], axis: Axis, keepdims: bool) -> tuple[int, ...]:
-    gone = {a % len(shape) for a in (range(len(shape)) if axis is None else ints(axis))}
-    if keepdims:
-        return tuple(1 if i in gone else n for i, n in enumerate(shape))
-    return tuple(n for i, n in enumerate(shape) if i not in gone)
-
-
-class HollowNamespace(Namespace):
-    """What NumPy's namespace allocates, without the numbers."""
-
-    abs = exp = log = sqrt = sin = cos = tanh = asin = acos = atan = sign = floor = (
-        erf
-    ) = _unary
-    sinh = cosh = expm1 = log1p = _unary
-    maximum = minimum = pow = fmod = _binary
-    isnan = logical_not = logical_and = logical_or = _logical
-    sum = prod = max = min = _reduction
-
-    def __init__(self, meter: Meter):
-        self.meter = meter
-
-    def where(self, condition: Any, x: Any, y: Any) -> Hollow:
-        return elementwise(self.meter, (condition, x, y), _common((x, y)))
-
-    def astype(self, x: Any, dtype: Any) -> Hollow:
-        return new(self.meter, np.shape(_plain(x)), dtype, depth=depth_of((x,)))
-
-    def bitcast(self, x: Any, dtype: Any) -> Hollow:
-        return x.view(_outline(x.shape, np.dtype(dtype)))
-
-    def asarray(self, value: Any, dtype: Any = None) -> Hollow:
-        if isinstance(value, Hollow):
-            return value if dtype in (None, value.dtype) else self.astype(value, dtype)
-        array = np.asarray(value, dtype)
-        return new(self.meter, array.shape, array.dtype)
-
-    def full(self, shape: Sequence[int], value: Any, dtype: Any) -> Hollow:
-        return new(self.meter, shape, dtype)
-
-    def arange(self, n: int, dtype: Any) -> Hollow:
-        return new(self.meter, (n,), dtype)
-
-    def reshape(self, x: Any, shape: Sequence[int]) -> Hollow:
-        try:
-            return x.view(np.reshape(x.outline, tuple(shape), copy=False))
-        except ValueError:
-            known = -math.prod(shape)
-            whole = tuple(x.size // known if n == -1 else n for n in shape)
-            if math.prod(whole) != x.size:
-                raise
-            return new(self.meter, whole, x.dtype, depth=x.depth)
-
-    def permute_dims(self, x: Any, axes: Sequence[int]) -> Hollow:
-        return x.view(np.permute_dims(x.outline, tuple(axes)))
-
-    def broadcast_to(self, x: Any, shape: Sequence[int]) -> Hollow:
-        return x.view(np.broadcast_to(x.outline, tuple(shape)))
-
-    def flip(self, x: Any, axis: int) -> Hollow:
-        return x.view(np.flip(x.outline, axis))
-
-    def concat(self, xs: Sequence[Any], axis: int = 0) -> Hollow:
-        shape = list(xs[0].shape)
-        shape[axis] = sum(x.shape[axis] for x in xs)
-        return new(self.meter, shape, _common(xs), depth=depth_of(xs))
-
-    def enlarge(self, x: Any, pads: Pads, value: float) -> Hollow:
-        shape = [n + lo + hi for n, (lo, hi) in zip(x.shape, pads, strict=True)]
-        return new(self.meter, shape, x.dtype, depth=x.depth)
-
-    def argmax(self, x: Any, axis: int, keepdims: bool = False) -> Hollow:
-        depth = x.depth + tree(x.shape[axis])
-        return new(self.meter, _reduced(x.shape, axis, keepdims), "int64", depth=depth)
-
-    def cumulative_sum(self, x: Any, axis: int) -> Hollow:
-        return new(self.meter, x.shape, x.dtype, depth=x.depth + tree(x.shape[axis]))
-
-    def matmul(self, x: Any, y: Any) -> Hollow:
-        return product(self.meter, x, y)
-
-    def einsum(self, formula: str, *xs: Any) -> Hollow:
-        terms, arrow, result = formula.replace(" ", "").partition("->")
-        if not arrow or "." in formula:
-            raise Unsupported(f"the shape of einsum {formula!r} is not worked out")
-        sizes: dict[str, int] = {}
-        for term, x in zip(terms.split(","), xs, strict=True):
-            for letter, n in zip(term, x.shape, strict=True):
-                sizes[letter] = max(n, sizes.get(letter, 1))
-        shape = [sizes[letter] for letter in result]
-        added = math.prod(n for letter, n in sizes.items() if letter not in result)
-        return new(self.meter, shape, _common(xs), depth=depth_of(xs) + 1 + tree(added))
-
-    def take(self, x: Any, indices: Any, axis: int = 0) -> Hollow:
-        axis %= x.ndim
-        places = np.shape(_plain(indices))
-        shape = (*x.shape[:axis], *places, *x.shape[axis + 1 :])
-        return new(self.meter, shape, x.dtype, depth=depth_of((x, indices)))
-
-    def take_along_axis(self, x: Any, indices: Any, axis: int) -> Hollow:
-        return new(self.meter, indices.shape, x.dtype, depth=depth_of((x, indices)))
-
-    def scatter_add(self, x: Any, indices: Any, values: Any, axis: int) -> Hollow:
-        depth = depth_of((x, indices, values)) + tree(values.shape[axis] + 1)
-        return new(self.meter, x.shape, x.dtype, depth=depth)
-
-    def sort_descending(self, x: Any, axis: int) -> tuple[Hollow, Hollow]:
-        levels = tree(x.shape[axis])
-        depth = x.depth + levels * (levels + 1) // 2  # Batcher's network
-        indices = new(self.meter, x.shape, "int64", depth=depth)
-        ordered = new(self.meter, x.shape, x.dtype, depth=depth)
-        return ordered, indices
-
-    def windows(
-        self,
-        x: Any,
-        kernel: Sequence[int],
-        strides: Sequence[int],
-        dilations: Sequence[int],
-    ) -> Hollow:
-        n = len(kernel)
-        counts = window_counts(x.shape[-n:], kernel, strides, dilations)
-        own = x.outline.strides
-        steps = [s * size for s, size in zip(strides, own[-n:], strict=True)]
-        inner = [d * size for d, size in zip(dilations, own[-n:], strict=True)]
-        shape = (*x.shape[:-n], *counts, *kernel)
-        place = (*own[:-n], *steps, *inner)
-        return x.view(np.lib.stride_tricks.as_strided(x.outline, shape, place))
-
-    def fold(
-        self,
-        w: Any,
-        shape: Sequence[int],
-        strides: Sequence[int],
-        dilations: Sequence[int],
-    ) -> Hollow:
-        n = len(shape)
-        depth = w.depth + tree(math.prod(w.shape[-n:]))
-        return new(self.meter, (*w.shape[: -2 * n], *shape), w.dtype, depth=depth)
-
-    def stuff(self, x: Any, strides: Sequence[int]) -> Hollow:
-        n = len(strides)
-        spatial = [(m - 1) * s + 1 for m, s in zip(x.shape[-n:], strides, strict=True)]
-        return new(self.meter, (*x.shape[:-n], *spatial), x.dtype, depth=x.depth)

@@ -1,4 +1,4 @@
-"""A network by what a user calls it: an ONNX file, a built-in one, or what a function of their own returns."""
+"""Loads a network by name: an ONNX file, a built-in network, or what a function in a user's file returns."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,18 +13,22 @@ from ..checking.subjects import named_function
 def load_network(
     name: str, settings: Mapping[str, Any]
 ) -> tuple[Network, dict[str, int]]:
-    """The network, and the sizes of its open dimensions, which is what settings of a file are."""
+    """The network and the sizes of its open dimensions. Settings are such sizes for a file, and arguments otherwise.
+
+    Raises `Deep500Error` if a file has no such dimension, or if a size is not a positive integer.
+    """
     if ".py:" in name:
-        return _written(name, settings), {}
-    if not (name.endswith(".onnx") or Path(name).exists()):
+        return _from_function(name, settings), {}
+    is_file = name.endswith(".onnx") or Path(name).exists()
+    if not is_file:
         return networks.create(name, **settings), {}
     network = Network.load(name)
     for key, value in settings.items():
         if key not in network.dimensions:
-            known = network.dimensions
+            hint = did_you_mean(key, network.dimensions)
+            dimensions = ", ".join(network.dimensions) or "none"
             raise Deep500Error(
-                f"{name} has no open dimension {key!r}.{did_you_mean(key, known)} It has: "
-                f"{', '.join(known) or 'none'}"
+                f"{name} has no open dimension {key!r}.{hint} It has: {dimensions}"
             )
         if not isinstance(value, int) or value < 1:
             raise Deep500Error(
@@ -33,11 +37,11 @@ def load_network(
     return network, {key: int(value) for key, value in settings.items()}
 
 
-def _written(name: str, settings: Mapping[str, Any]) -> Network:
-    """What a function in a user's file returns."""
-    network = named_function(name)(**settings)
+def _from_function(name: str, settings: Mapping[str, Any]) -> Network:
+    """The network that a function in a user's file returns."""
+    create = named_function(name)
+    network = create(**settings)
     if not isinstance(network, Network):
-        raise Deep500Error(
-            f"{name} returns a {type(network).__name__}, and a d5.Network is wanted"
-        )
+        kind = type(network).__name__
+        raise Deep500Error(f"{name} returns a {kind}, and a d5.Network is wanted")
     return network

@@ -1,4 +1,4 @@
-"""Measured memory of a network: the most bytes that an allocator has handed out at once."""
+"""Measures the memory of a network: the largest number of bytes that were allocated at once."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -20,12 +20,13 @@ def measured_training(
     y: str = "loss",
     compile: bool = False,
 ) -> int:
-    """Of the second training step, parameters, state and inputs included."""
+    """The peak bytes of the second training step, including parameters, state and inputs."""
 
     def build() -> Callable[[], Any]:
-        own = {name: value.copy() for name, value in inputs.items()}
-        step = framework.executor(network, compile=compile).training_step(optimizer, y)
-        return lambda: step(own)
+        batch = _copies(inputs)
+        executor = framework.executor(network, compile=compile)
+        step = executor.training_step(optimizer, y)
+        return lambda: step(batch)
 
     return _peak(framework, build)
 
@@ -36,21 +37,27 @@ def measured_inference(
     inputs: Mapping[str, np.ndarray],
     compile: bool = False,
 ) -> int:
-    """Of the second inference, parameters and inputs included."""
+    """The peak bytes of the second inference, including parameters and inputs."""
 
     def build() -> Callable[[], Any]:
-        own = {name: value.copy() for name, value in inputs.items()}
+        batch = _copies(inputs)
         executor = framework.executor(network, compile=compile)
-        return lambda: executor.inference(own)
+        return lambda: executor.inference(batch)
 
     return _peak(framework, build)
 
 
+def _copies(inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: value.copy() for name, value in inputs.items()}
+
+
 def _peak(framework: Framework, build: Build) -> int:
-    build()()  # what is loaded and compiled once is not counted
-    with framework.allocations() as seen:
+    warm_up = build()
+    warm_up()  # what is loaded and compiled once is not counted
+    del warm_up
+    with framework.allocations() as allocations:
         run = build()
         run()
-        seen.mark()
+        allocations.mark()
         run()
-    return seen.peak
+    return allocations.peak

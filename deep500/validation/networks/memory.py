@@ -1,4 +1,4 @@
-"""Predicted memory and depth of a network: its run on arrays without elements, which frees what a run frees."""
+"""Predicts the memory and depth of a network by a run on arrays without elements, which are freed as in a real run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,43 +10,40 @@ from ...contracts.network import Network, Node
 from ...contracts.operator import Tensor
 from ...contracts.optimizer import Optimizer
 from ...errors import Deep500Error
-from .hollow import WORKSPACE, Buffer, Hollow, HollowNamespace, Meter, depth_of, new
+from .hollow import WORKSPACE, Buffer, Hollow, Meter, depth_of, new
+from .hollow_namespace import HollowNamespace
 
 WEIGHTS, INPUTS, OUTPUTS = "weights", "inputs", "outputs"
-BY_WEIGHTS, BY_OUTPUTS, STATE = (
-    "gradients of weights",
-    "gradients of outputs",
-    "optimizer state",
-)
+BY_WEIGHTS = "gradients of weights"
+BY_OUTPUTS = "gradients of outputs"
+STATE = "optimizer state"
 CATEGORIES = (WEIGHTS, INPUTS, OUTPUTS, BY_WEIGHTS, BY_OUTPUTS, STATE, WORKSPACE)
-KEEP_GRADIENTS = (
-    "pytorch",
-)  # where those of the last step live until the next backward pass
-FLAT_UPDATES = {
-    "pytorch": 1 << 18
-}  # elements that a formula updates at once, from flat buffers
+# frameworks in which the gradients of a step live until the next backward pass
+KEEP_GRADIENTS = ("pytorch",)
+# the number of elements of flat buffers that an optimizer's formula updates at once
+FLAT_UPDATES = {"pytorch": 1 << 18}
 
 
 @dataclass
 class NodeMemory:
-    """Bytes that a node makes and keeps, and the level while it runs."""
+    """Bytes that a node allocates and keeps, and the level while it runs."""
 
-    outputs: int = 0  # made by it; a view of an input is nothing
+    outputs: int = 0  # that it allocates; a view of an input takes none
     kept: int = 0  # of inputs and results, for its derivative
     workspace: int = 0  # besides its results, forward or backward, whichever is more
     forward: int = 0  # everything that is alive while it runs
     backward: int = 0
-    depth: int = 0  # operations that wait for each other, forward
+    depth: int = 0  # the longest chain of dependent operations, forward
 
 
 @dataclass
 class Memory:
-    """The largest number of bytes that are in use at once, when that is, and what they are for."""
+    """The peak of the bytes that are in use at once, the place where it occurs, and its parts by category."""
 
     peak: int
     place: str
     parts: Mapping[str, int]
-    depth: int = 0  # of the whole run: operations that wait for each other
+    depth: int = 0  # the longest chain of dependent operations of the whole run
     nodes: Mapping[str, NodeMemory] = field(default_factory=dict)
     unknown: Sequence[str] = ()  # nodes whose workspace could not be worked out
 
@@ -54,10 +51,10 @@ class Memory:
 def inference_memory(
     network: Network, inputs: Mapping[str, Tensor], framework: Framework | None = None
 ) -> Memory:
-    """Of one inference; without a framework, of kernels that need no workspace."""
+    """The memory of one inference; without a framework, with kernels that need no workspace."""
     walk = _Walk(network, inputs, framework)
-    outputs = [name for name in network.outputs if name != "loss"] or network.outputs
-    walk.forward(outputs, training=False)
+    predictions = [name for name in network.outputs if name != "loss"]
+    walk.forward(predictions or network.outputs, training=False)
     return walk.result()
 
 
@@ -68,14 +65,14 @@ def training_memory(
     optimizer: Optimizer | None = None,
     y: str = "loss",
 ) -> Memory:
-    """Of one training step, not the first: forward, backward, and the update if there is an optimizer."""
+    """The memory of a training step after the first: forward, backward, and the update if there is an optimizer."""
     walk = _Walk(network, inputs, framework)
     walk.train(y, optimizer)
     return walk.result()
 
 
 class _Walk:
-    """One run of the network, and the meter that watches it."""
+    """One run of the network and the meter that counts its bytes."""
 
     def __init__(
         self,
@@ -83,7 +80,8 @@ class _Walk:
         inputs: Mapping[str, Tensor],
         framework: Framework | None,
     ):
-        self.network, self.framework = network, framework
+        self.network = network
+        self.framework = framework
         self.trainable = set(network.trainable)
         self.meter = Meter()
         self.xp = HollowNamespace(self.meter)
@@ -91,12 +89,12 @@ class _Walk:
         self.unknown: list[str] = []
         self.depth = 0
         self.params = {
-            name: new(self.meter, p.shape, str(p.dtype), WEIGHTS)
-            for name, p in network.params.items()
+            name: new(self.meter, param.shape, str(param.dtype), WEIGHTS)
+            for name, param in network.params.items()
         }
         self.inputs = {
-            name: new(self.meter, t.shape, t.dtype, INPUTS)
-            for name, t in inputs.items()
+            name: new(self.meter, tensor.shape, tensor.dtype, INPUTS)
+            for name, tensor in inputs.items()
         }
 
     def result(self) -> Memory:
@@ -122,10 +120,9 @@ class _Walk:
         states = {name: self._state(optimizer, param) for name, param in by.items()}
         old = self._old_gradients(by)
         flat = self._flat_gradients(by, optimizer)
-        wanted = list(
-            dict.fromkeys([*network.outputs, y, *network.state_updates.values()])
-        )
-        results, record = self.forward(wanted, training=True)
+        names = [*network.outputs, y, *network.state_updates.values()]
+        unique_names = list(dict.fromkeys(names))
+        results, record = self.forward(unique_names, training=True)
         self._note_kept(record)
         old.clear()
         seed = tape.seed(xp, results[y], y)
@@ -139,13 +136,16 @@ class _Walk:
         before = self.meter.level
         with self.meter.without_workspace(self._native(node)):
             results = self._results(node, inputs)
-            made = self._count_as(OUTPUTS, results)
-        self._own_workspace(node, "forward", inputs)
-        known = self.nodes.setdefault(node.name, NodeMemory())
-        known.outputs, known.forward = made, self.meter.highest
-        known.depth = max(0, depth_of(results) - depth_of(inputs))
-        self.depth = max(self.depth, depth_of(results))
-        known.workspace = max(known.workspace, self.meter.highest - before - made)
+            result_bytes = self._count_as(OUTPUTS, results)
+        self._allocate_kernel_workspace(node, "forward", inputs)
+        memory = self.nodes.setdefault(node.name, NodeMemory())
+        memory.outputs = result_bytes
+        memory.forward = self.meter.highest
+        depth = depth_of(results)
+        memory.depth = max(0, depth - depth_of(inputs))
+        self.depth = max(self.depth, depth)
+        workspace = self.meter.highest - before - result_bytes
+        memory.workspace = max(memory.workspace, workspace)
         return results
 
     def _rule(self, entry: tape.Entry, grads: Mapping[str, Any]) -> Sequence[Any]:
@@ -153,25 +153,27 @@ class _Walk:
         meter.begin(f"{node.name}, backward")
         before = meter.level
         with meter.without_workspace(self._native(node)):
-            found = self._gradients(entry, grads)
-            made = self._count_gradients(node, found)
-        self._own_workspace(node, "backward", entry.inputs)
-        self.depth = max(self.depth, depth_of(found))
-        known = self.nodes[node.name]
-        known.backward = meter.highest
-        known.workspace = max(known.workspace, meter.highest - before - made)
-        return found
+            gradients = self._gradients(entry, grads)
+            gradient_bytes = self._count_gradients(node, gradients)
+        self._allocate_kernel_workspace(node, "backward", entry.inputs)
+        self.depth = max(self.depth, depth_of(gradients))
+        memory = self.nodes[node.name]
+        memory.backward = meter.highest
+        workspace = meter.highest - before - gradient_bytes
+        memory.workspace = max(memory.workspace, workspace)
+        return gradients
 
     def _results(self, node: Node, inputs: Sequence[Any]) -> tuple:
         try:
             return node.operator.run(self.xp, *inputs)
-        except (
-            Exception
-        ):  # values decide on what is done, or a function is not known here
+        except Exception:  # its values decide what is computed, or it calls a function that is not in the namespace
             self.unknown.append(node.name)
         depth = depth_of(inputs) + 1
-        made = _inferred(node, inputs)
-        return tuple(new(self.meter, t.shape, str(t.dtype), depth=depth) for t in made)
+        tensors = _inferred_outputs(node, inputs)
+        return tuple(
+            new(self.meter, tensor.shape, str(tensor.dtype), depth=depth)
+            for tensor in tensors
+        )
 
     def _gradients(self, entry: tape.Entry, grads: Mapping[str, Any]) -> Sequence[Any]:
         try:
@@ -182,76 +184,88 @@ class _Walk:
             self.unknown.append(entry.node.name)
         return [_like(self.meter, x) for x in entry.inputs]
 
-    def _own_workspace(self, node: Node, direction: str, inputs: Sequence[Any]) -> None:
-        """What a native kernel takes for itself, where its operator says so."""
+    def _allocate_kernel_workspace(
+        self, node: Node, direction: str, inputs: Sequence[Any]
+    ) -> None:
+        """Allocate and release what a native kernel uses internally, if its operator says how much that is."""
         if self.framework is None or not self._native(node):
             return
-        own = node.operator.workspace(self.framework.name, direction, *_tensors(inputs))
-        if own:
-            Buffer(self.meter, own)
+        tensors = _tensors(inputs)
+        nbytes = node.operator.workspace(self.framework.name, direction, *tensors)
+        if nbytes:
+            Buffer(self.meter, nbytes)
 
     def _native(self, node: Node) -> bool:
-        """Whether the node runs by a kernel that is taken to need no workspace."""
+        """Whether the node runs on a native kernel, whose inner allocations are not counted."""
         if self.framework is None:
             return True
-        return (
-            self.framework.kernel(node.operator, len(node.outputs), node.inputs)[1]
-            == "native"
-        )
+        outputs = len(node.outputs)
+        _, kind = self.framework.kernel(node.operator, outputs, node.inputs)
+        return kind == "native"
 
     def _count_as(self, category: str, results: Sequence[Any]) -> int:
-        """What a node made, by what it is for; returns how much it is."""
-        made = 0
+        """Move newly allocated arrays to a category, and return how many bytes they have."""
+        allocated = 0
         for result in results:
             if isinstance(result, Hollow) and result.buffer.category == WORKSPACE:
                 result.buffer.count_as(category)
-                made += result.buffer.nbytes
-        return made
+                allocated += result.buffer.nbytes
+        return allocated
 
     def _count_gradients(self, node: Node, gradients: Sequence[Any]) -> int:
-        made = 0
+        allocated = 0
         for name, gradient in zip(node.inputs, gradients, strict=True):
             category = BY_WEIGHTS if name in self.trainable else BY_OUTPUTS
-            made += self._count_as(category, [gradient])
-        return made
+            allocated += self._count_as(category, [gradient])
+        return allocated
 
     def _note_kept(self, record: Sequence[tape.Entry]) -> None:
         for entry in record:
-            kept = [x for x in (*entry.inputs, *entry.results) if isinstance(x, Hollow)]
-            buffers = {
-                id(x.buffer): x.buffer for x in kept if x.buffer.category != WEIGHTS
-            }
-            self.nodes[entry.node.name].kept = sum(b.nbytes for b in buffers.values())
+            sizes = {}  # of each buffer once, though several arrays may lie in it
+            for x in (*entry.inputs, *entry.results):
+                if isinstance(x, Hollow) and x.buffer.category != WEIGHTS:
+                    sizes[id(x.buffer)] = x.buffer.nbytes
+            memory = self.nodes[entry.node.name]
+            memory.kept = sum(sizes.values())
 
     def _old_gradients(self, by: Mapping[str, Hollow]) -> list[Hollow]:
         if self.framework is None or self.framework.name not in KEEP_GRADIENTS:
             return []
-        return [new(self.meter, p.shape, p.dtype, BY_WEIGHTS) for p in by.values()]
+        return self._gradient_arrays(by)
 
     def _flat_gradients(
         self, by: Mapping[str, Hollow], optimizer: Optimizer | None
-    ) -> list:
-        if optimizer is None or self._update_alone(optimizer) is None:
+    ) -> list[Hollow]:
+        if optimizer is None or self._flat_update_size(optimizer) is None:
             return []
-        return [new(self.meter, p.shape, p.dtype, BY_WEIGHTS) for p in by.values()]
+        return self._gradient_arrays(by)
+
+    def _gradient_arrays(self, by: Mapping[str, Hollow]) -> list[Hollow]:
+        gradients = []
+        for param in by.values():
+            gradient = new(self.meter, param.shape, param.dtype, BY_WEIGHTS)
+            gradients.append(gradient)
+        return gradients
 
     def _state(self, optimizer: Optimizer | None, param: Hollow) -> dict[str, Any]:
         state = optimizer.init(self.xp, param) if optimizer else {}
         self._count_as(STATE, list(state.values()))
         return state
 
-    def _update_alone(self, optimizer: Optimizer) -> int | None:
-        """How many elements are updated at once, where that is done over flat buffers."""
+    def _flat_update_size(self, optimizer: Optimizer) -> int | None:
+        """How many elements are updated at once; None if the update does not run over flat buffers."""
         if self.framework is None or optimizer.native(self.framework.name):
             return None
-        return FLAT_UPDATES.get(self.framework.name) if optimizer.elementwise else None
+        if not optimizer.elementwise:
+            return None
+        return FLAT_UPDATES.get(self.framework.name)
 
     def _update(
         self, optimizer: Optimizer, gradients: Mapping[str, Any], states: dict[str, Any]
     ) -> None:
         if self.framework is None or optimizer.native(self.framework.name):
             return  # in place
-        at_once = self._update_alone(optimizer)
+        at_once = self._flat_update_size(optimizer)
         step = self.xp.asarray(1.0, "float32")
         new_param = None  # the last one lives until the next one is there
         for name, gradient in gradients.items():
@@ -272,24 +286,36 @@ class _Walk:
         return flat[:size]
 
 
-def _inferred(node: Node, inputs: Sequence[Any]) -> Sequence[Tensor]:
+def _inferred_outputs(node: Node, inputs: Sequence[Any]) -> Sequence[Tensor]:
+    operator = node.operator
     tensors = _tensors(inputs)
-    infer: Callable[..., Sequence[Tensor]] = node.operator.infer
+    if operator.random:  # the last input is the key
+        tensors = tensors[: len(operator.inputs)]
+    infer: Callable[..., Sequence[Tensor]] = operator.infer
     try:
-        return infer(
-            *tensors[: len(node.operator.inputs)] if node.operator.random else tensors
-        )
+        return infer(*tensors)
     except Exception as error:
+        kind = type(operator).__name__
         raise Deep500Error(
-            f"the shapes that node {node.name!r} ({type(node.operator).__name__}) makes are known "
+            f"the shapes that node {node.name!r} ({kind}) makes are known "
             "only when it runs: its memory cannot be predicted"
         ) from error
 
 
 def _tensors(inputs: Sequence[Any]) -> list[Any]:
-    return [Tensor(x.shape, str(x.dtype)) if hasattr(x, "dtype") else x for x in inputs]
+    """The shape and dtype of every array; other inputs as they are."""
+    return [_tensor(x) for x in inputs]
+
+
+def _tensor(x: Any) -> Any:
+    if not hasattr(x, "dtype"):
+        return x
+    return Tensor(x.shape, str(x.dtype))
 
 
 def _like(meter: Meter, x: Any) -> Any:
+    """A new array of the same shape; None for what has no gradient."""
     is_float = hasattr(x, "dtype") and "float" in str(x.dtype)
-    return new(meter, x.shape, str(x.dtype)) if is_float else None
+    if not is_float:
+        return None
+    return new(meter, x.shape, str(x.dtype))

@@ -9,7 +9,8 @@ from ...reports.graph import Box, graph_svg
 from .costs import NetworkCosts, NodeCosts
 from .units import amount, shape_text
 
-MOST_BOXES = 250  # beyond, nodes are drawn in groups
+MOST_BOXES = 250  # with more nodes than that, groups of nodes are drawn
+# colours of the palette by operator; normalisations have another one, all other operators none
 KINDS = {
     "Conv": 0,
     "ConvTranspose": 0,
@@ -30,7 +31,8 @@ KINDS = {
     "AveragePool": 5,
     "GlobalAveragePool": 5,
     "SoftmaxCrossEntropyLoss": 1,
-}  # a colour of the palette; normalisations have another, all else none
+}
+NORMALISATION = 2
 
 
 @dataclass(frozen=True)
@@ -39,116 +41,156 @@ class Group:
 
     name: str
     nodes: Sequence[NodeCosts]
-    repeats: int = 1  # groups alike that follow each other
+    repeats: int = 1  # how many equal groups in a row it stands for
+
+    @property
+    def flops(self) -> int:
+        return sum(map(_flops, self.nodes))
+
+    @property
+    def operators(self) -> list[str]:
+        return [node.operator for node in self.nodes]
+
+
+def _flops(node: NodeCosts) -> int:
+    """The operations of a node; 0 if they could not be counted."""
+    return node.flops or 0
 
 
 def network_svg(network: Network, costs: NetworkCosts) -> str:
-    """The picture of a network, with the shape that each node makes and its share of the operations."""
+    """The picture of a network, with the output shape of each node and its share of the operations."""
     groups = grouped(costs.nodes)
-    heaviest = (
-        max((sum(n.flops or 0 for n in group.nodes) for group in groups), default=0)
-        or 1
-    )
-    inputs = [
-        Box(name, shape_text(t), is_value=True) for name, t in costs.inputs.items()
-    ]
+    heaviest = max((group.flops for group in groups), default=0) or 1
+    inputs = []
+    for name, tensor in costs.inputs.items():
+        inputs.append(Box(name, shape_text(tensor), is_value=True))
     boxes = [_box(group, heaviest) for group in groups]
     outputs = [Box(name, "output", is_value=True) for name in network.outputs]
-    title = f"{network.name}: {len(costs.nodes)} nodes, {amount(costs.parameters)} parameters"
-    if len(groups) < len(costs.nodes):
+    all_boxes = [*inputs, *boxes, *outputs]
+    parameters = amount(costs.parameters)
+    count = len(costs.nodes)
+    title = f"{network.name}: {count} nodes, {parameters} parameters"
+    if len(groups) < count:
         title += f", in {len(groups)} groups"
     edges = _edges(network, groups, list(costs.inputs))
-    return graph_svg(title, [*inputs, *boxes, *outputs], edges)
+    return graph_svg(title, all_boxes, edges)
 
 
 def grouped(nodes: Sequence[NodeCosts], most: int = MOST_BOXES) -> list[Group]:
-    """Nodes by the longest prefix of their names that leaves few enough; then repeated groups as one."""
+    """Nodes grouped by the longest name prefix that gives at most `most` groups.
+
+    If no prefix does, equal groups in a row are folded into one.
+    """
     if len(nodes) <= most:
         return [Group(node.name, [node]) for node in nodes]
-    deepest = max(len(_words(node.name)) for node in nodes)
+    deepest = max(len(_name_parts(node.name)) for node in nodes)
     for depth in range(deepest, 0, -1):
         groups = _by_prefix(nodes, depth)
-        for found in (groups, _folded(groups)):
-            if len(found) <= most:
-                return found
+        if len(groups) <= most:
+            return groups
+        folded_groups = _folded(groups)
+        if len(folded_groups) <= most:
+            return folded_groups
     return _in_parts(nodes, most)
 
 
 def _by_prefix(nodes: Sequence[NodeCosts], depth: int) -> list[Group]:
-    """In the order in which each prefix comes first."""
+    """One group per prefix, in the order in which the prefixes first occur."""
     members: dict[str, list[NodeCosts]] = {}
     for node in nodes:
-        words = _words(node.name)
-        members.setdefault(".".join(words[:depth]), []).append(node)
-    return [Group(name, own) for name, own in members.items()]
+        prefix = ".".join(_name_parts(node.name)[:depth])
+        members.setdefault(prefix, []).append(node)
+    return [Group(prefix, group) for prefix, group in members.items()]
 
 
 def _folded(groups: Sequence[Group]) -> list[Group]:
-    """Groups of the same operators that follow each other, as one."""
-    found: list[Group] = []
-    last: tuple[str, ...] = ()
+    """Fold groups in a row that have the same operators into one."""
+    folded: list[Group] = []
+    last_operators: list[str] = []
     for group in groups:
-        operators = tuple(node.operator for node in group.nodes)
-        if found and operators == last:
-            known = found.pop()
-            name = known.name.partition(" … ")[0]
-            whole = [*known.nodes, *group.nodes]
-            group = Group(f"{name} … {group.name}", whole, known.repeats + 1)
-        found.append(group)
-        last = operators
-    return found
+        operators = group.operators
+        if folded and operators == last_operators:
+            before = folded.pop()
+            first_name = before.name.partition(" … ")[0]
+            name = f"{first_name} … {group.name}"
+            nodes = [*before.nodes, *group.nodes]
+            group = Group(name, nodes, before.repeats + 1)
+        folded.append(group)
+        last_operators = operators
+    return folded
 
 
 def _in_parts(nodes: Sequence[NodeCosts], most: int) -> list[Group]:
-    """As many nodes in each as are needed: their names say nothing."""
+    """Groups of equally many nodes in a row, for nodes whose names do not group them."""
     size = -(-len(nodes) // (most // 2))
-    parts = [nodes[i : i + size] for i in range(0, len(nodes), size)]
-    return [Group(f"{part[0].name} … {part[-1].name}", part) for part in parts]
+    groups = []
+    for start in range(0, len(nodes), size):
+        part = nodes[start : start + size]
+        first = part[0]
+        last = part[-1]
+        name = f"{first.name} … {last.name}"
+        groups.append(Group(name, part))
+    return groups
 
 
-def _words(name: str) -> list[str]:
-    return [word for word in name.replace("/", ".").split(".") if word] or [name]
+def _name_parts(name: str) -> list[str]:
+    parts = name.replace("/", ".").split(".")
+    return [part for part in parts if part] or [name]
 
 
 def _box(group: Group, heaviest: int) -> Box:
-    flops = sum(node.flops or 0 for node in group.nodes)
+    heaviest_node = max(group.nodes, key=_flops)
+    kind = _kind(heaviest_node.operator)
+    share = group.flops / heaviest
+    text = _box_text(group)
+    return Box(group.name, text, kind, share, hint=_hint(group))
+
+
+def _box_text(group: Group) -> str:
     last = group.nodes[-1]
-    operators = Counter(node.operator for node in group.nodes)
-    main = max(group.nodes, key=lambda node: node.flops or 0).operator
+    shape = shape_text(last.outputs[0])
     if len(group.nodes) == 1:
-        text = f"{last.operator} {shape_text(last.outputs[0])}"
-    else:
-        repeats = f"{group.repeats} × " if group.repeats > 1 else ""
-        text = f"{repeats}{len(group.nodes) // group.repeats} nodes, {shape_text(last.outputs[0])}"
-    parameters = sum(node.parameters for node in group.nodes)
-    listed = ", ".join(f"{count} {name}" for name, count in operators.most_common())
-    hint = f"{group.name}: {listed}; {amount(flops, 'FLOP')}, {amount(parameters)} parameters"
-    return Box(group.name, text, _kind(main), flops / heaviest, hint=hint)
+        return f"{last.operator} {shape}"
+    repeats = f"{group.repeats} × " if group.repeats > 1 else ""
+    nodes_each = len(group.nodes) // group.repeats
+    return f"{repeats}{nodes_each} nodes, {shape}"
+
+
+def _hint(group: Group) -> str:
+    counts = []
+    for operator, count in Counter(group.operators).most_common():
+        counts.append(f"{count} {operator}")
+    operators = ", ".join(counts)
+    parameters = amount(sum(node.parameters for node in group.nodes))
+    work = amount(group.flops, "FLOP")
+    return f"{group.name}: {operators}; {work}, {parameters} parameters"
 
 
 def _kind(operator: str) -> int | None:
-    return 2 if operator.endswith("Normalization") else KINDS.get(operator)
+    if operator.endswith("Normalization"):
+        return NORMALISATION
+    return KINDS.get(operator)
 
 
 def _edges(
     network: Network, groups: Sequence[Group], inputs: Sequence[str]
 ) -> list[tuple[int, int]]:
     """Pairs of positions among inputs, groups and outputs, each once."""
-    place = {
-        node.name: i
-        for i, group in enumerate(groups, len(inputs))
-        for node in group.nodes
-    }
-    makers = {name: i for i, name in enumerate(inputs)}
+    positions: dict[str, int] = {}  # by the name of a node
+    for position, group in enumerate(groups, len(inputs)):
+        for member in group.nodes:
+            positions[member.name] = position
+    producers = {name: position for position, name in enumerate(inputs)}
     for node in network.nodes:
-        makers |= dict.fromkeys(node.outputs, place[node.name])
-    found: dict[tuple[int, int], None] = {}
+        producers |= dict.fromkeys(node.outputs, positions[node.name])
+    edges: dict[tuple[int, int], None] = {}
     for node in network.ordered():
+        position = positions[node.name]
         for value in node.inputs:
-            maker = makers.get(value) if isinstance(value, str) else None
-            if maker is not None and maker != place[node.name]:
-                found[maker, place[node.name]] = None
-    for i, name in enumerate(network.outputs, len(inputs) + len(groups)):
-        if name in makers:
-            found[makers[name], i] = None
-    return list(found)
+            producer = producers.get(value) if isinstance(value, str) else None
+            if producer is not None and producer != position:
+                edges[producer, position] = None
+    for position, name in enumerate(network.outputs, len(inputs) + len(groups)):
+        if name in producers:
+            edges[producers[name], position] = None
+    return list(edges)

@@ -1,4 +1,4 @@
-"""Sizes for the open dimensions of a network, and what follows from them."""
+"""The shapes of a network's inputs and values, once its open dimensions have sizes."""
 
 from collections.abc import Mapping
 
@@ -12,23 +12,29 @@ from ...errors import Deep500Error
 def input_tensors(
     network: Network, batch: int = 1, sizes: Mapping[str, int] | None = None
 ) -> dict[str, Tensor]:
-    """Every input with its dimensions bound: a first one to the batch, others by their names."""
+    """Shape and dtype of every input: an open first dimension is the batch size, others have the sizes of their names.
+
+    Raises `Deep500Error` if a dimension has no size.
+    """
     if batch < 1:
         raise Deep500Error(f"a batch of {batch}: give 1 or more")
-    known: dict[str, int] = {}
+    dimensions: dict[str, int] = {}
     for tensor in network.inputs.values():
         if tensor.shape and isinstance(tensor.shape[0], str):
-            known[tensor.shape[0]] = batch
-    known |= dict(sizes or {})
+            dimensions[tensor.shape[0]] = batch
+    dimensions |= dict(sizes or {})
     for name in network.dimensions:
-        if name not in known:
+        if name not in dimensions:
             raise Deep500Error(
                 f"the dimension {name!r} has no size: give one, as in --set {name}=64"
             )
-    return {name: shape_inference.sized(t, known) for name, t in network.inputs.items()}
+    return {
+        name: shape_inference.sized(tensor, dimensions)
+        for name, tensor in network.inputs.items()
+    }
 
 
 def value_specs(network: Network, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Shape and dtype of every value that follows from those of the inputs."""
+    """Shape and dtype of every value that can be inferred from those of the inputs."""
     params = {name: spec_of(value) for name, value in network.params.items()}
     return shape_inference.infer(network.ordered(), params | dict(tensors))

@@ -25,10 +25,13 @@ HEADERS = [
 def costs_report(
     costs: NetworkCosts, batch: int, most: int, framework: str | None
 ) -> Report:
-    """What `d5 show network` prints; of many nodes only the heaviest."""
+    """The report that `d5 show network` prints, with the `most` heaviest nodes."""
+    name = clean(costs.name)
+    size = nbytes(costs.parameter_bytes)
+    work = amount(costs.flops, "FLOP")
     sentence = (
-        f"{clean(costs.name)}: {len(costs.nodes)} nodes, {costs.parameters:,} parameters "
-        f"({nbytes(costs.parameter_bytes)}), {amount(costs.flops, 'FLOP')} forward for a batch of {batch}"
+        f"{name}: {len(costs.nodes)} nodes, {costs.parameters:,} parameters ({size}), "
+        f"{work} forward for a batch of {batch}"
     )
     blocks: list[Block] = [
         Banner(f"{sentence}.", sentence),
@@ -36,51 +39,62 @@ def costs_report(
         Section("Nodes", [_table(costs, most)], quiet=True),
         Bullets(_remarks(costs, most)),
     ]
-    return Report("Deep500 network", clean(costs.name), blocks)
+    return Report("Deep500 network", name, blocks)
 
 
 def _totals(costs: NetworkCosts, framework: str | None) -> list[Text]:
-    on = (
-        f" on {clean(framework)}"
-        if framework
-        else ", with kernels that need no workspace"
-    )
+    kernels = ", with kernels that need no workspace"
+    if framework:
+        kernels = f" on {clean(framework)}"
+    work = amount(costs.flops, "FLOP")
+    backward = amount(costs.backward_flops, "FLOP")
+    parallelism = amount(costs.parallelism).rstrip()
+    moved = nbytes(costs.bytes_moved)
+    inference = _memory_text(costs.inference)
     lines: list[Text] = [
-        f"Work W = {amount(costs.flops, 'FLOP')}, depth D = {costs.depth}, average parallelism "
-        f"W/D = {amount(costs.parallelism)}".rstrip()
-        + f"; backward {amount(costs.backward_flops, 'FLOP')}.",
-        f"Bytes moved: {nbytes(costs.bytes_moved)} (every input of a node read once, every output "
+        f"Work W = {work}, depth D = {costs.depth}, average parallelism "
+        f"W/D = {parallelism}; backward {backward}.",
+        f"Bytes moved: {moved} (every input of a node read once, every output "
         "written once).",
-        f"Memory of an inference{on}: {_memory(costs.inference)}.",
+        f"Memory of an inference{kernels}: {inference}.",
     ]
     if costs.training:
-        lines.append(f"Memory of a training step{on}: {_memory(costs.training)}.")
+        training = _memory_text(costs.training)
+        lines.append(f"Memory of a training step{kernels}: {training}.")
     return lines
 
 
-def _memory(memory: Memory) -> str:
-    parts = [f"{name} {nbytes(size)}" for name, size in memory.parts.items() if size]
-    return f"{nbytes(memory.peak)} at {clean(memory.place)} ({', '.join(parts)})"
+def _memory_text(memory: Memory) -> str:
+    parts = []
+    for category, size in memory.parts.items():
+        if size:
+            parts.append(f"{category} {nbytes(size)}")
+    peak = nbytes(memory.peak)
+    place = clean(memory.place)
+    breakdown = ", ".join(parts)
+    return f"{peak} at {place} ({breakdown})"
 
 
 def _table(costs: NetworkCosts, most: int) -> Table:
-    shown = _heaviest(costs.nodes, most)
-    return Table(HEADERS, [_row(node) for node in shown], "lllrrrrrr")
+    rows = [_row(node) for node in _heaviest(costs.nodes, most)]
+    return Table(HEADERS, rows, "lllrrrrrr")
 
 
 def _heaviest(nodes: Sequence[NodeCosts], most: int) -> list[NodeCosts]:
-    """Those with the most operations, in the network's order."""
+    """The nodes with the most operations, in the network's order."""
     ranked = sorted(nodes, key=lambda node: node.flops or 0, reverse=True)
     chosen = {node.name for node in ranked[:most]}
     return [node for node in nodes if node.name in chosen]
 
 
 def _row(node: NodeCosts) -> list[Text]:
+    shapes = [shape_text(output) for output in node.outputs[:2]]
+    parameters = f"{node.parameters:,}" if node.parameters else NOTHING
     return [
         clean(node.name),
         node.operator,
-        ", ".join(shape_text(output) for output in node.outputs[:2]),
-        f"{node.parameters:,}" if node.parameters else NOTHING,
+        ", ".join(shapes),
+        parameters,
         amount(node.flops),
         nbytes(node.bytes_moved),
         nbytes(node.memory.outputs),
@@ -94,16 +108,21 @@ def _remarks(costs: NetworkCosts, most: int) -> list[Text]:
         "made: bytes that a node allocates for its results (a view takes none); kept: of inputs and "
         "results, for its derivative."
     ]
-    if len(costs.nodes) > most:
-        lines.append(
-            f"{len(costs.nodes) - most} lighter nodes are not shown: --most shows more."
-        )
+    hidden = len(costs.nodes) - most
+    if hidden > 0:
+        lines.append(f"{hidden} lighter nodes are not shown: --most shows more.")
     if costs.unknown:
+        nodes = _some_of(costs.unknown)
         lines.append(
-            f"Not counted, as their shapes are known only when they run: {len(costs.unknown)} nodes "
-            f"({', '.join(map(clean, costs.unknown[:5]))})."
+            f"Not counted, as their shapes are known only when they run: {nodes}."
         )
-    if unknown := (costs.training or costs.inference).unknown:
-        names = ", ".join(map(clean, unknown[:5]))
-        lines.append(f"Without their workspace: {len(unknown)} nodes ({names}).")
+    memory = costs.training or costs.inference
+    if memory.unknown:
+        lines.append(f"Without their workspace: {_some_of(memory.unknown)}.")
     return lines
+
+
+def _some_of(nodes: Sequence[str]) -> str:
+    """The number of the nodes and the names of the first five."""
+    names = ", ".join(map(clean, nodes[:5]))
+    return f"{len(nodes)} nodes ({names})"

@@ -3,17 +3,18 @@
 from ...contracts.operator import Tensor
 from ...reports.tables import NOTHING
 
-PREFIXES = (("T", 10**12), ("G", 10**9), ("M", 10**6), ("k", 10**3))
-BINARY = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
+PREFIXES = {"T": 10**12, "G": 10**9, "M": 10**6, "k": 10**3}
+BINARY = {"GiB": 2**30, "MiB": 2**20, "KiB": 2**10}
 
 
 def amount(count: float | None, unit: str = "") -> str:
     """1234567 is "1.23 M"."""
     if count is None:
         return NOTHING
-    for prefix, scale in PREFIXES:
+    for prefix, scale in PREFIXES.items():
         if count >= scale:
-            return f"{count / scale:.3g} {prefix}{unit}"
+            scaled = count / scale
+            return f"{scaled:.3g} {prefix}{unit}"
     return f"{count:.3g} {unit}".rstrip()
 
 
@@ -21,9 +22,10 @@ def nbytes(count: float | None) -> str:
     """1048576 is "1 MiB"."""
     if count is None:
         return NOTHING
-    for unit, scale in BINARY:
+    for unit, scale in BINARY.items():
         if count >= scale:
-            return f"{count / scale:.3g} {unit}"
+            scaled = count / scale
+            return f"{scaled:.3g} {unit}"
     return f"{count:.0f} B"
 
 
@@ -32,4 +34,6 @@ def shape_text(tensor: Tensor | None) -> str:
     if tensor is None:
         return "?"
     sizes = "x".join(map(str, tensor.shape)) or "scalar"
-    return sizes if tensor.dtype == "float32" else f"{tensor.dtype} {sizes}"
+    if tensor.dtype == "float32":
+        return sizes
+    return f"{tensor.dtype} {sizes}"

@@ -1,4 +1,4 @@
-"""Checks of an optimizer on a framework: every step against a float64 oracle, its state, and its framework's own."""
+"""Checks an optimizer on a framework: every step against a float64 oracle, its state, and the framework's own rule."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -22,32 +22,20 @@ from .stepping import trajectory
 from .subjects import load_optimizer
 
 DTYPES = ("float64", "float32")
-BOUNDS = {"float64": 1e-10, "float32": 1e-3}  # of the error, relative to the way gone
-ULPS = 4.0  # of a parameter that each step may round
-SAME_RULE = {  # where a framework's own optimizer has the formula of ours, and how near its steps are
+# of the error, relative to the distance that the parameter has moved
+BOUNDS = {"float64": 1e-10, "float32": 1e-3}
+ULPS = 4.0  # the rounding of a parameter that each step may add
+COMMON_RULES = {"SGD", "Momentum", "Nesterov"}
+# the framework's own optimizers that have the same formula as ours, and the bound for their steps
+SAME_RULE = {
     "pytorch": (
-        {
-            "SGD",
-            "Momentum",
-            "Nesterov",
-            "AdaGrad",
-            "RMSProp",
-            "Adam",
-            "AdamW",
-            "AMSGrad",
-        },
+        COMMON_RULES | {"AdaGrad", "RMSProp", "Adam", "AdamW", "AMSGrad"},
         1e-10,
     ),
-    "jax": (
-        {"SGD", "Momentum", "Nesterov", "RMSProp", "Adam", "AdamW", "Lion", "LAMB"},
-        1e-10,
-    ),
-    "tensorflow": (
-        {"SGD", "Momentum", "Nesterov"},
-        1e-6,
-    ),  # Keras holds the rate in float32
+    "jax": (COMMON_RULES | {"RMSProp", "Adam", "AdamW", "Lion", "LAMB"}, 1e-10),
+    "tensorflow": (COMMON_RULES, 1e-6),  # Keras holds the rate in float32
 }
-Say = Callable[[str], None]
+Progress = Callable[[str], None]
 Path = Sequence[Mapping[str, np.ndarray]]  # the parameters after every step
 
 
@@ -58,14 +46,14 @@ def check_optimizer(
     seed: int = 0,
     dtypes: Sequence[str] = DTYPES,
     steps: int = 100,
-    progress: Say | None = None,
+    progress: Progress | None = None,
 ) -> OperatorReport:
-    """Check an optimizer, step by step, as a framework runs it; the report is true if all is well.
+    """Check an optimizer, step by step, as a framework runs it; the report is true if every check passes.
 
     The optimizer is an instance, or a text such as "Adam" or "my_file.py:MyAdam". `reference` is the built-in rule
-    that it should follow, with its settings: "Adam(0.01)"; a built-in optimizer is its own, and a framework's own one
-    should follow the built-in one of its name. Without a reference, the same code on the reference framework in float64
-    is what the steps are compared with.
+    that it should follow, with its settings: "Adam(0.01)". A built-in optimizer is its own reference, and that of a
+    framework's own optimizer is the built-in one of the same name. Without a reference, the steps are compared with
+    those of the same code on the reference framework in float64.
     """
     subject = load_optimizer(optimizer) if isinstance(optimizer, str) else optimizer
     if not isinstance(subject, Optimizer | ThreeStepOptimizer):
@@ -77,17 +65,27 @@ def check_optimizer(
         rule = _same_rule(subject)
     if steps < 2:
         raise Deep500Error(f"{steps} steps are too few: give at least 2")
-    runner = _Checks(subject, framework, rule, steps, progress or (lambda text: None))
+    report_progress = progress or (lambda text: None)
+    runner = _Checks(subject, framework, rule, steps, report_progress)
     checks = []
     for dtype in dtypes:
         for problem in problems(seed):
             checks += runner.follow(problem, dtype)
-        checks.append(runner.resume(problems(seed)[2], dtype))
-    checks.append(runner.native(problems(seed)[2]))
-    kernel = "user's" if isinstance(subject, ThreeStepOptimizer) else "formula"
-    if isinstance(subject, Optimizer) and subject.native(framework):
-        kernel = "native"
-    return OperatorReport(type(subject).__name__, framework, kernel, checks)
+        small_network = problems(seed)[2]
+        checks.append(runner.resume(small_network, dtype))
+    small_network = problems(seed)[2]
+    checks.append(runner.native(small_network))
+    name = type(subject).__name__
+    return OperatorReport(name, framework, _kernel(subject, framework), checks)
+
+
+def _kernel(optimizer: Optimizer | ThreeStepOptimizer, framework: str) -> str:
+    """What runs the steps on this framework."""
+    if isinstance(optimizer, ThreeStepOptimizer):
+        return "user's"
+    if optimizer.native(framework):
+        return "native"
+    return "formula"
 
 
 def check_optimizer_elsewhere(
@@ -100,7 +98,7 @@ def check_optimizer_elsewhere(
     steps: int,
     timeout_s: float,
 ) -> OperatorReport:
-    """The same in a fresh process with a deadline: code that crashes or never ends is wrong."""
+    """As `check_optimizer`, in a fresh process with a deadline: code that crashes or never ends is wrong."""
     request = {
         "optimizer": optimizer,
         "settings": dict(settings),
@@ -119,26 +117,26 @@ def check_optimizer_elsewhere(
 
 
 def checked_in_child(
-    optimizer: str, settings: Mapping[str, Any], progress: Say, **how: Any
+    optimizer: str, settings: Mapping[str, Any], progress: Progress, **options: Any
 ) -> dict[str, Any]:
-    """What the fresh process does."""
+    """Check an optimizer in the fresh process, and return its report as JSON."""
     subject = load_optimizer(optimizer, settings)
-    data = check_optimizer(subject, progress=progress, **how).to_json()
-    return data | {"isolated": True}
+    report = check_optimizer(subject, progress=progress, **options)
+    return report.to_json() | {"isolated": True}
 
 
 @dataclass(frozen=True)
 class _Checks:
-    """One optimizer on one framework."""
+    """The checks of one optimizer on one framework."""
 
     optimizer: Any
     framework: str
     reference: Optimizer | None
     steps: int
-    progress: Say
+    progress: Progress
 
     def follow(self, problem: Problem, dtype: str) -> list[Check]:
-        """Whether every step is the reference's, and whether parameters move at all."""
+        """Whether every step agrees with the reference; without one, also whether the parameters change at all."""
         self.progress(f"{problem.name}, {dtype}")
         place = (dtype, problem.name)
         try:
@@ -149,73 +147,75 @@ class _Checks:
         except Exception as error:  # whatever the optimizer does
             return [_check(place, "steps", False, text=one_line(error, kind=True))]
         value, step = deviation(path, truth, problem.start, dtype)
-        bound = BOUNDS[dtype]
-        text = "" if value <= bound else f"step {step} is the first that is too far off"
-        follows = _check(place, "steps", value <= bound, value, bound, text)
+        follows = _within(place, "steps", value, BOUNDS[dtype], step)
+        if self._oracle_of() is not None:
+            return [follows]
         moves = self._moves(path, gradients, problem.start, place)
-        return [follows, moves] if self._oracle_of() is None else [follows]
+        return [follows, moves]
 
     def resume(self, problem: Problem, dtype: str) -> Check:
-        """Whether a run that goes on from its saved state gives the bits of one that never stopped."""
+        """Whether a run that resumes from a saved state gives the same bits as one that never stopped."""
         self.progress(f"resumption, {dtype}")
         place = (dtype, problem.name)
         try:
             different = self._differences_after_resuming(problem, dtype)
         except Exception as error:  # whatever the optimizer does
             return _check(place, "resumption", False, text=one_line(error, kind=True))
+        count = float(len(different))
         text = f"{different[0]!r} is another" if different else ""
-        return _check(
-            place, "resumption", not different, float(len(different)), 0.0, text
-        )
+        return _check(place, "resumption", not different, count, 0.0, text)
 
     def native(self, problem: Problem) -> Check:
-        """Against the framework's own optimizer of the same rule, in float64."""
-        rule = type(self.reference or self.optimizer).__name__
+        """Compare with the framework's own optimizer of the same rule, in float64."""
+        followed = self.reference or self.optimizer
+        rule = type(followed).__name__
         place = ("float64", problem.name)
         rules, bound = SAME_RULE.get(self.framework, (set(), 0.0))
         theirs = native_optimizers(self.framework).get(f"{rule}Optimizer")
-        if (
-            rule not in rules
-            or theirs is None
-            or isinstance(self.optimizer, NativeOptimizer)
-        ):
+        is_native = isinstance(self.optimizer, NativeOptimizer)
+        if rule not in rules or theirs is None or is_native:
             text = f"{self.framework} has no {rule} of the same formula"
             return _check(place, "native", None, text=text)
         self.progress(f"{self.framework}'s own {rule}")
-        settings = (self.reference or self.optimizer).settings
+        settings = followed.settings
         shared = {key: settings[key] for key in _field_names(theirs)}
-        changed = [key for key in settings if key not in shared and settings[key]]
-        if changed:
-            text = f"{self.framework}'s own {rule} has no {changed[0]}"
-            return _check(place, "native", None, text=text)
+        for key, setting in settings.items():
+            if key not in shared and setting:
+                text = f"{self.framework}'s own {rule} has no {key}"
+                return _check(place, "native", None, text=text)
         try:
-            gradients, _ = self._truth(problem)
-            run = partial(trajectory, self.framework)
-            ours_path = run(self.optimizer, problem.start, gradients, "float64")
-            theirs_path = run(theirs(**shared), problem.start, gradients, "float64")
+            value, step = self._deviation_from_native(theirs(**shared), problem)
         except Exception as error:  # whatever the optimizer does
             return _check(place, "native", False, text=one_line(error, kind=True))
-        value, step = deviation(ours_path, theirs_path, problem.start, "float64")
-        text = "" if value <= bound else f"step {step} is the first that is too far off"
-        return _check(place, "native", value <= bound, value, bound, text)
+        return _within(place, "native", value, bound, step)
+
+    def _deviation_from_native(
+        self, native: NativeOptimizer, problem: Problem
+    ) -> tuple[float, int]:
+        gradients, _ = self._truth(problem)
+        run = partial(trajectory, self.framework)
+        path = run(self.optimizer, problem.start, gradients, "float64")
+        native_path = run(native, problem.start, gradients, "float64")
+        return deviation(path, native_path, problem.start, "float64")
 
     def _truth(self, problem: Problem) -> tuple[list[Arrays], Path]:
-        """The gradients of every step, and the parameters after it."""
+        """The gradients of every step and the expected parameters after it."""
         oracle = self._oracle_of()
         if oracle is None:
-            return self._own_path(problem)
+            return self._reference_path(problem)
         rule, settings, rate = oracle
         truth = Oracle(rule, settings, problem.start, rate)
         gradients, path = [], []
         for step in range(self.steps):
-            gradients.append(problem.gradient(truth.params, step))
-            path.append(truth.step(gradients[-1]))
+            step_gradients = problem.gradient(truth.params, step)
+            gradients.append(step_gradients)
+            path.append(truth.step(step_gradients))
         return gradients, path
 
     def _oracle_of(
         self,
     ) -> tuple[Any, Mapping[str, Any], Callable[[int], float]] | None:
-        """The rule in float64 that this optimizer should follow; None where nobody has told which."""
+        """The rule in float64 that this optimizer should follow, its settings and its rate; None if it is not known."""
         rule = self.reference
         if rule is None and _is_built_in(self.optimizer):
             rule = self.optimizer
@@ -228,14 +228,11 @@ class _Checks:
 
         return RULES[type(rule).__name__], rule.settings, rate_at
 
-    def _own_path(self, problem: Problem) -> tuple[list[Arrays], Path]:
-        """Without a reference: what the same code gives on the reference framework in float64."""
-        gradients = [
-            problem.gradient(problem.start, step) for step in range(self.steps)
-        ]
-        path = trajectory(
-            "reference", self.optimizer, problem.start, gradients, "float64"
-        )
+    def _reference_path(self, problem: Problem) -> tuple[list[Arrays], Path]:
+        """The steps of the same code on the reference framework in float64."""
+        start = problem.start
+        gradients = [problem.gradient(start, step) for step in range(self.steps)]
+        path = trajectory("reference", self.optimizer, start, gradients, "float64")
         return gradients, path
 
     def _moves(
@@ -245,34 +242,43 @@ class _Checks:
         start: Arrays,
         place: tuple[str, str],
     ) -> Check:
+        """Whether every parameter that has gradients has changed in the end."""
+        dtype, _ = place
+        end = path[-1]
         stuck = []
         for name, value in start.items():
-            has_gradient = any(given[name].any() for given in gradients)
-            if has_gradient and np.array_equal(path[-1][name], value.astype(place[0])):
+            has_gradient = any(arrays[name].any() for arrays in gradients)
+            if has_gradient and np.array_equal(end[name], value.astype(dtype)):
                 stuck.append(name)
+        count = float(len(stuck))
         text = f"{stuck[0]!r} has gradients and never changes" if stuck else ""
-        return _check(place, "moves", not stuck, float(len(stuck)), 0.0, text)
+        return _check(place, "moves", not stuck, count, 0.0, text)
 
     def _differences_after_resuming(self, problem: Problem, dtype: str) -> list[str]:
-        """The parameters that are not the same bits at the end of a run with a break in its middle."""
-        gradients = [problem.gradient(problem.start, step) for step in range(6)]
-        batches = [batch_of(given, dtype) for given in gradients]
+        """The parameters that have other bits at the end of a run that was resumed in the middle."""
+        batches = []
+        for number in range(6):
+            gradients = problem.gradient(problem.start, number)
+            batches.append(batch_of(gradients, dtype))
         whole = fed_executor(self.framework, problem.start, dtype)
         step = whole.training_step(self.optimizer)
         for batch in batches[:3]:
             step(batch)
-        state, params = step.state(), whole.arrays()
+        state = step.state()
+        params = whole.arrays()
         for batch in batches[3:]:
             step(batch)
         resumed = fed_executor(self.framework, params, dtype)
-        again = resumed.training_step(self.optimizer)
-        again.load_state(state)
+        resumed_step = resumed.training_step(self.optimizer)
+        resumed_step.load_state(state)
         for batch in batches[3:]:
-            again(batch)
+            resumed_step(batch)
         expected = whole.arrays()
-        return [
-            n for n, v in resumed.arrays().items() if not np.array_equal(v, expected[n])
-        ]
+        different = []
+        for name, value in resumed.arrays().items():
+            if not np.array_equal(value, expected[name]):
+                different.append(name)
+        return different
 
 
 def _check(
@@ -283,39 +289,54 @@ def _check(
     bound: float | None = None,
     text: str = "",
 ) -> Check:
-    """A check in one dtype on one problem."""
+    """A check at a place: in one dtype on one problem."""
     dtype, case = place
     return Check(name, ok, value, bound, text, dtype, case)
 
 
-def deviation(path: Path, truth: Path, start: Arrays, dtype: str) -> tuple[float, int]:
-    """The largest error at any step, relative to how far its parameter has moved by then; and the first step with it.
+def _within(
+    place: tuple[str, str], name: str, value: float, bound: float, step: int
+) -> Check:
+    """A check that the deviation is within its bound; `step` is the first at which it is not."""
+    if value <= bound:
+        return _check(place, name, True, value, bound)
+    text = f"step {step} is the first that is too far off"
+    return _check(place, name, False, value, bound, text)
 
-    A parameter counts as moved by what makes a few roundings per step as large as the bound, so that tiny moves of
-    large values are judged by what the dtype can hold.
+
+def deviation(path: Path, truth: Path, start: Arrays, dtype: str) -> tuple[float, int]:
+    """The largest error at any step, relative to how far its parameter has moved by then, and the first step above
+    the bound.
+
+    A few roundings per step always count as movement, so that tiny moves of large values are judged by the precision
+    of the dtype.
     """
     worst, first = 0.0, 0
     bound = BOUNDS[dtype]
+    epsilon = float(np.finfo(dtype).eps)
     moved = dict.fromkeys(start, 0.0)
     for step, (ours, theirs) in enumerate(zip(path, truth, strict=True), 1):
         for name, expected in theirs.items():
-            moved[name] = max(moved[name], float(np.abs(expected - start[name]).max()))
-            rounding = (
-                ULPS * step * float(np.finfo(dtype).eps) * float(np.abs(expected).max())
-            )
-            error = float(np.abs(ours[name] - expected).max())
+            distance = _largest(expected - start[name])
+            moved[name] = max(moved[name], distance)
+            rounding = ULPS * step * epsilon * _largest(expected)
+            error = _largest(ours[name] - expected)
             if not np.isfinite(error):
                 return float("inf"), step
-            way = moved[name] + rounding / bound
-            relative = error / way if way else error
+            movement = moved[name] + rounding / bound
+            relative = error / movement if movement else error
             if relative > bound and worst <= bound:
                 first = step
             worst = max(worst, relative)
     return worst, first
 
 
+def _largest(array: np.ndarray) -> float:
+    return float(np.abs(array).max())
+
+
 def _same_rule(native: NativeOptimizer) -> Optimizer:
-    """The built-in optimizer that a framework's own one is named after, with its settings."""
+    """The built-in optimizer of the same name and settings as a framework's own one."""
     name = type(native).__name__.removesuffix("Optimizer")
     return load_optimizer(name, native.settings)
 
@@ -325,5 +346,6 @@ def _field_names(definition: type) -> list[str]:
 
 
 def _is_built_in(optimizer: Any) -> bool:
+    package = __name__.split(".")[0]
     module = type(optimizer).__module__
-    return module.startswith(f"{__name__.split('.')[0]}.optimizers.")
+    return module.startswith(f"{package}.optimizers.")

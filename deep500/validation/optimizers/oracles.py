@@ -1,4 +1,4 @@
-"""What every built-in optimizer must give: textbook formulas in float64, over the history of all gradients.
+"""The expected steps of every built-in optimizer: textbook formulas in float64, over the history of all gradients.
 
 A decaying mean is written as the weighted sum that it stands for, not as the recurrence that optimizers compute, and
 the matrix that Muon iterates towards comes from a singular value decomposition. Nothing here is shared with
@@ -16,15 +16,13 @@ Array = np.ndarray
 
 @dataclass
 class History:
-    """All that a rule may look at: the newest gradient, parameter and learning rate are the last ones."""
+    """The input of a rule: its settings, and all parameters, gradients and learning rates, the newest last."""
 
     settings: Mapping[str, Any]
     params: list[Array]
     gradients: list[Array] = field(default_factory=list)
     rates: list[float] = field(default_factory=list)
-    notes: dict[str, list[Array]] = field(
-        default_factory=dict
-    )  # what a rule keeps from its steps
+    notes: dict[str, list[Array]] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -42,16 +40,16 @@ class History:
     def rate(self) -> float:
         return self.rates[-1]
 
-    def kept(self, name: str) -> list[Array]:
+    def recorded(self, name: str) -> list[Array]:
+        """The values that the rule has recorded under this name, one per step; append to it to record another."""
         return self.notes.setdefault(name, [])
 
 
 def weighted_sum(values: Sequence[Array], decay: float) -> Array:
-    """The newest value, the one before times the decay, and so on."""
+    """The newest value, plus the one before it times the decay, and so on."""
     last = len(values) - 1
-    return np.sum(
-        [decay ** (last - i) * value for i, value in enumerate(values)], axis=0
-    )
+    terms = [decay ** (last - i) * value for i, value in enumerate(values)]
+    return np.sum(terms, axis=0)
 
 
 def corrected_mean(values: Sequence[Array], decay: float) -> Array:
@@ -69,34 +67,41 @@ def sgd(h: History) -> Array:
 
 
 def momentum(h: History) -> Array:
-    return h.param - h.rate * weighted_sum(h.gradients, h.settings["momentum"])
+    decay = h.settings["momentum"]
+    return h.param - h.rate * weighted_sum(h.gradients, decay)
 
 
 def nesterov(h: History) -> Array:
-    m = h.settings["momentum"]
-    return h.param - h.rate * (h.gradient + m * weighted_sum(h.gradients, m))
+    decay = h.settings["momentum"]
+    direction = h.gradient + decay * weighted_sum(h.gradients, decay)
+    return h.param - h.rate * direction
 
 
 def ada_grad(h: History) -> Array:
-    rate = h.rate / (1 + (h.count - 1) * h.settings["rate_decay"])
+    epsilon = h.settings["epsilon"]
+    rate_decay = h.settings["rate_decay"]
+    rate = h.rate / (1 + (h.count - 1) * rate_decay)
     total = h.settings["initial_sum"] + np.sum(squares(h.gradients), axis=0)
-    return h.param - rate * h.gradient / (np.sqrt(total) + h.settings["epsilon"])
+    return h.param - rate * h.gradient / (np.sqrt(total) + epsilon)
 
 
 def rms_prop(h: History) -> Array:
     alpha = h.settings["alpha"]
+    epsilon = h.settings["epsilon"]
     spread = (1 - alpha) * weighted_sum(squares(h.gradients), alpha)
     if h.settings["centered"]:
         mean = (1 - alpha) * weighted_sum(h.gradients, alpha)
         spread = spread - mean * mean
-    h.kept("quotients").append(h.gradient / (np.sqrt(spread) + h.settings["epsilon"]))
-    return h.param - h.rate * weighted_sum(h.kept("quotients"), h.settings["momentum"])
+    quotients = h.recorded("quotients")
+    quotients.append(h.gradient / (np.sqrt(spread) + epsilon))
+    return h.param - h.rate * weighted_sum(quotients, h.settings["momentum"])
 
 
 def adam_direction(h: History) -> Array:
+    epsilon = h.settings["epsilon"]
     mean = corrected_mean(h.gradients, h.settings["beta1"])
     square = corrected_mean(squares(h.gradients), h.settings["beta2"])
-    return mean / (np.sqrt(square) + h.settings["epsilon"])
+    return mean / (np.sqrt(square) + epsilon)
 
 
 def adam(h: History) -> Array:
@@ -104,34 +109,41 @@ def adam(h: History) -> Array:
 
 
 def adam_w(h: History) -> Array:
-    return (
-        1 - h.rate * h.settings["weight_decay"]
-    ) * h.param - h.rate * adam_direction(h)
+    decayed = (1 - h.rate * h.settings["weight_decay"]) * h.param
+    return decayed - h.rate * adam_direction(h)
 
 
 def ams_grad(h: History) -> Array:
     decay = h.settings["beta2"]
-    h.kept("squares").append((1 - decay) * weighted_sum(squares(h.gradients), decay))
-    largest = np.max(h.kept("squares"), axis=0) / (1 - decay**h.count)
+    epsilon = h.settings["epsilon"]
+    means = h.recorded("squares")
+    means.append((1 - decay) * weighted_sum(squares(h.gradients), decay))
+    largest = np.max(means, axis=0) / (1 - decay**h.count)
     mean = corrected_mean(h.gradients, h.settings["beta1"])
-    return h.param - h.rate * mean / (np.sqrt(largest) + h.settings["epsilon"])
+    return h.param - h.rate * mean / (np.sqrt(largest) + epsilon)
 
 
 def lars(h: History) -> Array:
     decay = h.settings["weight_decay"]
-    size, slope = np.linalg.norm(h.param), np.linalg.norm(h.gradient)
+    epsilon = h.settings["epsilon"]
+    param_norm = np.linalg.norm(h.param)
+    gradient_norm = np.linalg.norm(h.gradient)
     trust = 1.0
-    if size > 0 and slope > 0:
-        trust = h.settings["trust_coefficient"] * size
-        trust /= slope + decay * size + h.settings["epsilon"]
-    h.kept("moves").append(h.rate * trust * (h.gradient + decay * h.param))
-    return h.param - weighted_sum(h.kept("moves"), h.settings["momentum"])
+    if param_norm > 0 and gradient_norm > 0:
+        trust = h.settings["trust_coefficient"] * param_norm
+        trust /= gradient_norm + decay * param_norm + epsilon
+    moves = h.recorded("moves")
+    moves.append(h.rate * trust * (h.gradient + decay * h.param))
+    return h.param - weighted_sum(moves, h.settings["momentum"])
 
 
 def lamb(h: History) -> Array:
     direction = adam_direction(h) + h.settings["weight_decay"] * h.param
-    size, length = np.linalg.norm(h.param), np.linalg.norm(direction)
-    trust = size / length if size > 0 and length > 0 else 1.0
+    param_norm = np.linalg.norm(h.param)
+    direction_norm = np.linalg.norm(direction)
+    trust: Any = 1.0
+    if param_norm > 0 and direction_norm > 0:
+        trust = param_norm / direction_norm
     return h.param - h.rate * trust * direction
 
 
@@ -146,39 +158,45 @@ def accele_grad(h: History) -> Array:
     for i, gradient in enumerate(h.gradients):
         total += weight(i) ** 2 * np.sum(gradient**2)
     eta = h.rate * 2 * h.settings["diameter"] / np.sqrt(total)
-    z = h.kept("z")[-1] if h.kept("z") else h.params[0]
+    earlier_z = h.recorded("z")
+    z = earlier_z[-1] if earlier_z else h.params[0]
     z = z - weight(t) * eta * h.gradient
-    h.kept("z").append(z)
+    earlier_z.append(z)
     y = h.param - eta * h.gradient
     tau = 1 / weight(t + 1)
     return tau * z + (1 - tau) * y
 
 
 def lion(h: History) -> Array:
-    older = h.gradients[:-1]
     slow, fast = h.settings["beta2"], h.settings["beta1"]
-    mean = (1 - slow) * weighted_sum(older, slow) if older else np.zeros_like(h.param)
+    older = h.gradients[:-1]
+    mean = np.zeros_like(h.param)
+    if older:
+        mean = (1 - slow) * weighted_sum(older, slow)
     direction = np.sign(fast * mean + (1 - fast) * h.gradient)
-    return h.param - h.rate * (direction + h.settings["weight_decay"] * h.param)
+    decay = h.settings["weight_decay"] * h.param
+    return h.param - h.rate * (direction + decay)
 
 
 def muon(h: History) -> Array:
     if h.param.ndim < 2:
         defaults = {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8}
         return adam(History(defaults, h.params, h.gradients, h.rates))
-    m = h.settings["momentum"]
-    direction = (1 - m) * weighted_sum(h.gradients, m)
+    decay = h.settings["momentum"]
+    direction = (1 - decay) * weighted_sum(h.gradients, decay)
     if h.settings["nesterov"]:
-        direction = m * direction + (1 - m) * h.gradient
+        direction = decay * direction + (1 - decay) * h.gradient
     matrix = direction.reshape(len(direction), -1)
-    left, sizes, right = np.linalg.svd(matrix, full_matrices=False)
-    sizes = sizes / max(np.linalg.norm(sizes), h.settings["epsilon"])
+    u, singular, v = np.linalg.svd(matrix, full_matrices=False)
+    singular = singular / max(np.linalg.norm(singular), h.settings["epsilon"])
     a, b, c = h.settings["coefficients"]
     for _ in range(h.settings["iterations"]):
-        sizes = a * sizes + b * sizes**3 + c * sizes**5
-    move = ((left * sizes) @ right).reshape(h.param.shape)
-    scale = np.sqrt(max(1.0, matrix.shape[0] / matrix.shape[1]))
-    return (1 - h.rate * h.settings["weight_decay"]) * h.param - h.rate * scale * move
+        singular = a * singular + b * singular**3 + c * singular**5
+    move = ((u * singular) @ v).reshape(h.param.shape)
+    rows, columns = matrix.shape
+    scale = np.sqrt(max(1.0, rows / columns))
+    decayed = (1 - h.rate * h.settings["weight_decay"]) * h.param
+    return decayed - h.rate * scale * move
 
 
 RULES: dict[str, Callable[[History], Array]] = {
@@ -199,7 +217,7 @@ RULES: dict[str, Callable[[History], Array]] = {
 
 
 class Oracle:
-    """The parameters that a rule must give, step by step."""
+    """Applies a rule step by step to every parameter, with a learning rate for each step."""
 
     def __init__(
         self,
@@ -210,18 +228,20 @@ class Oracle:
     ):
         self.rule = rule
         self.rate = rate
-        self.histories = {
-            name: History(settings, [np.asarray(value, np.float64)])
-            for name, value in start.items()
-        }
+        self.histories: dict[str, History] = {}
+        for name, value in start.items():
+            param = np.asarray(value, np.float64)
+            self.histories[name] = History(settings, [param])
 
     @property
     def params(self) -> dict[str, Array]:
         return {name: history.param for name, history in self.histories.items()}
 
     def step(self, gradients: Mapping[str, Array]) -> dict[str, Array]:
+        """Take one step along these gradients, and return the parameters after it."""
         for name, history in self.histories.items():
-            history.gradients.append(np.asarray(gradients[name], np.float64))
+            gradient = np.asarray(gradients[name], np.float64)
+            history.gradients.append(gradient)
             history.rates.append(self.rate(history.count))
             history.params.append(self.rule(history))
         return self.params

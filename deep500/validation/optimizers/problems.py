@@ -1,4 +1,4 @@
-"""What optimizers are tried on: losses whose gradients are known, and gradients that make rules stumble."""
+"""The problems that optimizers are checked on: losses with known gradients, and gradients that are hard for a rule."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,14 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 Arrays = dict[str, np.ndarray]
-Gradient = Callable[
-    [Mapping[str, np.ndarray], int], Arrays
-]  # of the parameters and the step
+# from the parameters and the number of the step to the gradients
+Gradient = Callable[[Mapping[str, np.ndarray], int], Arrays]
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Where the parameters start, and their gradients in every step."""
+    """The initial parameters, and a function that gives their gradients in every step."""
 
     name: str
     start: Arrays
@@ -21,7 +20,7 @@ class Problem:
 
 
 def problems(seed: int = 0) -> list[Problem]:
-    """All problems, drawn by a seed."""
+    """All problems; the seed determines their random numbers."""
     rng = np.random.default_rng(seed)
     return [
         quadratic(rng),
@@ -39,15 +38,21 @@ def quadratic(rng: np.random.Generator) -> Problem:
         "matrix": 10 ** rng.uniform(-2, 1, (5, 3)),
         "bias": 10 ** rng.uniform(-2, 1, 4),
     }
-    minimum = {name: rng.standard_normal(c.shape) for name, c in curvature.items()}
-    start = {name: rng.standard_normal(c.shape) for name, c in curvature.items()}
+    minimum = _normal_like(curvature, rng)
+    start = _normal_like(curvature, rng)
 
     def gradient(params: Mapping[str, np.ndarray], step: int) -> Arrays:
-        return {
-            name: c * (params[name] - minimum[name]) for name, c in curvature.items()
-        }
+        gradients = {}
+        for name, scale in curvature.items():
+            gradients[name] = scale * (params[name] - minimum[name])
+        return gradients
 
     return Problem("quadratic", start, gradient)
+
+
+def _normal_like(arrays: Arrays, rng: np.random.Generator) -> Arrays:
+    """Random arrays of the same shapes."""
+    return {name: rng.standard_normal(a.shape) for name, a in arrays.items()}
 
 
 def rosenbrock() -> Problem:
@@ -55,10 +60,13 @@ def rosenbrock() -> Problem:
 
     def gradient(params: Mapping[str, np.ndarray], step: int) -> Arrays:
         x, y = params["point"]
-        slope = [-2 * (1 - x) - 4 * x * (y - x * x), 2 * (y - x * x)]
-        return {"point": np.array(slope)}
+        offset = y - x * x
+        by_x = -2 * (1 - x) - 4 * x * offset
+        by_y = 2 * offset
+        return {"point": np.array([by_x, by_y])}
 
-    return Problem("Rosenbrock", {"point": np.array([-1.2, 1.0])}, gradient)
+    start = {"point": np.array([-1.2, 1.0])}
+    return Problem("Rosenbrock", start, gradient)
 
 
 def small_network(rng: np.random.Generator) -> Problem:
@@ -69,13 +77,16 @@ def small_network(rng: np.random.Generator) -> Problem:
         "layer2.weight": rng.standard_normal((2, 6)) / 2,
         "layer2.bias": np.zeros(2),
     }
-    inputs, targets = rng.standard_normal((16, 4)), rng.standard_normal((16, 2))
+    inputs = rng.standard_normal((16, 4))
+    targets = rng.standard_normal((16, 2))
 
     def gradient(params: Mapping[str, np.ndarray], step: int) -> Arrays:
-        hidden = np.tanh(inputs @ params["layer1.weight"].T + params["layer1.bias"])
-        outputs = hidden @ params["layer2.weight"].T + params["layer2.bias"]
+        weight1, bias1 = params["layer1.weight"], params["layer1.bias"]
+        weight2, bias2 = params["layer2.weight"], params["layer2.bias"]
+        hidden = np.tanh(inputs @ weight1.T + bias1)
+        outputs = hidden @ weight2.T + bias2
         error = 2 * (outputs - targets) / targets.size
-        back = (error @ params["layer2.weight"]) * (1 - hidden**2)
+        back = (error @ weight2) * (1 - hidden**2)
         return {
             "layer1.weight": back.T @ inputs,
             "layer1.bias": back.sum(axis=0),
@@ -87,7 +98,7 @@ def small_network(rng: np.random.Generator) -> Problem:
 
 
 def zeros_in_between(rng: np.random.Generator) -> Problem:
-    """Most elements have no gradient most of the time; one parameter never has any, another starts at zero."""
+    """Most elements have a zero gradient in most steps; one parameter never has another one, and one starts at zero."""
     start = {
         "rows": rng.standard_normal((6, 3)),
         "unused": np.ones(3),
@@ -96,19 +107,17 @@ def zeros_in_between(rng: np.random.Generator) -> Problem:
     key = int(rng.integers(0, 2**31))
 
     def gradient(params: Mapping[str, np.ndarray], step: int) -> Arrays:
-        own = np.random.default_rng([key, step])
-        used = own.random((6, 3)) < 0.2
-        return {
-            "rows": np.where(used, own.standard_normal((6, 3)), 0.0),
-            "unused": np.zeros(3),
-            "zeros": own.standard_normal((2, 2)) * (step % 3 == 0),
-        }
+        step_rng = np.random.default_rng([key, step])
+        is_used = step_rng.random((6, 3)) < 0.2
+        rows = np.where(is_used, step_rng.standard_normal((6, 3)), 0.0)
+        zeros = step_rng.standard_normal((2, 2)) * (step % 3 == 0)
+        return {"rows": rows, "unused": np.zeros(3), "zeros": zeros}
 
     return Problem("zeros", start, gradient)
 
 
 def scaled(name: str, rng: np.random.Generator, scale: float) -> Problem:
-    """Random gradients, the same in every run, of one order of magnitude."""
+    """Random gradients around one order of magnitude, the same in every run."""
     start = {
         "matrix": rng.standard_normal((4, 5)),
         "bias": 0.01 * rng.standard_normal(3),
@@ -116,12 +125,12 @@ def scaled(name: str, rng: np.random.Generator, scale: float) -> Problem:
     key = int(rng.integers(0, 2**31))
 
     def gradient(params: Mapping[str, np.ndarray], step: int) -> Arrays:
-        own = np.random.default_rng([key, step])
-        return {
-            name: scale
-            * own.standard_normal(value.shape)
-            * 10 ** own.uniform(-1, 1, value.shape)
-            for name, value in start.items()
-        }
+        step_rng = np.random.default_rng([key, step])
+        gradients = {}
+        for name, value in start.items():
+            scaled_normal = scale * step_rng.standard_normal(value.shape)
+            spread = 10 ** step_rng.uniform(-1, 1, value.shape)
+            gradients[name] = scaled_normal * spread
+        return gradients
 
     return Problem(name, start, gradient)

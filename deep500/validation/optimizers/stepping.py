@@ -1,4 +1,4 @@
-"""An optimizer's steps as a framework does them, along gradients that are given to it."""
+"""Runs the steps of an optimizer on a framework, along prescribed gradients."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ def trajectory(
     executor = fed_executor(name, start, dtype)
     step = executor.training_step(optimizer)
     path = []
-    for given in gradients:
-        step(batch_of(given, dtype))
+    for step_gradients in gradients:
+        step(batch_of(step_gradients, dtype))
         path.append(executor.arrays())
     return path

@@ -1,4 +1,4 @@
-"""From what a user names to an optimizer: `Adam`, `Adam(0.01, beta1=0.8)`, `my_file.py:MyAdam`."""
+"""Creates an optimizer from a user's text: `Adam`, `Adam(0.01, beta1=0.8)`, `my_file.py:MyAdam`."""
 
 import ast
 from collections.abc import Mapping
@@ -16,8 +16,11 @@ SMALL_RATE = 0.01  # for a rule whose rate has no default
 
 
 def load_optimizer(text: str, settings: Mapping[str, Any] | None = None) -> Any:
-    """A built-in optimizer, or one in a file, with settings in brackets or by name."""
-    name, args, options = _parts(text)
+    """A built-in optimizer or one from a file, with the settings in its brackets and those passed by name.
+
+    Raises `Deep500Error` if the text cannot be parsed, or names something that is not an optimizer.
+    """
+    name, args, options = _parse(text)
     options = options | dict(settings or {})
     file, colon, class_name = name.rpartition(":")
     if colon:
@@ -35,22 +38,23 @@ def load_optimizer(text: str, settings: Mapping[str, Any] | None = None) -> Any:
     except Deep500Error:
         raise
     except Exception as error:  # code from anyone
-        raise Deep500Error(
-            f"{text} cannot be made: {one_line(error, kind=True)}"
-        ) from None
+        reason = one_line(error, kind=True)
+        raise Deep500Error(f"{text} cannot be made: {reason}") from None
 
 
-def _parts(text: str) -> tuple[str, list[Any], dict[str, Any]]:
-    """The name, and what is in the brackets behind it: plain values only."""
-    name, bracket, _ = text.partition("(")
+def _parse(text: str) -> tuple[str, list[Any], dict[str, Any]]:
+    """The name, and the positional and named settings in the brackets, which must be literals."""
+    name, bracket, settings = text.partition("(")
     if not bracket:
         return text, [], {}
     try:
-        call = ast.parse(f"f{text[len(name) :]}", mode="eval").body
+        call = ast.parse(f"f({settings}", mode="eval").body
         if not isinstance(call, ast.Call):
             raise ValueError
         args = [ast.literal_eval(value) for value in call.args]
-        options = {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
+        options = {}
+        for keyword in call.keywords:
+            options[str(keyword.arg)] = ast.literal_eval(keyword.value)
     except (ValueError, SyntaxError):
         raise Deep500Error(
             f"{text!r} cannot be read: write settings as in Adam(0.01, beta1=0.8)"
@@ -59,6 +63,6 @@ def _parts(text: str) -> tuple[str, list[Any], dict[str, Any]]:
 
 
 def _needs_rate(cls: type) -> bool:
-    """Whether it is a definition whose learning rate has no default."""
+    """Whether the optimizer is a dataclass whose learning rate has no default."""
     fields = getattr(cls, "__dataclass_fields__", {})
     return "learning_rate" in fields and not hasattr(cls, "learning_rate")

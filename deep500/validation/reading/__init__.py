@@ -1,1 +1,1 @@
-"""How fast data are read: containers, decoders, workers, with the state of the page cache."""
+"""Benchmarks of reading data: containers, decoders, workers, with a warm or cold page cache."""

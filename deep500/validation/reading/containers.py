@@ -1,4 +1,4 @@
-"""The same examples in several containers: memory maps, HDF5, and in memory."""
+"""Stores the same examples in several containers: memory maps, HDF5, and in memory."""
 
 import mmap
 from collections.abc import Sequence
@@ -28,34 +28,35 @@ def write_containers(folder: Path, split: Split, containers: Sequence[str]) -> N
                 file.create_dataset(name, data=values)
 
 
-def opened(job: Job, own: Split) -> Split:
-    """The examples in the container of the job; `own` are those of the data set itself."""
-    names = list(own.columns)
+def opened(job: Job, original: Split) -> Split:
+    """The examples in the container of the job; `original` are those of the data set itself."""
     folder = Path(job.folder)
     columns: dict[str, np.ndarray | Column] = {}
-    for name in names:
+    for name in original.columns:
+        file = folder / f"{name}.npy"
         if job.container == "hdf5":
             columns[name] = hdf5_file.Hdf5Column(str(folder / HDF5), name)
         elif job.container == "npy":
-            mapped = numpy_files.memory_map(folder / f"{name}.npy")
+            mapped = numpy_files.memory_map(file)
             columns[name] = Rows(mapped, np.arange(len(mapped)))
         elif job.container == "memory":
-            columns[name] = np.load(folder / f"{name}.npy", allow_pickle=False)
+            columns[name] = np.load(file, allow_pickle=False)
         else:
-            return own
+            return original
     return Split(columns)
 
 
-def files_of(job: Job, own: Split) -> list[str]:
-    """The files that are read."""
+def files_of(job: Job, original: Split) -> list[str]:
+    """The files that are read by the job."""
+    folder = Path(job.folder)
     if job.container == "hdf5":
-        return [str(Path(job.folder) / HDF5)]
+        return [str(folder / HDF5)]
     if job.container == "npy":
-        return [str(Path(job.folder) / f"{name}.npy") for name in own.columns]
+        return [str(folder / f"{name}.npy") for name in original.columns]
     if job.container == "memory":
         return []
     paths: list[str] = []
-    for column in own.columns.values():
+    for column in original.columns.values():
         paths += _column_files(column)
     return paths
 
@@ -70,10 +71,12 @@ def maps_of(split: Split) -> list[mmap.mmap]:
 
 
 def _column_files(column: object) -> list[str]:
-    """The files behind a column: pictures, or the memory map that an array lies in."""
-    if paths := getattr(column, "paths", None):
+    """The files of a column: images, a file, or the memory map of an array."""
+    paths = getattr(column, "paths", None)
+    if paths:
         return list(paths)
-    if path := getattr(column, "path", None):
+    path = getattr(column, "path", None)
+    if path:
         return [path]
     return [str(array.filename) for array in _memory_maps(column)]
 

@@ -1,4 +1,4 @@
-"""What is read in a benchmark of a data set: which container and decoder, by how many workers, how much at a time."""
+"""One measurement of a data set: which container and decoder, by how many workers, how much at a time."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -11,7 +11,7 @@ MODES = ("one batch", "a pass")
 
 @dataclass(frozen=True)
 class Job:
-    """One combination. `folder` is where the examples lie in other containers."""
+    """One combination of the factors. `folder` holds the examples in the other containers."""
 
     dataset: str
     settings: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""Whether files lie in the page cache of the operating system, and how to get them out of it."""
+"""Tells how much of a file is in the page cache of the operating system, and evicts it from there."""
 
 import ctypes
 import mmap
@@ -8,13 +8,16 @@ from pathlib import Path
 
 from ...errors import Unsupported
 
-MOST_RESIDENT = 0.1  # of the pages of a file that counts as read from the disk
+MOST_RESIDENT = (
+    0.1  # the share of pages up to which a file counts as read from the disk
+)
 
 
 def evict(paths: Iterable[str | Path], maps: Iterable[mmap.mmap] = ()) -> None:
-    """Ask the system to drop the pages of these files, after what is not on the disk yet has been written.
+    """Write unsaved changes of these files to the disk, and ask the system to drop their pages.
 
-    `maps` are memory maps of them in this process: a page stays as long as a map uses it.
+    `maps` are memory maps of them in this process: a page stays as long as a map uses it. Raises `Unsupported` if the
+    system cannot do that.
     """
     if not hasattr(os, "posix_fadvise"):
         raise Unsupported(
@@ -32,14 +35,15 @@ def evict(paths: Iterable[str | Path], maps: Iterable[mmap.mmap] = ()) -> None:
 
 
 def resident_share(paths: Iterable[str | Path]) -> float | None:
-    """The share of these files' pages that are in the page cache, by mincore; None where it cannot be told."""
+    """The share of these files' pages that are in the page cache, by mincore; None if the system does not tell."""
     resident = total = 0
     for path in paths:
         counts = _pages(path)
         if counts is None:
             return None
-        resident += counts[0]
-        total += counts[1]
+        resident_pages, pages = counts
+        resident += resident_pages
+        total += pages
     return resident / total if total else None
 
 
@@ -54,21 +58,20 @@ def _pages(path: str | Path) -> tuple[int, int] | None:
             return 0, 0
         count = -(-size // mmap.PAGESIZE)
         flags = (ctypes.c_ubyte * count)()
-        with mmap.mmap(
-            file.fileno(), size, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE
-        ) as m:
-            start = ctypes.c_char.from_buffer(m)
-            failed = mincore(
-                ctypes.c_void_p(ctypes.addressof(start)), ctypes.c_size_t(size), flags
-            )
+        access = mmap.PROT_READ | mmap.PROT_WRITE
+        with mmap.mmap(file.fileno(), size, mmap.MAP_PRIVATE, access) as memory_map:
+            start = ctypes.c_char.from_buffer(memory_map)
+            address = ctypes.c_void_p(ctypes.addressof(start))
+            failed = mincore(address, ctypes.c_size_t(size), flags)
             del start  # or the map cannot be closed
     if failed:
         return None
-    return sum(flag & 1 for flag in flags), count
+    resident = sum(flag & 1 for flag in flags)
+    return resident, count
 
 
 class EvictsBeforeCalls:
-    """Is called before and after every timed call, and evicts the files before it: outside of the time of the call."""
+    """Called before and after every timed call; it evicts the files before the call, which is not timed."""
 
     def __init__(self) -> None:
         self.paths: set[str] = set()

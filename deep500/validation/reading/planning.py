@@ -1,4 +1,4 @@
-"""From a data set to a plan: what can be read is tried and compared first, what cannot is written down."""
+"""Plans the benchmark of a data set: every job is tried first; those that cannot be read are listed with a reason."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,14 +16,14 @@ from .jobs import CONTAINERS, ITS_OWN, MODES, Job
 from .page_cache import MOST_RESIDENT, evict, resident_share
 from .subject import Subject, examples_of
 
-Says = Callable[[str], None]
+Progress = Callable[[str], None]
 IMPORTS = f"from {__package__}.subject import Subject\n"
 EVICTING = f"{__package__}.page_cache:evict_before_calls"
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is combined with each other."""
+    """The factors of a benchmark; every combination of them is a job."""
 
     dataset: str
     settings: Mapping[str, Any]
@@ -42,13 +42,16 @@ class Request:
             )
         for container in self.containers:
             if container not in CONTAINERS:
+                names = ", ".join(CONTAINERS)
                 raise Deep500Error(
-                    f"no container is named {container!r}: there are {', '.join(CONTAINERS)}"
+                    f"no container is named {container!r}: there are {names}"
                 )
-        if min(self.workers) < 0:
-            raise Deep500Error(f"{min(self.workers)} workers cannot be: give 0 or more")
+        fewest = min(self.workers)
+        if fewest < 0:
+            raise Deep500Error(f"{fewest} workers cannot be: give 0 or more")
 
     def definition(self) -> Dataset:
+        """The data set with its settings. Raises `Deep500Error` if it does not take them."""
         definition = registry.named("datasets", self.dataset)
         try:
             return definition(**self.settings)
@@ -58,7 +61,7 @@ class Request:
             ) from None
 
     def jobs(self, folder: Path) -> list[Job]:
-        """Decoders only matter where the files are read as they are."""
+        """All jobs; only the files of the data set itself are read with several decoders."""
         decodes = hasattr(self.definition(), "decoder")
         jobs = []
         for container, workers, mode in product(self.containers, self.workers, MODES):
@@ -72,7 +75,6 @@ class Request:
     def _job(
         self, container: str, decoder: str, workers: int, mode: str, folder: Path
     ) -> Job:
-        size = self.batch, self.examples
         return Job(
             self.dataset,
             dict(self.settings),
@@ -80,7 +82,8 @@ class Request:
             decoder,
             workers,
             mode,
-            *size,
+            self.batch,
+            self.examples,
             str(folder),
             self.cold,
         )
@@ -89,31 +92,33 @@ class Request:
 def dataset_plan(
     request: Request,
     folder: Path,
-    says: Says = lambda text: None,
+    progress: Progress = lambda text: None,
     **settings: Unpack[Settings],
 ) -> Plan:
-    """Write the containers into `folder`, read every combination once, and plan those that are right."""
+    """Write the containers into `folder`, read every combination once, and plan those that are right.
+
+    Raises `Deep500Error` with the first reason if none is.
+    """
     if request.cold:
         settings["cache"] = "cold"
         settings["sync"] = EVICTING
-    base = make_plan(
-        {"a data set": Statement("pass")}, **settings
-    )  # checks the settings
-    says("reading the data set")
+    # checks the settings
+    base = make_plan({"a data set": Statement("pass")}, **settings)
+    progress("reading the data set")
     train = request.definition().load()["train"]
     jobs = request.jobs(folder)
-    own = examples_of(jobs[0])
-    request = replace(request, examples=len(own))
-    jobs = [replace(job, examples=len(own)) for job in jobs]
-    write_containers(folder, own, request.containers)
+    original = examples_of(jobs[0])
+    request = replace(request, examples=len(original))
+    jobs = [replace(job, examples=len(original)) for job in jobs]
+    write_containers(folder, original, request.containers)
     entries: list[Entry] = []
     left_out: dict[str, str] = {}
     states: dict[str, Any] = {}
     for job in jobs:
-        says(job.name)
+        progress(job.name)
         try:
             subject = _tried(job)
-            states[job.container] = _page_cache_state(job, own, subject)
+            states[job.container] = _page_cache_state(job, original, subject)
             entries.append(_entry(job))
         except Unsupported as reason:
             left_out[job.name] = str(reason)
@@ -137,7 +142,7 @@ def dataset_plan(
 
 
 def _tried(job: Job) -> Subject:
-    """What is to be timed, after it was run and checked."""
+    """The subject of the job, after it was run and checked. Raises `Unsupported` if it cannot be timed."""
     if job.cold and job.workers:
         raise Unsupported(
             "workers read ahead, so that a cold page cache is measured without them"
@@ -148,9 +153,9 @@ def _tried(job: Job) -> Subject:
     return subject
 
 
-def _page_cache_state(job: Job, own: Split, subject: Subject) -> dict[str, Any]:
-    """The share of the files' pages that are in the page cache when a call begins, as far as it can be told."""
-    paths = files_of(job, own)
+def _page_cache_state(job: Job, original: Split, subject: Subject) -> dict[str, Any]:
+    """The share of the files' pages that are in the page cache when a call begins; None if it is not known."""
+    paths = files_of(job, original)
     if not paths:
         if job.cold:
             raise Unsupported(
@@ -163,14 +168,15 @@ def _page_cache_state(job: Job, own: Split, subject: Subject) -> dict[str, Any]:
     evict(paths, maps_of(subject.split))
     share = resident_share(paths)
     if share is not None and share > MOST_RESIDENT:
+        percent = f"{share:.0%}"
         raise Unsupported(
-            f"the page cache cannot be emptied here: {share:.0%} of the pages of {paths[0]} stay"
+            f"the page cache cannot be emptied here: {percent} of the pages of {paths[0]} stay"
         )
     return {"state": "cold", "resident": share}
 
 
 def _entry(job: Job) -> Entry:
-    """The statement that the clock sees."""
+    """The statement that is timed, with its setup and its check."""
     setup = f"{IMPORTS}subject = Subject({job.to_json()!r})\nrun = subject.run"
     statement = Statement("run()", setup, "subject.check()")
     return Entry(job.name, statement, {"read": job.mode})

@@ -1,4 +1,4 @@
-"""What the clock sees of a data set: one batch, or a pass over all examples."""
+"""What is timed of a data set: reading one batch, or a pass over all examples."""
 
 from collections.abc import Mapping
 from itertools import count
@@ -19,37 +19,45 @@ TOLERANCE = 2.01 / 255  # two decoders may round a pixel differently
 
 
 class Subject:
-    """Reads as a job says. `run` is what is timed, `check` tells whether what was read is right."""
+    """Reads the examples of a job. `run` is what is timed, `check` tells whether what was read is right."""
 
     def __init__(self, job: Mapping[str, Any]):
         self.job = Job(**job)
-        own = examples_of(self.job)
-        self.wanted = own
-        self.split = opened(self.job, own)
+        self.original = examples_of(self.job)
+        self.split = opened(self.job, self.original)
         self.loader = Loader(self.split, self.job.workers)
         self.epochs = count()
         if self.job.cold:
-            evict_before_calls.paths.update(files_of(self.job, own))
+            paths = files_of(self.job, self.original)
+            evict_before_calls.paths.update(paths)
             evict_before_calls.maps += maps_of(self.split)
-        self.run = self.one_batch if self.job.mode == "one batch" else self.a_pass
+        if self.job.mode == "one batch":
+            self.run = self.one_batch
+        else:
+            self.run = self.a_pass
 
     def one_batch(self) -> None:
         order = shuffled(len(self.split), 0, next(self.epochs))
-        [self.last] = self.loader.batches([order[: self.job.batch]])
-        self.last_rows = order[: self.job.batch]
+        rows = order[: self.job.batch]
+        [self.last] = self.loader.batches([rows])
+        self.last_rows = rows
 
     def a_pass(self) -> None:
         order = shuffled(len(self.split), 0, next(self.epochs))
         for rows in self.loader.batches(batches(order, self.job.batch)):
             self.last = rows
-        self.last_rows = order[len(order) - 1 - (len(order) - 1) % self.job.batch :]
+        last = len(order) - 1
+        start_of_last_batch = last - last % self.job.batch
+        self.last_rows = order[start_of_last_batch:]
 
     def check(self) -> None:
-        """Raise a Deep500Error if the last batch is not what the data set has there."""
-        wanted = self.wanted.batch(self.last_rows)
-        for name, values in wanted.items():
-            difference = np.abs(self.last[name].astype(np.float64) - values).max()
-            if difference > (TOLERANCE if self.job.decoder else 0):
+        """Raises `Deep500Error` if the last batch differs from what the data set has."""
+        tolerance = TOLERANCE if self.job.decoder else 0
+        expected = self.original.batch(self.last_rows)
+        for name, values in expected.items():
+            actual = self.last[name].astype(np.float64)
+            difference = np.abs(actual - values).max()
+            if difference > tolerance:
                 raise Deep500Error(
                     f"{self.job.name}: {name!r} differs by {difference:.3g} from what the data set has"
                 )
@@ -57,14 +65,15 @@ class Subject:
 
 
 def examples_of(job: Job) -> Split:
-    """The first examples of the training data, by the decoder of the job where there is one to choose."""
+    """The first examples of the training data, read with the decoder of the job if it names one."""
     settings = dict(job.settings)
     if job.decoder:
         settings["decoder"] = job.decoder
-    dataset: Dataset = registry.named("datasets", job.dataset)(**settings)
+    definition = registry.named("datasets", job.dataset)
+    dataset: Dataset = definition(**settings)
     train = dataset.load()["train"]
-    rows = np.arange(min(job.examples, len(train)))
-    columns = {name: First(column, len(rows)) for name, column in train.columns.items()}
+    size = min(job.examples, len(train))
+    columns = {name: First(column, size) for name, column in train.columns.items()}
     return Split(columns, train.augmentations, train.seed)
 
 
@@ -75,7 +84,8 @@ class First(Column):
         self.source = column
         self.shape = (size, *column.shape[1:])
         self.dtype = column.dtype
-        self.paths = list(getattr(column, "paths", ()))[:size]
+        paths = list(getattr(column, "paths", ()))
+        self.paths = paths[:size]
         self.path = getattr(column, "path", None)
 
     def read(self, indices: np.ndarray, out: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""Is a sampler what it says? Coverage, batch sizes, and the distribution of what it draws."""
+"""Checks whether a sampler does what it declares: coverage, batch sizes, and the distribution of what it draws."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,9 @@ from .checks import all_checks
 from .drawing import Draws
 from .report import SamplerReport
 
-SIZE = 13  # examples: few, so that every one is tested, and no multiple of most batch sizes
+SIZE = (
+    13  # examples: few enough to test every one, and not a multiple of most batch sizes
+)
 EPOCHS = 2000
 LEVEL = 1e-4
 
@@ -22,7 +24,8 @@ def check_sampler(
 ) -> SamplerReport:
     """Test what a sampler draws over `size` examples (0: as many as its settings say, or 13) in `epochs` epochs.
 
-    Statistical checks fail with probability `level` each if the sampler is right. The report is true if all is well.
+    Each statistical check fails with probability `level` if the sampler is right. The report is true if every check
+    passes. Raises `Deep500Error` if there are too few examples or epochs for the checks.
     """
     if not isinstance(sampler, Sampler):
         raise Deep500Error(f"a sampler is a d5.Sampler, not {sampler!r:.80}")
@@ -32,12 +35,12 @@ def check_sampler(
             f"size is {size}, epochs is {epochs} and level is {level}: checking needs 2 examples, 100 "
             "epochs and a level above 0 and below 0.5"
         )
-    draws = Draws(sampler, size, epochs)
-    return SamplerReport(repr(sampler), size, epochs, level, all_checks(draws, level))
+    checks = all_checks(Draws(sampler, size, epochs), level)
+    return SamplerReport(repr(sampler), size, epochs, level, checks)
 
 
 def named_sampler(name: str, settings: Mapping[str, Any]) -> Sampler:
-    """A built-in sampler, or one in a file (my.py:Class), with these settings; batches of 4 unless they say so."""
+    """A built-in sampler, or one in a file (my.py:Class), with these settings; the default batch size is 4."""
     file, colon, class_name = name.rpartition(":")
     definition: Any
     if colon and not file.endswith(".py"):
@@ -46,8 +49,9 @@ def named_sampler(name: str, settings: Mapping[str, Any]) -> Sampler:
         definition = load_class(file, class_name, Sampler, "sampler")
     else:
         definition = registry.named("samplers", name)
+    options = {"batch_size": 4} | dict(settings)
     try:
-        return definition(**{"batch_size": 4} | dict(settings))
+        return definition(**options)
     except TypeError as error:
         raise Deep500Error(f"the sampler {name} cannot be made: {error}") from None
 
@@ -60,5 +64,7 @@ def check_named_sampler(
     level: float,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """The same for a sampler by its name, as JSON."""
-    return check_sampler(named_sampler(name, settings), size, epochs, level).to_json()
+    """Check a sampler by its name, and return the report as JSON."""
+    sampler = named_sampler(name, settings)
+    report = check_sampler(sampler, size, epochs, level)
+    return report.to_json()

@@ -1,7 +1,8 @@
-"""The promises of a sampler, each tested by itself."""
+"""The checks of a sampler, one function for each property."""
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -10,20 +11,21 @@ from .distributions import chi_square, independence, smallest_of
 from .drawing import Draws, is_in_range, joined
 from .report import SamplerCheck
 
-MOST_EXAMPLES = 16  # whose positions are tested
+MOST_EXAMPLES = 16  # examples whose positions are tested
 POSITION_BINS = 8
 PAIR_BINS = 4
 
 
 def all_checks(draws: Draws, level: float) -> list[SamplerCheck]:
-    """Every promise; the distributions only if everything that is drawn is the number of an example."""
+    """The results of all checks; those of distributions apply only if every drawn value is the index of an example."""
     checks = [
         determinism(draws),
         index_range(draws),
         batch_sizes(draws),
         coverage(draws),
+        epochs_differ(draws),
+        ranks_are_parted(draws),
     ]
-    checks += [epochs_differ(draws), ranks_are_parted(draws)]
     tests: dict[str, Callable[[Draws, float], SamplerCheck]] = {
         "shares": shares,
         "positions": positions,
@@ -39,12 +41,13 @@ def all_checks(draws: Draws, level: float) -> list[SamplerCheck]:
 
 
 def determinism(draws: Draws) -> SamplerCheck:
-    """The same epoch, asked for again, after others, and of an equal sampler."""
-    twin = draws.sampler.for_rank(getattr(draws.sampler, "rank", 0))
+    """An epoch must be the same when it is drawn again, after others, and by an equal sampler."""
+    rank = getattr(draws.sampler, "rank", 0)
+    twin = draws.sampler.for_rank(rank)
     differing = 0
     for epoch, batches in enumerate(draws.first_epochs):
-        for again in (draws.batches(epoch), draws.batches(epoch, twin)):
-            differing += not _same(batches, again)
+        differing += not _same(batches, draws.batches(epoch))
+        differing += not _same(batches, draws.batches(epoch, twin))
     text = "an epoch that is drawn again differs: a run cannot be resumed"
     return _counted("determinism", differing, text)
 
@@ -58,30 +61,37 @@ def index_range(draws: Draws) -> SamplerCheck:
 
 
 def batch_sizes(draws: Draws) -> SamplerCheck:
-    """All batches are full but the last one; those of one of several ranks may lack one example."""
-    sampler = draws.sampler
-    several_ranks = sampler.ranks > 1
+    """All batches but the last must be full; those of one of several ranks may lack one example."""
+    full = draws.sampler.batch_size
+    several_ranks = draws.sampler.ranks > 1
+    least = full - several_ranks
     bad = 0
     for batches in draws.first_epochs:
         sizes = np.array([len(batch) for batch in batches])
-        bad += int((sizes > sampler.batch_size).sum())
-        bad += int((sizes[:-1] < sampler.batch_size - several_ranks).sum())
+        too_large = sizes > full
+        too_small = sizes[:-1] < least
+        bad += int(too_large.sum())
+        bad += int(too_small.sum())
         if not several_ranks:
-            bad += int((sizes[-1:] == 0).sum())
-    text = f"{bad} batches have another size than {sampler.batch_size}"
+            is_empty = sizes[-1:] == 0
+            bad += int(is_empty.sum())
+    text = f"{bad} batches have another size than {full}"
     return _counted("batch sizes", bad, text)
 
 
 def coverage(draws: Draws) -> SamplerCheck:
-    """Every example once in every epoch."""
+    """Every example must come once in every epoch."""
     if not draws.sampler.every_example_once:
         return _not_applicable("coverage", "it does not promise every example once")
     worst = 0
     text = ""
+    examples = np.arange(draws.size)
     for epoch, order in enumerate(draws.orders):
         different = np.unique(order)
-        missing = draws.size - int(np.isin(different, np.arange(draws.size)).sum())
-        faults = missing + len(order) - len(different)
+        covered = int(np.isin(different, examples).sum())
+        missing = draws.size - covered
+        repeated = len(order) - len(different)
+        faults = missing + repeated
         if faults > worst:
             worst = faults
             text = (
@@ -92,22 +102,22 @@ def coverage(draws: Draws) -> SamplerCheck:
 
 
 def epochs_differ(draws: Draws) -> SamplerCheck:
-    """No epoch is like the one before if it shuffles, every epoch is if it does not."""
+    """No epoch may have the order of the one before if the sampler shuffles; every epoch must if it does not."""
     equal = 0
-    pairs = list(zip(draws.orders, draws.orders[1:], strict=False))
+    pairs = list(pairwise(draws.orders))
     for before, after in pairs:
         equal += np.array_equal(before, after)
     if not draws.sampler.shuffles:
         text = "it promises one order for all epochs, and they differ"
         return _counted("order", len(pairs) - equal, text)
-    # of few examples, some orders come twice by chance
+    # with few examples, some orders come twice by chance
     allowed = _equal_by_chance(draws, len(pairs))
     text = f"{equal} of {len(pairs)} epochs have the order of the one before"
     return _counted("order", equal, text, allowed)
 
 
 def ranks_are_parted(draws: Draws) -> SamplerCheck:
-    """The ranks together draw as often as there are examples, and no two draw the same one."""
+    """The ranks together must draw every example once."""
     ranks = draws.sampler.ranks
     if ranks == 1:
         return _not_applicable("ranks", "there is one rank")
@@ -118,7 +128,9 @@ def ranks_are_parted(draws: Draws) -> SamplerCheck:
         parts = [joined(draws.batches(epoch, sampler)) for sampler in samplers]
         drawn = joined(parts)
         different = len(np.unique(drawn))
-        faults = (draws.size - different) + (len(drawn) - different)
+        missing = draws.size - different
+        repeated = len(drawn) - different
+        faults = missing + repeated
         if faults > worst:
             worst = faults
             text = (
@@ -129,7 +141,7 @@ def ranks_are_parted(draws: Draws) -> SamplerCheck:
 
 
 def shares(draws: Draws, level: float) -> SamplerCheck:
-    """How often every example is drawn, against its share."""
+    """Every example must be drawn as often as its share says."""
     if draws.sampler.every_example_once:
         return _not_applicable("shares", "every example comes once")
     counts = np.bincount(joined(draws.orders), minlength=draws.size)
@@ -138,11 +150,12 @@ def shares(draws: Draws, level: float) -> SamplerCheck:
             "shares", "the draws of one of several ranks depend on each other"
         )
     expected = draws.sampler.shares(draws.size) * counts.sum()
-    return _judged("shares", chi_square(counts, expected), level)
+    probability = chi_square(counts, expected)
+    return _judged("shares", probability, level)
 
 
 def positions(draws: Draws, level: float) -> SamplerCheck:
-    """Whether every place of an epoch is as likely, for each of some examples."""
+    """An example must be equally likely at every place of an epoch."""
     if not draws.sampler.shuffles:
         return _not_applicable("positions", "it does not shuffle")
     probabilities = []
@@ -150,32 +163,37 @@ def positions(draws: Draws, level: float) -> SamplerCheck:
         places, lengths = _places(draws, example)
         bins = (places * POSITION_BINS) // lengths
         counts = np.bincount(bins, minlength=POSITION_BINS)
-        expected = (
-            _bin_shares(int(lengths.max(initial=1)), POSITION_BINS) * counts.sum()
-        )
+        longest = int(lengths.max(initial=1))
+        expected = _bin_shares(longest, POSITION_BINS) * counts.sum()
         probabilities.append(chi_square(counts, expected))
     return _judged("positions", smallest_of(probabilities), level)
 
 
 def epochs_are_independent(draws: Draws, level: float) -> SamplerCheck:
-    """Whether an example's place says anything about its place in the next epoch."""
+    """An example's place must not depend on its place in the epoch before."""
     name = "independence of epochs"
     if not draws.sampler.shuffles:
         return _not_applicable(name, "it does not shuffle")
-    pairs = list(zip(draws.orders[::2], draws.orders[1::2], strict=False))
-    return _judged(name, _independence(pairs, draws.size), level)
+    even_epochs = draws.orders[::2]
+    odd_epochs = draws.orders[1::2]
+    pairs = list(zip(even_epochs, odd_epochs, strict=False))
+    probability = _independence(pairs, draws.size)
+    return _judged(name, probability, level)
 
 
 def seeds_are_independent(draws: Draws, level: float) -> SamplerCheck:
-    """The same for two seeds and the same epoch."""
+    """An example's place must not depend on its place in the same epoch under another seed."""
     name = "independence of seeds"
     other = _other_seed(draws.sampler)
     if not draws.sampler.shuffles or other is None:
         return _not_applicable(name, "it does not shuffle, or its seed is not its own")
     pairs = []
-    for epoch, order in enumerate(draws.orders[: draws.epochs // 2]):
-        pairs.append((order, joined(draws.batches(epoch, other))))
-    return _judged(name, _independence(pairs, draws.size), level)
+    half = draws.epochs // 2
+    for epoch, order in enumerate(draws.orders[:half]):
+        other_order = joined(draws.batches(epoch, other))
+        pairs.append((order, other_order))
+    probability = _independence(pairs, draws.size)
+    return _judged(name, probability, level)
 
 
 def _other_seed(sampler: Sampler) -> Sampler | None:
@@ -187,54 +205,68 @@ def _other_seed(sampler: Sampler) -> Sampler | None:
 def _independence(
     pairs: list[tuple[np.ndarray, np.ndarray]], size: int
 ) -> float | None:
-    """The probability of places in the first and second orders that depend on each other so much."""
-    first = np.array([_place_bins(order, size) for order, _ in pairs])
-    second = np.array([_place_bins(order, size) for _, order in pairs])
+    """The probability that places in independent orders seem to depend on each other as much as in these pairs."""
+    first_bins = []
+    second_bins = []
+    for first, second in pairs:
+        first_bins.append(_place_bins(first, size))
+        second_bins.append(_place_bins(second, size))
+    row_bins = np.array(first_bins)
+    column_bins = np.array(second_bins)
     probabilities = []
     for example in _some_examples(size):
-        rows, columns = first[:, example], second[:, example]
+        rows = row_bins[:, example]
+        columns = column_bins[:, example]
         in_both = (rows >= 0) & (columns >= 0)
         table = np.zeros((PAIR_BINS, PAIR_BINS))
-        np.add.at(table, (rows[in_both], columns[in_both]), 1)
+        cells = (rows[in_both], columns[in_both])
+        np.add.at(table, cells, 1)
         probabilities.append(independence(table))
     return smallest_of(probabilities)
 
 
 def _place_bins(order: np.ndarray, size: int) -> np.ndarray:
-    """For every example in which part of the order it comes first; -1 if it does not come."""
+    """For every example the bin of the place at which it first occurs; -1 if it does not."""
     bins = np.full(size, -1)
-    places = np.arange(len(order))[::-1]  # so that the first place is written last
-    bins[order[::-1]] = places * PAIR_BINS // max(1, len(order))
+    length = max(1, len(order))
+    # backwards, so that the first place is written last
+    places = np.arange(len(order))[::-1]
+    examples = order[::-1]
+    bins[examples] = places * PAIR_BINS // length
     return bins
 
 
 def _places(draws: Draws, example: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where an example is in the epochs that have it, and how long these are."""
+    """The places of an example in all epochs, and the length of the epoch for each place."""
     places: list[int] = []
     lengths: list[int] = []
     for order in draws.orders:
-        of_epoch = np.flatnonzero(order == example)
-        places.extend(of_epoch.tolist())
-        lengths.extend([len(order)] * len(of_epoch))
+        epoch_places = np.flatnonzero(order == example)
+        places.extend(epoch_places.tolist())
+        lengths.extend([len(order)] * len(epoch_places))
     return np.array(places, np.int64), np.array(lengths, np.int64)
 
 
 def _bin_shares(length: int, bins: int) -> np.ndarray:
-    """The share of the places of an epoch that every bin has."""
-    return np.bincount(np.arange(length) * bins // length, minlength=bins) / length
+    """The share of an epoch's places that are in each bin."""
+    bin_of_place = np.arange(length) * bins // length
+    return np.bincount(bin_of_place, minlength=bins) / length
 
 
 def _some_examples(size: int) -> list[int]:
-    """All examples, or some from the first to the last."""
-    return np.unique(np.linspace(0, size - 1, MOST_EXAMPLES).astype(int)).tolist()
+    """All examples, or `MOST_EXAMPLES` evenly spaced ones."""
+    evenly_spaced = np.linspace(0, size - 1, MOST_EXAMPLES)
+    return np.unique(evenly_spaced.astype(int)).tolist()
 
 
 def _equal_by_chance(draws: Draws, pairs: int) -> int:
-    """How many epochs may be like the one before: with more, chance is less likely than one in a million."""
+    """How many epochs may have the order of the one before: more are less likely than one in a million."""
     from scipy import stats
 
     length = min(draws.size, 20)
-    probability = 1 / float(np.prod(np.arange(1, length + 1, dtype=float)))
+    factors = np.arange(1, length + 1, dtype=float)
+    permutations = float(np.prod(factors))
+    probability = 1 / permutations
     return int(stats.poisson.isf(1e-6, pairs * probability))
 
 
@@ -245,14 +277,13 @@ def _judged(name: str, probability: float | None, level: float) -> SamplerCheck:
         )
     text = ""
     if probability < level:
-        text = (
-            f"so large a deviation has the probability {probability:.2g} if it is right"
-        )
+        shown = f"{probability:.2g}"
+        text = f"so large a deviation has the probability {shown} if it is right"
     return SamplerCheck(name, probability, level, statistical=True, text=text)
 
 
 def _counted(name: str, faults: int, text: str, allowed: int = 0) -> SamplerCheck:
-    """A count of faults; the text is for one that is too large."""
+    """A check that counts faults; the text is used if there are more than allowed."""
     if faults <= allowed:
         text = ""
     return SamplerCheck(name, faults, allowed, text=text)
@@ -263,6 +294,8 @@ def _not_applicable(name: str, reason: str) -> SamplerCheck:
 
 
 def _same(first: list[np.ndarray], second: list[np.ndarray]) -> bool:
+    """Whether two epochs have equal batches."""
     if len(first) != len(second):
         return False
-    return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+    pairs = zip(first, second, strict=True)
+    return all(np.array_equal(a, b) for a, b in pairs)

@@ -1,4 +1,4 @@
-"""What a sampler draws, taken once for all checks."""
+"""The draws of a sampler, made once for all checks."""
 
 from functools import cached_property
 from itertools import islice
@@ -22,18 +22,20 @@ class Draws:
     def batches(self, epoch: int, sampler: Sampler | None = None) -> list[np.ndarray]:
         """The batches of one epoch of this sampler, or of another one."""
         chosen = sampler or self.sampler
+        name = type(chosen).__name__
         try:
-            batches = list(islice(chosen.epoch(self.size, epoch), MOST_BATCHES))
+            drawn = chosen.epoch(self.size, epoch)
+            batches = list(islice(drawn, MOST_BATCHES))
         except Deep500Error:
             raise
         except Exception as error:  # of a user's own sampler
+            reason = one_line(error, kind=True)
             raise Deep500Error(
-                f"{type(chosen).__name__} cannot draw epoch {epoch} of {self.size} examples: "
-                f"{one_line(error, kind=True)}"
+                f"{name} cannot draw epoch {epoch} of {self.size} examples: {reason}"
             ) from None
         if len(batches) == MOST_BATCHES:
             raise Deep500Error(
-                f"epoch {epoch} of {type(chosen).__name__} has no end: there are {MOST_BATCHES} batches "
+                f"epoch {epoch} of {name} has no end: there are {MOST_BATCHES} batches "
                 f"of {self.size} examples"
             )
         return [np.asarray(batch) for batch in batches]
@@ -45,12 +47,12 @@ class Draws:
 
     @cached_property
     def orders(self) -> list[np.ndarray]:
-        """The examples of every epoch, in their order."""
+        """The examples of every epoch, in the order in which they are drawn."""
         return [joined(self.batches(epoch)) for epoch in range(self.epochs)]
 
     @cached_property
     def in_range(self) -> bool:
-        """Whether all that is drawn are numbers of examples, so that distributions can be looked at."""
+        """Whether everything that is drawn is the index of an example."""
         return all(is_in_range(order, self.size) for order in self.orders)
 
 
@@ -61,6 +63,11 @@ def joined(batches: list[np.ndarray]) -> np.ndarray:
 
 
 def is_in_range(order: np.ndarray, size: int) -> bool:
+    """Whether these are indices of `size` examples."""
     if order.dtype.kind not in "iu":
         return False
-    return not len(order) or bool(order.min() >= 0 and order.max() < size)
+    if not len(order):
+        return True
+    if order.min() < 0:
+        return False
+    return bool(order.max() < size)

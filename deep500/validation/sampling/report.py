@@ -1,4 +1,4 @@
-"""What checking a sampler found."""
+"""The report of a check of a sampler."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -7,9 +7,9 @@ from typing import Any
 
 @dataclass(frozen=True)
 class SamplerCheck:
-    """One promise. A count of faults must not be above its bound, a probability not below it.
+    """One checked property: a number of faults with an upper bound, or a probability with a lower bound.
 
-    Without a value it does not apply, and the text says why.
+    Without a value the check does not apply, and the text says why.
     """
 
     name: str
@@ -22,13 +22,15 @@ class SamplerCheck:
     def ok(self) -> bool | None:
         if self.value is None:
             return None
-        return (
-            self.value >= self.bound if self.statistical else self.value <= self.bound
-        )
+        if self.statistical:
+            return self.value >= self.bound
+        return self.value <= self.bound
 
     @property
     def verdict(self) -> str:
-        return {None: "not applicable", True: "ok", False: "wrong"}[self.ok]
+        if self.ok is None:
+            return "not applicable"
+        return "ok" if self.ok else "wrong"
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,13 @@ class SamplerReport:
     def from_json(cls, data: Mapping[str, Any]) -> "SamplerReport":
         fields = ("name", "value", "bound", "statistical", "text")
         checks = []
-        for check in data["checks"]:
-            checks.append(SamplerCheck(*(check[field] for field in fields)))
-        return cls(data["sampler"], data["size"], data["epochs"], data["level"], checks)
+        for check_data in data["checks"]:
+            values = [check_data[field] for field in fields]
+            checks.append(SamplerCheck(*values))
+        return cls(
+            sampler=data["sampler"],
+            size=data["size"],
+            epochs=data["epochs"],
+            level=data["level"],
+            checks=checks,
+        )

@@ -19,9 +19,8 @@ from .trials import (
 )
 
 SERIAL_BOUND = 1e-4  # of float32 parameters after some steps that differ in the order of additions alone
-CONSENSUS_BOUND = (
-    0.7  # of the spread of scattered replicas, after some epochs of communication
-)
+# of the spread of scattered replicas, after some epochs of communication
+CONSENSUS_BOUND = 0.7
 LOSS_BOUND = 0.8  # of the first epoch's loss, in the last one
 DRIFT = (
     "replicas drift apart: parameters are never brought together (mixing gradients is not enough; "

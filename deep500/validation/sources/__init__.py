@@ -1,7 +1,7 @@
-"""What a run measures only if a metric needs it: memory, energy, work, the quality on training data.
+"""Measurements that a run makes only if a metric needs them: memory, energy, work, the quality on training data.
 
-A source is an event that adds counters to the history. One that this machine or network does not have is left out,
-and the reason goes into the plan, so that the metric says "unavailable" and why.
+A source is an event that adds counters to the history. One that is not available on this machine or for this network is
+left out, and the reason goes into the plan, so that the metric is reported as unavailable with this reason.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,9 +17,8 @@ from .peak_memory import peak_memory
 from .training_quality import training_quality
 from .work import roofline, work
 
-Source: TypeAlias = Callable[
-    [Executor, int], Event
-]  # raises a Deep500Error with the reason if it is unavailable
+# from an executor and a batch size to an event; raises a Deep500Error with the reason if it is unavailable
+Source: TypeAlias = Callable[[Executor, int], Event]
 
 SOURCES: dict[str, Source] = {
     "energy": energy,
@@ -32,7 +31,7 @@ SOURCES: dict[str, Source] = {
 
 @dataclass(frozen=True)
 class Sources:
-    """The events that measure what metrics need, and the reasons for those that cannot."""
+    """The events that measure what metrics need, and the reasons for those that are unavailable."""
 
     events: tuple[Event, ...]
     unavailable: dict[str, str]
@@ -41,14 +40,16 @@ class Sources:
 def sources_for(
     metrics: Iterable[Metric], executor: Executor, batch_size: int
 ) -> Sources:
-    """What a run with this executor has to measure for these metrics."""
+    """The events that a run with this executor needs for these metrics."""
     needs = set[str]()
     for metric in metrics:
         needs.update(metric.needs)
-    events, unavailable = [], {}
+    events = []
+    unavailable = {}
     for name in sorted(needs & SOURCES.keys()):
+        source = SOURCES[name]
         try:
-            events.append(SOURCES[name](executor, batch_size))
+            events.append(source(executor, batch_size))
         except Deep500Error as reason:
             unavailable[name] = str(reason)
     return Sources(tuple(events), unavailable)

@@ -1,4 +1,4 @@
-"""Joule of the whole machine, epoch by epoch."""
+"""Measures the energy of the whole machine in joules, epoch by epoch."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +24,12 @@ class EnergyCounter(Event):
             sensor.start()
 
     def after_epoch(self, trainer: "Trainer", record: dict[str, Any]) -> None:
-        joule = sum(reading.value or 0.0 for reading in self.readings())
-        trainer.counters["energy"] = trainer.counters.get("energy", 0.0) + joule
+        joules = sum(reading.value or 0.0 for reading in self.readings())
+        before = trainer.counters.get("energy", 0.0)
+        trainer.counters["energy"] = before + joules
 
     def readings(self) -> list[Reading]:
-        """What every sensor has counted since it was started."""
+        """The readings of all sensors since they were started."""
         readings: list[Reading] = []
         for sensor in self.sensors:
             readings += sensor.read().values()
@@ -38,12 +39,12 @@ class EnergyCounter(Event):
 def energy(
     executor: Executor, batch_size: int, host: Host | None = None
 ) -> EnergyCounter:
-    """The counter of the machine's energy; a Deep500Error with the reasons if there is no sensor."""
+    """The counter of the machine's energy. Raises `Deep500Error` with the reasons if there is no sensor."""
     counter = EnergyCounter(host or Host())
     for sensor in counter.sensors:
         sensor.start()
     readings = counter.readings()
     if all(reading.value is None for reading in readings):
-        reasons = [str(reading.unavailable) for reading in readings]
-        raise Deep500Error(f"no sensor of energy: {'; '.join(reasons)}")
+        reasons = "; ".join(str(reading.unavailable) for reading in readings)
+        raise Deep500Error(f"no sensor of energy: {reasons}")
     return counter

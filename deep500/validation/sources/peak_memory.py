@@ -1,4 +1,4 @@
-"""The most memory that this process held, over all epochs."""
+"""Measures the peak memory of this process over all epochs."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +23,8 @@ class MemoryCounter(Event):
 
     def after_epoch(self, trainer: "Trainer", record: dict[str, Any]) -> None:
         peak = self.reading().value or 0.0
-        trainer.counters["peak memory"] = max(
-            peak, trainer.counters.get("peak memory", 0.0)
-        )
+        before = trainer.counters.get("peak memory", 0.0)
+        trainer.counters["peak memory"] = max(peak, before)
 
     def reading(self) -> Reading:
         return self.sensor.read()["memory_peak"]
@@ -34,7 +33,7 @@ class MemoryCounter(Event):
 def peak_memory(
     executor: Executor, batch_size: int, host: Host | None = None
 ) -> MemoryCounter:
-    """The counter of peak memory; a Deep500Error with the reason if the kernel does not tell it."""
+    """The counter of peak memory. Raises `Deep500Error` with the reason if the system does not tell it."""
     counter = MemoryCounter(host or Host())
     counter.sensor.start()
     reading = counter.reading()

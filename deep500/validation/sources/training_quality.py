@@ -1,4 +1,4 @@
-"""How good a network is on the data that it was trained on."""
+"""Measures how good a network is on the data that it was trained on."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +17,12 @@ class TrainingQuality(Event):
         if record["epoch"] < trainer.epochs and not trainer.ended:
             return
         train = trainer.splits["train"]
-        qualities = evaluate(
-            trainer.procedure, trainer.task, train, trainer.sampler.batch_size
-        )
+        batch_size = trainer.sampler.batch_size
+        qualities = evaluate(trainer.procedure, trainer.task, train, batch_size)
         for name, value in qualities.items():
             trainer.counters[f"training {name}"] = value
 
 
 def training_quality(executor: Executor, batch_size: int) -> TrainingQuality:
-    """Always available."""
+    """The event that evaluates the training data; it is always available."""
     return TrainingQuality()

@@ -1,4 +1,4 @@
-"""How many operations an example takes, and how fast the machine's peaks would allow them to be."""
+"""Counts the operations per example, and the least time that they take by the roofline of the machine."""
 
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,8 @@ class Constant(Event):
     """A counter that is the same for the whole run."""
 
     def __init__(self, name: str, value: float):
-        self.name, self.value = name, value
+        self.name = name
+        self.value = value
 
     def before_epoch(self, trainer: "Trainer", epoch: int) -> None:
         trainer.counters[self.name] = self.value
@@ -26,28 +27,28 @@ class Constant(Event):
 def work(executor: Executor, batch_size: int) -> Constant:
     """The operations of forward and backward passes per example."""
     costs = _costs(executor, batch_size)
-    return Constant(
-        "flops per example", (costs.flops + costs.backward_flops) / batch_size
-    )
+    flops = costs.flops + costs.backward_flops
+    return Constant("flops per example", flops / batch_size)
 
 
 def roofline(executor: Executor, batch_size: int) -> Constant:
     """The least seconds per example by the measured roofline of this machine."""
     costs = _costs(executor, batch_size)
-    least = bound(costs.flops + costs.backward_flops, costs.bytes_moved).minimum_seconds
-    return Constant("least seconds per example", least / batch_size)
+    flops = costs.flops + costs.backward_flops
+    least_seconds = bound(flops, costs.bytes_moved).minimum_seconds
+    return Constant("least seconds per example", least_seconds / batch_size)
 
 
 def _costs(executor: Executor, batch_size: int) -> NetworkCosts:
-    if not isinstance(executor.structure, Network) or not executor.structure.nodes:
+    structure = executor.structure
+    if not isinstance(structure, Network) or not structure.nodes:
         raise Deep500Error(
             "operations are counted of a d5.Network, not of a framework's own model"
         )
-    network = executor.structure.outline()
+    network = structure.outline()
     network.params = executor.arrays()
     costs = network_costs(network, batch_size)
     if costs.unknown:
-        raise Deep500Error(
-            f"operations of these nodes cannot be counted: {', '.join(costs.unknown)}"
-        )
+        names = ", ".join(costs.unknown)
+        raise Deep500Error(f"operations of these nodes cannot be counted: {names}")
     return costs

@@ -1,1 +1,1 @@
-"""Networks measured: latency, throughput, memory, and what each of their operators takes."""
+"""Benchmarks of networks: latency, throughput, memory, and the time of each of their operators."""

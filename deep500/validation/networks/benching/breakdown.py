@@ -1,4 +1,4 @@
-"""Where the time of a network goes: each of its nodes alone, between runs of the whole, in one process."""
+"""Measures where the time of a network goes: each node alone, interleaved with the whole network, in one process."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -9,8 +9,9 @@ from ....errors import Deep500Error, one_line
 from .jobs import Job, job_from_json
 from .subject import Subject
 
-FEWEST_ROUNDS, MOST_ROUNDS = 5, 200
-WORDS = ("node", "operator", "kernel", "direction")
+FEWEST_ROUNDS = 5
+MOST_ROUNDS = 200
+LABELS = ("node", "operator", "kernel", "direction")
 
 
 def breakdown(
@@ -20,27 +21,30 @@ def breakdown(
     seed: int,
     progress: Callable[[str], None],
 ) -> list[dict[str, Any]]:
-    """One block per job; called in a child process."""
-    found = []
+    """One block of times per job, or the reason why it has none; called in a child process."""
+    blocks = []
+    seconds_each = seconds / len(jobs)
     for job in map(job_from_json, jobs):
         progress(f"operators of {job.framework} {job.way} {job.mode}")
         try:
-            found.append(_block(job, process, seconds / len(jobs), seed))
+            block = _block(job, process, seconds_each, seed)
         except Deep500Error as error:
-            found.append({"unsupported": str(error)})
-        except Exception as error:  # whatever an engine says of a node alone
-            found.append({"unsupported": one_line(error, kind=True)})
-    return found
+            block = {"unsupported": str(error)}
+        except Exception as error:  # whatever a framework raises for a single node
+            block = {"unsupported": one_line(error, kind=True)}
+        blocks.append(block)
+    return blocks
 
 
 def _block(job: Job, process: int, seconds: float, seed: int) -> dict[str, Any]:
     subject = Subject(job)
-    calls = node_calls(subject.executor, subject.given, subject.step is not None)
+    training = subject.step is not None
+    calls = node_calls(subject.executor, subject.native_inputs, training)
     runs = [subject.backprop, *(call.run for call in calls)]
     rng = random.Random(f"{seed}/{process}")
     whole, *parts = timed_rounds(runs, MOST_ROUNDS, seconds, FEWEST_ROUNDS, rng)
     operators = []
     for call, ns in zip(calls, parts, strict=True):
-        words = {word: getattr(call, word) for word in WORDS}
-        operators.append({**words, "ns": ns})
+        labels = {label: getattr(call, label) for label in LABELS}
+        operators.append({**labels, "ns": ns})
     return {"process": process, "network": whole, "operators": operators}

@@ -1,4 +1,4 @@
-"""What is asked of a network: on which framework, with which batch, to infer or to train."""
+"""One measurement of a network: on which framework, with which batch, inference or training."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -9,7 +9,7 @@ MODES = ("inference", "training")
 
 @dataclass(frozen=True)
 class Job:
-    """One line of the result."""
+    """One line of the result of a benchmark."""
 
     model: str  # as load_network reads it
     settings: Mapping[str, Any]
@@ -21,7 +21,7 @@ class Job:
 
     @property
     def levels(self) -> dict[str, Any]:
-        """What is the same for those that are compared."""
+        """The factors that jobs must have in common to be compared."""
         return {"mode": self.mode, "batch": self.batch}
 
     @property
@@ -34,7 +34,7 @@ class Job:
 
 def job_from_json(fields: Mapping[str, Any]) -> Job:
     """The job with tuples where JSON has lists."""
-    settings = {
-        k: tuple(v) if isinstance(v, list) else v for k, v in fields["settings"].items()
-    }
+    settings = {}
+    for name, value in fields["settings"].items():
+        settings[name] = tuple(value) if isinstance(value, list) else value
     return Job(**{**fields, "settings": settings})

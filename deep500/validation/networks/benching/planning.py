@@ -1,4 +1,4 @@
-"""From a network to a plan: what can be timed is tried first, what cannot is written down with its reason."""
+"""Plans the benchmark of a network: every job is tried first; those that cannot be timed are listed with a reason."""
 
 import hashlib
 import time
@@ -16,7 +16,7 @@ from ....measure.plan import Entry, Plan, Settings, make_plan
 from ...isolation import Died, isolated
 from .jobs import Job
 
-Says = Callable[[str], None]
+Progress = Callable[[str], None]
 TRIAL = f"{__package__}.trial:attempt"
 BREAKDOWN = f"{__package__}.breakdown:breakdown"
 IMPORTS = f"from {__package__}.jobs import job_from_json\nfrom {__package__}.subject import Subject\n"
@@ -25,7 +25,7 @@ LEAST_TIMEOUT_S = 300.0  # compilers take their time
 
 @dataclass(frozen=True)
 class Request:
-    """What is combined with each other."""
+    """The factors of a benchmark; every combination of them is a job."""
 
     model: str
     settings: Mapping[str, Any]
@@ -37,88 +37,88 @@ class Request:
 
     def __post_init__(self) -> None:
         for name in self.frameworks:
-            framework(name)  # an unknown name is said before anything is done
+            framework(name)  # raises for an unknown name before anything is done
         for batch in self.batches:
             if batch < 1:
                 raise Deep500Error(f"--batch {batch}: give 1 or more")
-        for what, values in (
-            ("--framework", self.frameworks),
-            ("--batch", self.batches),
-        ):
-            if len(set(values)) < len(values):
-                raise Deep500Error(
-                    f"{what} names {' '.join(map(str, values))}: give each once"
-                )
+        _refuse_duplicates("--framework", self.frameworks)
+        _refuse_duplicates("--batch", self.batches)
 
     def jobs(self, name: str) -> list[Job]:
-        """Those of one framework."""
-        path = Path(self.model.partition(".py:")[0])
-        model = (
-            str(Path(self.model).absolute()) if path.suffix == ".onnx" else self.model
-        )
-        return [
-            Job(model, self.settings, name, compile, batch, mode, self.threads)
-            for mode, batch, compile in product(self.modes, self.batches, self.compile)
-        ]
+        """The jobs of one framework."""
+        model = self.model
+        path = Path(model.partition(".py:")[0])
+        if path.suffix == ".onnx":
+            model = str(Path(model).absolute())
+        jobs = []
+        for mode, batch, compile in product(self.modes, self.batches, self.compile):
+            job = Job(model, self.settings, name, compile, batch, mode, self.threads)
+            jobs.append(job)
+        return jobs
+
+
+def _refuse_duplicates(option: str, values: Sequence[Any]) -> None:
+    if len(set(values)) < len(values):
+        listed = " ".join(map(str, values))
+        raise Deep500Error(f"{option} names {listed}: give each once")
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A job and what came of it."""
+    """A job and the result of its trial."""
 
     job: Job
-    found: Mapping[str, Any]
+    result: Mapping[str, Any]
 
     @property
     def candidate(self) -> str:
-        """The framework, and whose kernels run: never left out, as they are different programs."""
-        words = self.found.get("kernels") or {}
-        shown = ", ".join(
-            f"{count} {word}" for word, count in sorted(words.items(), reverse=True)
-        )
-        only = next(iter(words)) if len(words) == 1 else shown
-        return f"{self.job.framework} {self.job.way}" + (f" ({only})" if words else "")
+        """The framework and the kinds of its kernels, because other kernels are another program."""
+        name = f"{self.job.framework} {self.job.way}"
+        counts = self.result.get("kernels") or {}
+        if not counts:
+            return name
+        if len(counts) == 1:
+            [kind] = counts
+            return f"{name} ({kind})"
+        parts = []
+        for kind in sorted(counts, reverse=True):
+            parts.append(f"{counts[kind]} {kind}")
+        kinds = ", ".join(parts)
+        return f"{name} ({kinds})"
 
     @property
     def name(self) -> str:
-        return f"{self.candidate} {self.job.mode} batch={self.job.batch}"
+        job = self.job
+        return f"{self.candidate} {job.mode} batch={job.batch}"
 
 
 def network_plan(
-    request: Request, says: Says = lambda text: None, **settings: Unpack[Settings]
+    request: Request,
+    progress: Progress = lambda text: None,
+    **settings: Unpack[Settings],
 ) -> Plan:
-    """Try every combination, and plan those that give right results."""
-    timeout_s = settings.get("timeout_s") or max(
-        LEAST_TIMEOUT_S, 3 * settings.get("budget_s", 5.0)
-    )
+    """Try every combination, and plan those that give right results.
+
+    Raises `Wrong` or `Deep500Error` with the first reason if none does.
+    """
+    usual_timeout_s = max(LEAST_TIMEOUT_S, 3 * settings.get("budget_s", 5.0))
+    timeout_s = settings.get("timeout_s") or usual_timeout_s
     settings["timeout_s"] = timeout_s
-    base = make_plan(
-        {"a network": Statement("pass")}, **settings
-    )  # checks the settings
+    # checks the settings
+    base = make_plan({"a network": Statement("pass")}, **settings)
     began = time.monotonic()
-    tried = [
-        trial
-        for name in request.frameworks
-        for trial in _trials(request, name, timeout_s, says)
-    ]
-    started = (
-        time.monotonic() - began
-    )  # about what the first processes need before they measure
-    tried.sort(
-        key=lambda t: (
-            request.modes.index(t.job.mode),
-            request.batches.index(t.job.batch),
-        )
-    )
-    good = [t for t in tried if t.found["state"] == "ok"]
-    wrong = {t.name: t.found["text"] for t in tried if t.found["state"] == "wrong"}
-    left_out = {
-        t.name: t.found["text"] for t in tried if t.found["state"] == "unsupported"
-    }
+    trials: list[Trial] = []
+    for name in request.frameworks:
+        trials += _trials(request, name, timeout_s, progress)
+    # about what the first processes need before they measure
+    start_up_s = time.monotonic() - began
+    trials.sort(key=lambda trial: _order(request, trial.job))
+    good = [trial for trial in trials if trial.result["state"] == "ok"]
+    wrong = _reasons(trials, "wrong")
+    left_out = _reasons(trials, "unsupported")
     if not good:
-        raise (Wrong if wrong else Deep500Error)(
-            next(iter({**wrong, **left_out}.values()))
-        )
+        reason = next(iter({**wrong, **left_out}.values()))
+        raise Wrong(reason) if wrong else Deep500Error(reason)
     about = {
         "network": request.model,
         "file": _digest(request.model),
@@ -131,30 +131,46 @@ def network_plan(
         "mode": list(request.modes),
         "batch": list(request.batches),
     }
-    entries = tuple(map(_entry, good))
     return replace(
         base,
-        budget_s=base.budget_s + started,
-        entries=entries,
+        budget_s=base.budget_s + start_up_s,
+        entries=tuple(map(_entry, good)),
         factors=factors,
         user_imports=False,
         about=about,
     )
 
 
+def _order(request: Request, job: Job) -> tuple[int, int]:
+    """The place of a job in the result: by mode, then by batch, as they were requested."""
+    mode = request.modes.index(job.mode)
+    batch = request.batches.index(job.batch)
+    return mode, batch
+
+
+def _reasons(trials: Sequence[Trial], state: str) -> dict[str, str]:
+    """The reasons of the trials that ended in this state, by name."""
+    reasons = {}
+    for trial in trials:
+        if trial.result["state"] == state:
+            reasons[trial.name] = trial.result["text"]
+    return reasons
+
+
 def breakdown_blocks(
-    plan: Plan, seconds: float, processes: int, says: Says
+    plan: Plan, seconds: float, processes: int, progress: Progress
 ) -> "list[dict[str, Any]]":
-    """The nodes of every framework's network one by one, at the largest batch, in fresh processes."""
+    """The times of the single nodes of every framework's network, at the largest batch, in fresh processes."""
     largest = max(entry.levels["batch"] for entry in plan.entries)
     chosen = [entry for entry in plan.entries if entry.levels["batch"] == largest]
-    each = seconds / processes / len(plan.groups)
+    seconds_each = seconds / processes / len(plan.groups)
     blocks = []
     for process in range(processes):
+        number = process + 1
         for name in plan.groups:
-            says(f"the operators of {name}, process {process + 1} of {processes}")
-            own = [entry for entry in chosen if entry.group == name]
-            blocks += _breakdown(own, process, each, plan)
+            progress(f"the operators of {name}, process {number} of {processes}")
+            entries = [entry for entry in chosen if entry.group == name]
+            blocks += _breakdown(entries, process, seconds_each, plan)
     return blocks
 
 
@@ -168,58 +184,79 @@ def _breakdown(
         "seed": plan.seed,
     }
     try:
-        found = isolated(BREAKDOWN, arguments, plan.timeout_s)
+        results = isolated(BREAKDOWN, arguments, plan.timeout_s)
     except Died as death:
-        found = [{"unsupported": str(death)}] * len(entries)
-    return [
-        {"breakdown": e.name, **block} for e, block in zip(entries, found, strict=True)
-    ]
+        results = [{"unsupported": str(death)}] * len(entries)
+    blocks = []
+    for entry, result in zip(entries, results, strict=True):
+        blocks.append({"breakdown": entry.name, **result})
+    return blocks
 
 
-def _trials(request: Request, name: str, timeout_s: float, says: Says) -> list[Trial]:
-    """One child process per framework; if it dies, one per job, so that only the guilty one is left out."""
+def _trials(
+    request: Request, name: str, timeout_s: float, progress: Progress
+) -> list[Trial]:
+    """Try the jobs in one child process; if it dies, each in its own, so that only the faulty one is left out."""
     jobs = request.jobs(name)
-    says(f"checking {len(jobs)} on {name}")
+    progress(f"checking {len(jobs)} on {name}")
     try:
-        found = isolated(TRIAL, {"jobs": [job.to_json() for job in jobs]}, timeout_s)
+        results = _results(jobs, timeout_s)
     except Died as death:
-        alone = len(jobs) == 1
-        found = [_dead(death)] if alone else [_alone(job, timeout_s) for job in jobs]
-    return [Trial(job, result) for job, result in zip(jobs, found, strict=True)]
+        if len(jobs) == 1:
+            results = [_died(death)]
+        else:
+            results = [_result_alone(job, timeout_s) for job in jobs]
+    trials = []
+    for job, result in zip(jobs, results, strict=True):
+        trials.append(Trial(job, result))
+    return trials
 
 
-def _alone(job: Job, timeout_s: float) -> dict[str, Any]:
+def _results(jobs: Sequence[Job], timeout_s: float) -> list[dict[str, Any]]:
+    """The results of these jobs in a child process. Raises `Died` if it ends early."""
+    arguments = {"jobs": [job.to_json() for job in jobs]}
+    return isolated(TRIAL, arguments, timeout_s)
+
+
+def _result_alone(job: Job, timeout_s: float) -> dict[str, Any]:
     try:
-        return isolated(TRIAL, {"jobs": [job.to_json()]}, timeout_s)[0]
+        return _results([job], timeout_s)[0]
     except Died as death:
-        return _dead(death)
+        return _died(death)
 
 
-def _dead(death: Died) -> dict[str, Any]:
+def _died(death: Died) -> dict[str, Any]:
     return {"state": "unsupported", "text": str(death)}
 
 
 def _entry(trial: Trial) -> Entry:
-    """The statement that the clock sees, and around it what makes and checks it."""
+    """The statement that is timed, with its setup and its check."""
     job = trial.job.to_json()
     setup = f"{IMPORTS}subject = Subject(job_from_json({job!r}))\nrun = subject.run"
-    known = {key: value for key, value in trial.found.items() if key != "state"}
-    work = known | {"job": job, "candidate": trial.candidate, "dtype": "float32"}
     statement = Statement("run()", setup, "subject.check()")
-    return Entry(
-        trial.name, statement, trial.job.levels, group=trial.job.framework, work=work
-    )
+    work = dict(trial.result)
+    del work["state"]
+    work |= {"job": job, "candidate": trial.candidate, "dtype": "float32"}
+    levels = trial.job.levels
+    return Entry(trial.name, statement, levels, group=trial.job.framework, work=work)
 
 
 def _threads(request: Request) -> int | str:
     if not request.threads:
         return "each framework's choice"
-    choosing = [name for name in request.frameworks if not framework(name).sets_threads]
-    own = f"; {ITS_OWN} on {', '.join(choosing)}"
-    return f"{request.threads}{own}" if choosing else request.threads
+    fixed = [name for name in request.frameworks if not framework(name).sets_threads]
+    if not fixed:
+        return request.threads
+    names = ", ".join(fixed)
+    return f"{request.threads}; {ITS_OWN} on {names}"
 
 
 def _digest(model: str) -> str:
-    """The SHA-256 of a file, by which others know that they have the same."""
-    path = Path(model.partition(".py:")[0] + (".py" if ".py:" in model else ""))
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    """The SHA-256 of the model's file, by which others can tell that theirs is the same; empty if it has none."""
+    file, is_function, _ = model.partition(".py:")
+    if is_function:
+        file += ".py"
+    path = Path(file)
+    if not path.is_file():
+        return ""
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""Every job once, before anything is timed, in a process of its own: which can be timed, which are wrong, and why."""
+"""Runs every job once in a child process before anything is timed: which can be timed, which are wrong, and why."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,12 +14,12 @@ from .subject import Subject
 def attempt(
     jobs: Sequence[Mapping[str, Any]], progress: Callable[[str], None]
 ) -> list[dict[str, Any]]:
-    """What came of each job; called in a child process."""
-    found = []
+    """The state of each job and its costs, or the reason why it cannot be timed; called in a child process."""
+    results = []
     for job in map(job_from_json, jobs):
         progress(f"{job.framework} {job.way} {job.mode} batch {job.batch}")
-        found.append(_attempt(job))
-    return found
+        results.append(_attempt(job))
+    return results
 
 
 def _attempt(job: Job) -> dict[str, Any]:
@@ -32,14 +32,16 @@ def _attempt(job: Job) -> dict[str, Any]:
         return {"state": "unsupported", "text": str(error)}
     except MemoryError:
         return {"state": "unsupported", "text": f"{job.model} does not fit into memory"}
-    except Exception as error:  # whatever an engine says
-        text = f"{job.framework} cannot run {job.model}: {one_line(error, kind=True)}"
+    except Exception as error:  # whatever a framework raises
+        reason = one_line(error, kind=True)
+        text = f"{job.framework} cannot run {job.model}: {reason}"
         return {"state": "unsupported", "text": text}
 
 
 def _work(subject: Subject) -> dict[str, Any]:
-    """What one run costs as predicted, and the peak of memory as measured."""
-    job, training = subject.job, subject.step is not None
+    """The predicted costs of one run, and its measured peak of memory."""
+    job = subject.job
+    training = subject.step is not None
     optimizer = subject.step.optimizer if subject.step else None
     costs = network_costs(
         subject.network,
@@ -48,43 +50,50 @@ def _work(subject: Subject) -> dict[str, Any]:
         framework=subject.engine,
         optimizer=optimizer,
     )
-    memory = costs.training if training and costs.training else costs.inference
-    backward = costs.backward_flops if training else 0
-    measured, how = _measured(subject)
+    flops = costs.flops
+    memory = costs.inference
+    if training:
+        flops += costs.backward_flops
+        memory = costs.training or costs.inference
+    measured, method = _measured_memory(subject)
     return {
-        "flops": costs.flops + backward,
+        "flops": flops,
         "bytes": costs.bytes_moved,
         "parameters": costs.parameters,
         "nodes": len(costs.nodes),
         "kernels": subject.kernels,
         "predicted_memory": memory.peak,
         "measured_memory": measured,
-        "memory_by": how,
+        "memory_by": method,
     }
 
 
-def _measured(subject: Subject) -> tuple[int | None, str]:
-    """Bytes that the allocator hands out where the framework tells; else by how much the process grows in a run."""
-    engine, network, compile = subject.engine, subject.network, subject.job.compile
+def _measured_memory(subject: Subject) -> tuple[int | None, str]:
+    """The peak of a run in bytes, and how it was measured: by the framework's allocator, or by the process's growth."""
+    engine, network, inputs = subject.engine, subject.network, subject.inputs
+    compile = subject.job.compile
     try:
         if subject.step:
             optimizer = subject.step.optimizer
-            found = measured_training(
-                engine, network, subject.inputs, optimizer, compile=compile
+            peak = measured_training(
+                engine, network, inputs, optimizer, compile=compile
             )
         else:
-            found = measured_inference(engine, network, subject.inputs, compile=compile)
-        return found, "allocator"
+            peak = measured_inference(engine, network, inputs, compile=compile)
+        return peak, "allocator"
     except Unsupported:
-        return _grown(subject), "process"
+        return _process_growth(subject), "process"
 
 
-def _grown(subject: Subject) -> int | None:
+def _process_growth(subject: Subject) -> int | None:
+    """By how many bytes the process grows during a run; None if the system does not tell."""
     with sensors() as before:
         pass
     with sensors() as during:
-        kept = subject.run()
-    del kept
+        outputs = subject.run()
+    del outputs
     start = before.readings()["memory_current"].value
     peak = during.readings()["memory_peak"].value
-    return None if start is None or peak is None else max(0, int(peak - start))
+    if start is None or peak is None:
+        return None
+    return max(0, int(peak - start))

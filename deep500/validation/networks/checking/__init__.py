@@ -1,12 +1,12 @@
-"""Do frameworks compute the same network, and where do they diverge first? Forward, backward and one step.
+"""Checks whether frameworks compute the same network, and where they first diverge: forward, backward and one step.
 
-data.py       inputs, drawn within what the network takes
+data.py       random inputs within the range that the network accepts
 subjects.py   the scalar whose gradients are compared
-truth.py      what is right, node by node, in float64 on rounded inputs
-nodes.py      every node on every framework; judging.py holds a node's arrays against its own bound
+truth.py      the true values, node by node, in float64 on rounded inputs
+nodes.py      every node on every framework; judging.py compares a node's arrays with its own bound
 runner.py     what a framework computes; one_node.py makes a network of one node
-processes.py  a framework in a process of its own, which served.py is the other side of; parcels.py is what they send
-whole.py      the whole network, beside accumulated.py's bound; stepping.py one step of an optimizer
+processes.py  a framework in a child process, which runs served.py; parcels.py is the format of their messages
+whole.py      the whole network, with the bound of accumulated.py; stepping.py one step of an optimizer
 comparing.py  two forms of one network: files, or a native model and its export
 reproducing.py  the first divergence as a model of one node with a script
 """
@@ -59,34 +59,35 @@ def check_network(
 ) -> NetworkReport:
     """Compare frameworks (pytorch alone by default) with float64, node by node: forward, backward and one step.
 
-    `network` is a Network or an ONNX file. With `against`, another form of it, that one is the truth: outputs and
-    gradients are compared, and `network` may be an executor as well, such as `from_model` makes of a native model.
-    `data` holds an array for every input; without it inputs are drawn by the seed, `dimensions` gives the sizes of
+    `network` is a Network or an ONNX file. `against` is another form of it that is taken as the truth: outputs and
+    gradients are compared, and `network` may also be an executor, such as `from_model` makes of a native model.
+    `data` holds an array for every input; without it, inputs are drawn by the seed, and `dimensions` gives the sizes of
     open dimensions. Gradients are those of the output `y`: "loss" if there is one, else a random sum of all outputs.
-    Every framework runs in a process of its own, if that can import all operators; `isolated=False` keeps it in this.
+    Every framework runs in a child process if that can import all operators; with `isolated=False`, in this one.
     """
     subject = network if isinstance(network, Executor) else _network(network)
     original = subject if against is None else _network(against)
     if not isinstance(original, Network):
         raise Deep500Error("an executor is checked against a network: give `against=`")
-    say = progress or (lambda share, text: None)
+    report_progress = progress or (lambda share, text: None)
+    sides = []
     with quiet(), ExitStack() as stack:
         arrays = _arrays(original, data, seed, dimensions)
-        named = _frameworks(subject, frameworks, against)
-        elsewhere = isolated and _can_be_sent(original, subject)
-        processes = [_process(name, seed, timeout_s, elsewhere) for name in named]
+        names = _frameworks(subject, frameworks, against)
+        isolated = isolated and _can_be_sent(original, subject)
+        processes = [_process(name, seed, timeout_s, isolated) for name in names]
         for process in processes:
             stack.callback(process.close)
-        panel = Panel(processes, say)
+        panel = Panel(processes, report_progress)
         if against is None:
-            _check_alone(panel, original, arrays, y, seed, _rule(optimizer))
-            sides = []
+            rule = _optimizer(optimizer)
+            _check_alone(panel, original, arrays, y, seed, rule)
         else:
-            sides = _check_against(panel, subject, Original(original, arrays, seed, y))
-    sides += [
-        replace(side, lost=panel.lost.get(name, ""))
-        for name, side in panel.sides.items()
-    ]
+            truth = Original(original, arrays, seed, y)
+            sides = _check_against(panel, subject, truth)
+    for name, side in panel.sides.items():
+        lost = panel.lost.get(name, "")
+        sides.append(replace(side, lost=lost))
     return NetworkReport(original.name, sides, remarks_of(original), _files(panel))
 
 
@@ -116,7 +117,9 @@ def _check_against(
 
 
 def _network(network: Any) -> Network:
-    return network if isinstance(network, Network) else Network.from_onnx(network)
+    if isinstance(network, Network):
+        return network
+    return Network.from_onnx(network)
 
 
 def _arrays(
@@ -131,13 +134,15 @@ def _arrays(
 
 
 def _frameworks(subject: Any, frameworks: Sequence[str], against: Any) -> Sequence[str]:
-    """Those that are named; an executor brings its own, and two networks are compared without any."""
+    """The frameworks to run on: none for an executor, and by default none for a comparison of two networks."""
     if isinstance(subject, Executor):
         return ()
-    return frameworks or (DEFAULT if against is None else ())
+    if frameworks or against is not None:
+        return frameworks
+    return DEFAULT
 
 
-def _rule(optimizer: "Optimizer | str") -> Optimizer:
+def _optimizer(optimizer: Optimizer | str) -> Optimizer:
     if isinstance(optimizer, Optimizer):
         return optimizer
     kind: Any = registry.find("optimizers", optimizer)
@@ -145,7 +150,7 @@ def _rule(optimizer: "Optimizer | str") -> Optimizer:
 
 
 def _files(panel: Panel) -> dict[str, bytes]:
-    """What shows the first divergence to others."""
+    """The files to reproduce the first divergence."""
     for direction in ("forward", "backward"):
         if direction in panel.evidence:
             return reproduction(*panel.evidence[direction])
@@ -153,7 +158,7 @@ def _files(panel: Panel) -> dict[str, bytes]:
 
 
 def _can_be_sent(*subjects: Any) -> bool:
-    """Whether another process can have these networks: it must find the classes of all operators."""
+    """Whether another process can import the classes of all operators of these networks."""
     parcel = Parcel()
     try:
         for subject in subjects:

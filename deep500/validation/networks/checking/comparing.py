@@ -1,7 +1,7 @@
-"""Two forms of one network: a file before and after an optimiser, or a native model and what was exported from it.
+"""Compares two forms of one network: a file before and after an optimiser, or a native model and its export.
 
-The first is the truth, in float64. The other is held against it in float64, too, value by value where both use a name,
-and then as frameworks run it: outputs, and gradients by the parameters that both have.
+The first form, in float64, is the truth. The other is compared with it in float64 as well, value by value for the names
+that both use, and then as frameworks run it: its outputs, and the gradients of the parameters that both have.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,6 @@ import numpy as np
 from ....contracts.executor import Executor
 from ....contracts.network import Network
 from ....errors import Deep500Error
-from ...checking.bounds import depth
 from ...checking.comparing import deviation
 from .accumulated import Expected, expected_gradients, expected_outputs
 from .nodes import Panel
@@ -23,42 +22,46 @@ from .subjects import differentiated
 from .truth import Truth
 from .whole import compared, settled
 
-FLOAT64 = (
-    "float64"  # what the comparison of the two networks themselves is listed under
-)
+# the "framework" of the comparison of the two networks themselves
+FLOAT64 = "float64"
 
 
 class WrappedModel:
-    """An executor as one more framework to ask; it runs in this process."""
+    """An executor that is asked like a framework; it runs in this process."""
 
     isolated = False
 
     def __init__(self, executor: Executor):
-        self.executor, self.framework = executor, executor.framework.name
+        self.executor = executor
+        self.framework = executor.framework.name
 
     def run(self, data: Mapping[str, np.ndarray], y: str | None) -> Made:
-        """The outputs, with the gradients of y if it is asked for."""
+        """The outputs, and the gradients of y if it is not None."""
         executor = self.executor
         array = executor.framework.array
         if y is None:
-            return Made(arrays_of(array, executor.inference(data)), {}, {})
-        outputs = arrays_of(array, executor.inference_and_backprop(data, y))
-        return Made(outputs, arrays_of(array, executor.gradients), {})
+            outputs = executor.inference(data)
+            return Made(arrays_of(array, outputs), {}, {})
+        outputs = executor.inference_and_backprop(data, y)
+        arrays = arrays_of(array, outputs)
+        gradients = arrays_of(array, executor.gradients)
+        return Made(arrays, gradients, {})
 
 
 class Original:
-    """The network that is right: what is expected of every other form of it."""
+    """The network that is taken as the truth, and what is expected of every other form of it."""
 
     def __init__(
         self, network: Network, data: Mapping[str, np.ndarray], seed: int, y: str | None
     ):
-        self.network, self.data, self.seed = network, dict(data), seed
+        self.network = network
+        self.data = dict(data)
+        self.seed = seed
         self.subject, self.y = differentiated(network, data, seed, y)
         self.truth = Truth(self.subject, self.y, data, seed)
         self.operations = 1.0
         for _, example in self.truth.forward():
-            operations = depth(example) / max(example.outputs[0].size, 1)
-            self.operations = max(self.operations, operations)
+            self.operations = max(self.operations, example.operations_per_element)
         self.outputs = expected_outputs(network, self.truth, self.operations)
 
     def gradients(self) -> Expected:
@@ -69,160 +72,187 @@ class Original:
 
 
 def check_against(original: Original, other: Network, panel: Panel) -> list[Side]:
-    """The other network in float64, and on every framework."""
+    """Compare the other network with the original, in float64 and on every framework of the panel."""
     data = renamed_inputs(original, list(other.inputs))
     outputs = paired(list(other.outputs), original.network.outputs, "outputs")
     itself = Original(other, data, original.seed, None)
     sides = [_in_float64(original, itself, outputs)]
     forward = Comparison(other, data, None, original.outputs, outputs)
-    _asked(panel, forward)
-    same_outputs = all(a == b for a, b in outputs.items())
+    _ask_all(panel, forward)
+    same_outputs = list(outputs) == list(outputs.values())
     if same_outputs and itself.y is not None and itself.y == original.y:
-        shared = _shared(itself.subject, original.subject)
-        wanted = original.gradients()
-        _asked(panel, Comparison(itself.subject, data, itself.y, wanted, shared))
+        names = _shared(itself.subject, original.subject)
+        gradients = original.gradients()
+        backward = Comparison(itself.subject, data, itself.y, gradients, names)
+        _ask_all(panel, backward)
     return sides
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A network to run, and what is expected of it, under whose names."""
+    """A network to run, what is expected of it, and the expected name of each of its values."""
 
     network: Network
     data: Mapping[str, np.ndarray]
     y: str | None
-    wanted: Expected
+    expected: Expected
     names: Mapping[str, str]
 
     def checks(self, process: Process) -> list[NodeCheck]:
+        """Run the network in this process, and compare its outputs, or its gradients if there is a y."""
+        framework = process.framework
         direction = "whole forward" if self.y is None else "whole backward"
 
-        def found() -> list[NodeCheck]:
-            made = process.ask("whole", direction, self.network, self.data, self.y)
-            got = made.outputs if self.y is None else made.gradients
-            return compared(process.framework, direction, got, self.wanted, self.names)
+        def run_and_compare() -> list[NodeCheck]:
+            run = process.ask("whole", direction, self.network, self.data, self.y)
+            arrays = run.outputs if self.y is None else run.gradients
+            return compared(framework, direction, arrays, self.expected, self.names)
 
-        return settled(process.framework, direction, self.network.name, found)
+        return settled(framework, direction, self.network.name, run_and_compare)
 
 
-def _asked(panel: Panel, comparison: Comparison) -> None:
-    for framework, found in panel.each(comparison.checks):
-        panel.sides[framework].checks.extend(found)
+def _ask_all(panel: Panel, comparison: Comparison) -> None:
+    for framework, checks in panel.each(comparison.checks):
+        panel.sides[framework].checks.extend(checks)
 
 
 def check_model(original: Original, model: WrappedModel) -> list[Side]:
-    """A native model against the network."""
+    """Compare a native model with the network."""
     structure = model.executor.structure
     data = renamed_inputs(original, list(structure.inputs))
     network = original.network
+    framework = model.framework
 
     def forward() -> list[NodeCheck]:
-        made = model.run(data, None)
-        names = paired(list(made.outputs), network.outputs, "outputs")
-        return compared(
-            model.framework, "whole forward", made.outputs, original.outputs, names
-        )
+        outputs = model.run(data, None).outputs
+        names = paired(list(outputs), network.outputs, "outputs")
+        return compared(framework, "whole forward", outputs, original.outputs, names)
 
     def backward() -> list[NodeCheck]:
-        made = model.run(data, original.y)
-        shared = [name for name in made.gradients if name in original.truth.trainable]
-        names = {name: name for name in shared}
-        wanted = original.gradients()
-        return compared(
-            model.framework, "whole backward", made.gradients, wanted, names
-        )
+        gradients = model.run(data, original.y).gradients
+        trainable = original.truth.trainable
+        names = {name: name for name in gradients if name in trainable}
+        expected = original.gradients()
+        return compared(framework, "whole backward", gradients, expected, names)
 
-    found = settled(model.framework, "whole forward", network.name, forward)
+    checks = settled(framework, "whole forward", network.name, forward)
     if original.y is not None and original.y in structure.outputs:
-        found += settled(model.framework, "whole backward", network.name, backward)
-    return [Side(model.framework, found, isolated=False)]
+        checks += settled(framework, "whole backward", network.name, backward)
+    return [Side(framework, checks, isolated=False)]
 
 
 def renamed_inputs(original: Original, inputs: Sequence[str]) -> dict[str, np.ndarray]:
-    """The data under the other's names: the same ones, or in the same order."""
-    names = paired(list(inputs), list(original.network.inputs), "inputs")
-    return {own: original.data[name] for own, name in names.items()}
+    """The data under the names of the other network's inputs."""
+    original_inputs = list(original.network.inputs)
+    names = paired(list(inputs), original_inputs, "inputs")
+    data = {}
+    for name, original_name in names.items():
+        data[name] = original.data[original_name]
+    return data
 
 
-def paired(own: Sequence[str], others: Sequence[str], what: str) -> dict[str, str]:
-    """Each name with that of the other network: the same where there is one, the others in their order."""
-    rest = [name for name in others if name not in own]
-    left = [name for name in own if name not in others]
-    if len(left) > len(rest):
+def paired(names: Sequence[str], others: Sequence[str], kind: str) -> dict[str, str]:
+    """Maps each name to that of the other network: the same one if there is one, the others in their order.
+
+    Raises `Deep500Error` if the other network has too few names.
+    """
+    unmatched = [name for name in names if name not in others]
+    unmatched_others = [name for name in others if name not in names]
+    if len(unmatched) > len(unmatched_others):
+        listed = ", ".join(names)
+        listed_others = ", ".join(others)
         raise Deep500Error(
-            f"the networks have different {what}: {', '.join(own)}, and {', '.join(others)}"
+            f"the networks have different {kind}: {listed}, and {listed_others}"
         )
-    found = {name: name for name in own if name in others}
-    return found | dict(zip(left, rest, strict=False))
+    same = {name: name for name in names if name in others}
+    return same | dict(zip(unmatched, unmatched_others, strict=False))
 
 
 def _shared(network: Network, other: Network) -> dict[str, str]:
-    """The parameters that are trained in both, of the same shape."""
-    found = {}
+    """The parameters that are trained in both networks with the same shape, each mapped to itself."""
+    shared = {}
     for name in network.trainable:
-        if (
-            name in other.trainable
-            and other.params[name].shape == network.params[name].shape
-        ):
-            found[name] = name
-    return found
+        if name not in other.trainable:
+            continue
+        if other.params[name].shape == network.params[name].shape:
+            shared[name] = name
+    return shared
 
 
 def _in_float64(
     original: Original, other: Original, outputs: Mapping[str, str]
 ) -> Side:
-    """The outputs and gradients of both; where they differ, the first value of a common name that does."""
-    found = compared(
-        FLOAT64,
-        "whole forward",
-        other.outputs.arrays,
-        _wider(original, other, outputs),
-        outputs,
-    )
-    if any(check.ok is False for check in found):
+    """The outputs and gradients of both; if outputs differ, also the first value of a common name that differs."""
+    expected = _with_joint_bounds(original, other, outputs)
+    arrays = other.outputs.arrays
+    checks = compared(FLOAT64, "whole forward", arrays, expected, outputs)
+    if any(check.ok is False for check in checks):
         first = _first_difference(original, other)
-        found = [*([first] if first else []), *found]
+        if first:
+            checks.insert(0, first)
     shared = _shared(other.subject, original.subject)
     if shared and original.y == other.y:
-        wanted, got = original.gradients(), other.gradients()
-        joint = {name: wanted.bounds[name] + got.bounds[name] for name in shared}
-        both = replace(wanted, bounds=joint)
-        found += compared(FLOAT64, "whole backward", got.arrays, both, shared)
-    return Side(FLOAT64, found, isolated=False)
+        expected = original.gradients()
+        actual = other.gradients()
+        bounds = {}
+        for name in shared:
+            bounds[name] = expected.bounds[name] + actual.bounds[name]
+        expected = replace(expected, bounds=bounds)
+        checks += compared(FLOAT64, "whole backward", actual.arrays, expected, shared)
+    return Side(FLOAT64, checks, isolated=False)
 
 
-def _wider(original: Original, other: Original, outputs: Mapping[str, str]) -> Expected:
-    """Both networks round."""
+def _with_joint_bounds(
+    original: Original, other: Original, outputs: Mapping[str, str]
+) -> Expected:
+    """The expected outputs, with bounds for the rounding of both networks."""
     bounds = dict(original.outputs.bounds)
-    for own, name in outputs.items():
-        if bounds[name].shape == other.outputs.bounds[own].shape:
-            bounds[name] = bounds[name] + other.outputs.bounds[own]
+    for name, original_name in outputs.items():
+        bound = bounds[original_name]
+        other_bound = other.outputs.bounds[name]
+        if bound.shape == other_bound.shape:
+            bounds[original_name] = bound + other_bound
     return replace(original.outputs, bounds=bounds)
 
 
 def _first_difference(original: Original, other: Original) -> NodeCheck | None:
-    made = {name for node in other.network.nodes for name in node.outputs}
-    nodes = original.network.ordered()
-    common = [name for node in nodes for name in node.outputs if name in made]
+    """The first value, in the order of the original, that has the same name in both networks and differs."""
+    common = _common_values(original.network, other.network)
     if not common:
         return None
-    wanted, got = original.values(common), other.values(common)
+    expected = original.values(common)
+    actual = other.values(common)
     for name in common:
-        want, bound = wanted.arrays[name], wanted.bounds[name] + got.bounds[name]
-        off = deviation(name, got.arrays[name], want, bound, wanted.dtype)
-        if off.fault:
-            text = f"the first value of a common name that differs; {off.fault}"
-            about = (
+        array = actual.arrays[name]
+        truth = expected.arrays[name]
+        bound = expected.bounds[name] + actual.bounds[name]
+        difference = deviation(name, array, truth, bound, expected.dtype)
+        if difference.fault:
+            return NodeCheck(
                 FLOAT64,
                 "whole forward",
                 name,
-                _maker(original.network, name),
-                False,
+                operator=_producing_operator(original.network, name),
+                ok=False,
+                error=difference.value,
+                bound=difference.bound,
+                text=f"the first value of a common name that differs; {difference.fault}",
             )
-            return NodeCheck(*about, off.value, off.bound, text)
     return None
 
 
-def _maker(network: Network, value: str) -> str:
+def _common_values(original: Network, other: Network) -> list[str]:
+    other_names: set[str] = set()
+    for node in other.nodes:
+        other_names.update(node.outputs)
+    common = []
+    for node in original.ordered():
+        for name in node.outputs:
+            if name in other_names:
+                common.append(name)
+    return common
+
+
+def _producing_operator(network: Network, value: str) -> str:
     node = network.producer(value)
     return type(node.operator).__name__ if node else ""

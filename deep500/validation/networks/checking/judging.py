@@ -1,5 +1,6 @@
-"""Arrays of one node against the truth, within what rounding explains for this node alone."""
+"""Compares the arrays of one node with the truth, within the rounding error of this node alone."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -17,49 +18,60 @@ from .truth import NodeExample
 
 
 def judge_forward(process: Process, node: Node, example: NodeExample) -> NodeCheck:
-    """A node in evaluation, on the right inputs."""
+    """Check a node in evaluation mode, on the true inputs."""
     plain = in_evaluation(node)
     if plain != node:
         example = evaluated(plain, example)
-        plain = replace(
-            plain, outputs=plain.outputs[:1]
-        )  # the others are for training alone
+        first_output = plain.outputs[:1]  # the others are for training only
+        plain = replace(plain, outputs=first_output)
 
-    def judged(made: Made) -> Check:
-        return _outputs(example, plain, made)
+    def judge(run: Made) -> Check:
+        return _check_outputs(example, plain, run)
 
-    return _asked(process, "forward", node, judged, plain, example.inputs)
+    return _ask(process, "forward", node, judge, plain, example.inputs)
 
 
 def judge_backward(process: Process, node: Node, example: NodeExample) -> NodeCheck:
-    """A node in training: its outputs, then its derivative, on the right inputs and gradients."""
+    """Check a node in training mode: its outputs, then its derivative, on the true inputs and gradients."""
 
-    def judged(made: Made) -> Check:
-        outputs = _outputs(example, node, made)
-        return outputs if outputs.ok is False else _gradients(example, made)
+    def judge(run: Made) -> Check:
+        outputs = _check_outputs(example, node, run)
+        if outputs.ok is False:
+            return outputs
+        return _check_gradients(example, run)
 
     values = (node, example.inputs, example.seeds, example.differentiated)
-    return _asked(process, "backward", node, judged, *values)
+    return _ask(process, "backward", node, judge, *values)
 
 
 def evaluated(plain: Node, example: NodeExample) -> NodeExample:
-    """The same inputs for the node as it is in evaluation."""
+    """The same inputs, for the node in evaluation mode."""
     inputs = example.inputs
     names = plain.operator.input_names(len(inputs))
     if "training_mode" in names:
-        place = names.index("training_mode")
-        inputs = (*inputs[:place], None, *inputs[place + 1 :])
+        changed = list(inputs)
+        changed[names.index("training_mode")] = None
+        inputs = tuple(changed)
     return NodeExample(plain.name, plain.operator, inputs)
 
 
-def _asked(
-    process: Process, direction: str, node: Node, judged: Any, *values: Any
+def _ask(
+    process: Process,
+    direction: str,
+    node: Node,
+    judge: Callable[[Made], Check],
+    *values: Any,
 ) -> NodeCheck:
-    """One question and its verdict; what the framework lacks is no verdict, all else that it raises is wrong."""
-    about = (process.framework, direction, node.name, type(node.operator).__name__)
+    """Run a node and judge the result.
+
+    There is no verdict if the framework does not support the node; any other error counts as wrong.
+    """
+    operator = type(node.operator).__name__
+    about = (process.framework, direction, node.name, operator)
+    doing = f"{direction} of node {node.name!r}"
     try:
-        made = process.ask(direction, f"{direction} of node {node.name!r}", *values)
-        check = judged(made)
+        run = process.ask(direction, doing, *values)
+        check = judge(run)
     except Lost:
         raise
     except Crashed as error:
@@ -68,31 +80,41 @@ def _asked(
         return NodeCheck(*about, ok=None, text=str(error), decided=False)
     except Exception as error:
         return NodeCheck(*about, ok=False, text=str(error))
-    kernel = made.kernels.get(node.name, next(iter(made.kernels.values()), ""))
+    any_kernel = next(iter(run.kernels.values()), "")
+    kernel = run.kernels.get(node.name, any_kernel)
     return NodeCheck(*about, check.ok, check.value, check.bound, check.text, kernel)
 
 
-def _outputs(example: NodeExample, node: Node, made: Made) -> Check:
-    arrays = [made.outputs[name] for name in node.outputs]
+def _check_outputs(example: NodeExample, node: Node, run: Made) -> Check:
+    arrays = [run.outputs[name] for name in node.outputs]
     return output_check(example, arrays)
 
 
-def _gradients(example: NodeExample, made: Made) -> Check:
-    """Every gradient that the formula declares; a framework may give others as well."""
-    wanted = zip(example.gradients, gradient_bounds(example), strict=True)
-    found = []
-    for place, (want, bound) in enumerate(wanted):
-        if want is None or bound is None or place not in made.gradients:
+def _check_gradients(example: NodeExample, run: Made) -> Check:
+    """Check every gradient that the formula declares; a framework may give others as well."""
+    bounds = gradient_bounds(example)
+    deviations = []
+    for place, expected in enumerate(example.gradients):
+        bound = bounds[place]
+        if expected is None or bound is None or place not in run.gradients:
             continue
-        label = f"gradient by {example.input_name(place)}"
-        got = made.gradients[place]
-        found.append(_gradient(label, got, want, bound, example.inputs[place]))
-    return joined(example, "gradient", found)
+        name = example.input_name(place)
+        x = example.inputs[place]
+        actual = run.gradients[place]
+        deviations.append(_gradient_deviation(name, x, actual, expected, bound))
+    return joined(example, "gradient", deviations)
 
 
-def _gradient(
-    label: str, got: np.ndarray, want: np.ndarray, bound: np.ndarray, x: np.ndarray
+def _gradient_deviation(
+    name: str,
+    x: np.ndarray,
+    actual: np.ndarray,
+    expected: np.ndarray,
+    bound: np.ndarray,
 ) -> Deviation:
-    if got.dtype != x.dtype:
-        return Deviation(np.inf, 0.0, f"{label}: {got.dtype} where {x.dtype} is right")
-    return deviation(label, got, want, bound, x.dtype.name)
+    """How far the gradient by the input x is off."""
+    label = f"gradient by {name}"
+    if actual.dtype != x.dtype:
+        fault = f"{label}: {actual.dtype} where {x.dtype} is right"
+        return Deviation(np.inf, 0.0, fault)
+    return deviation(label, actual, expected, bound, x.dtype.name)

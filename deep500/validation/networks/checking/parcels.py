@@ -1,4 +1,4 @@
-"""Values between the judge and the processes it asks: what they consist of as JSON, their arrays as bytes of a file."""
+"""The format of values between processes: JSON for their structure, the bytes of a file for their arrays."""
 
 import math
 from collections.abc import Sequence
@@ -14,48 +14,49 @@ from ...checking.subjects import imported
 from .runner import Made
 
 PLAIN = (type(None), bool, int, float, str)
-RECORDS: dict[str, Any] = {
-    kind.__name__: kind for kind in (Node, Subgraph, Tensor, Made)
-}
+RECORD_TYPES: tuple[Any, ...] = (Node, Subgraph, Tensor, Made)
+RECORDS = {kind.__name__: kind for kind in RECORD_TYPES}
 ALIGNED = 64  # bytes
 
 
 class Unpackable(TypeError):
-    """A value that another process cannot have, such as an operator of a class that only this process knows."""
+    """Raised for a value that cannot be sent, such as an operator of a class that another process cannot import."""
 
 
 class Parcel:
-    """Values that are packed one after the other, with their arrays side by side."""
+    """Packs values one after the other, with their arrays side by side in one file."""
 
     def __init__(self) -> None:
         self.arrays: list[np.ndarray] = []
         self.size = 0
 
     def pack(self, value: Any) -> Any:
-        """The value as JSON; what it holds of arrays is kept for `write`."""
+        """The value as JSON; its arrays are kept for `write`. Raises `Unpackable` if it cannot be sent."""
         if isinstance(value, PLAIN):
             return value
         if isinstance(value, np.ndarray | np.generic):
-            return {
-                "array": [
-                    *self._array(np.asarray(value)),
-                    isinstance(value, np.ndarray),
-                ]
-            }
-        if isinstance(value, tuple | list):
-            return {"tuple" if isinstance(value, tuple) else "list": self._each(value)}
+            is_array = isinstance(value, np.ndarray)
+            location = self._array(np.asarray(value))
+            return {"array": [*location, is_array]}
+        if isinstance(value, tuple):
+            return {"tuple": self._each(value)}
+        if isinstance(value, list):
+            return {"list": self._each(value)}
         if isinstance(value, dict):
-            return {"dict": [self._each(value.keys()), self._each(value.values())]}
+            keys = self._each(value.keys())
+            values = self._each(value.values())
+            return {"dict": [keys, values]}
         if isinstance(value, Definition):
-            return {"definition": [*_place(type(value)), self.pack(value.settings)]}
+            module, name = _import_path(type(value))
+            settings = self.pack(value.settings)
+            return {"definition": [module, name, settings]}
         if isinstance(value, Network):
             return {"network": self.pack(_contents(value))}
-        if type(value) in RECORDS.values():
-            name = type(value).__name__
-            return {"record": [name, self._each(vars(value).values())]}
-        raise Unpackable(
-            f"a {type(value).__name__} cannot be handed to another process"
-        )
+        name = type(value).__name__
+        if type(value) in RECORD_TYPES:
+            fields = self._each(vars(value).values())
+            return {"record": [name, fields]}
+        raise Unpackable(f"a {name} cannot be handed to another process")
 
     def _each(self, values: Any) -> list[Any]:
         return [self.pack(value) for value in values]
@@ -63,38 +64,45 @@ class Parcel:
     def _array(self, array: np.ndarray) -> list[Any]:
         if array.dtype.kind in "OSU":
             raise Unpackable("an array of texts cannot be handed to another process")
-        place = self.size
+        offset = self.size
         self.arrays.append(array)
         self.size += -(-array.nbytes // ALIGNED) * ALIGNED
-        return [array.dtype.name, list(array.shape), place]
+        return [array.dtype.name, list(array.shape), offset]
 
     def write(self, path: Path) -> None:
+        """Write the arrays of all values that were packed."""
         with path.open("wb") as file:
             for array in self.arrays:
                 data = np.ascontiguousarray(array).tobytes()
                 file.write(data)
-                file.write(b"\0" * (-len(data) % ALIGNED))
+                padding = -len(data) % ALIGNED
+                file.write(b"\0" * padding)
 
 
 def unpacked(message: Any, data: bytes) -> Any:
-    """The value again, from its JSON and the bytes of its arrays."""
+    """The value of a packed message, from its JSON and the bytes of the arrays."""
     if isinstance(message, PLAIN):
         return message
     [(kind, content)] = message.items()
     if kind == "array":
         return _array(content, data)
-    if kind in ("tuple", "list"):
-        values = _values(content, data)
-        return tuple(values) if kind == "tuple" else values
+    if kind == "tuple":
+        return tuple(_values(content, data))
+    if kind == "list":
+        return _values(content, data)
     if kind == "dict":
-        keys, values = content
-        return dict(zip(_values(keys, data), _values(values, data), strict=True))
+        keys = _values(content[0], data)
+        values = _values(content[1], data)
+        return dict(zip(keys, values, strict=True))
     if kind == "definition":
-        module, name, settings = content
-        return imported(module, name)(**unpacked(settings, data))
+        module, name, packed_settings = content
+        definition = imported(module, name)
+        settings = unpacked(packed_settings, data)
+        return definition(**settings)
     if kind == "record":
-        name, values = content
-        return RECORDS[name](*_values(values, data))
+        name, packed_values = content
+        record = RECORDS[name]
+        return record(*_values(packed_values, data))
     return _network(unpacked(content, data))
 
 
@@ -103,15 +111,16 @@ def _values(messages: Sequence[Any], data: bytes) -> list[Any]:
 
 
 def _array(content: Sequence[Any], data: bytes) -> Any:
-    name, shape, place, whole = content
+    name, shape, offset, is_array = content
     dtype = np.dtype(name)
-    end = place + math.prod(shape) * dtype.itemsize
-    array = np.frombuffer(data[place:end], dtype).reshape(shape).copy()
-    return array if whole else array[()]
+    end = offset + math.prod(shape) * dtype.itemsize
+    flat = np.frombuffer(data[offset:end], dtype)
+    array = flat.reshape(shape).copy()
+    return array if is_array else array[()]
 
 
-def _place(cls: type) -> tuple[str, str]:
-    """Where another process finds a class, if what it finds there is this one."""
+def _import_path(cls: type) -> tuple[str, str]:
+    """The module and name by which another process can import a class. Raises `Unpackable` if it cannot."""
     module, name = cls.__module__, cls.__qualname__
     try:
         same = module != "__main__" and imported(module, name) is cls

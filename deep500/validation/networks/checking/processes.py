@@ -1,4 +1,4 @@
-"""Frameworks in processes of their own: one that aborts costs a line, and is started again for the next question."""
+"""Runs frameworks in child processes: one that crashes fails a single check, and is restarted for the next one."""
 
 import sys
 import tempfile
@@ -18,15 +18,15 @@ MOST_CRASHES = 5
 
 
 class Crashed(Deep500Error):
-    """The process ended while it computed this."""
+    """Raised if the process ended during a computation."""
 
 
 class Lost(Deep500Error):
-    """There will be no more answers."""
+    """Raised if the process will give no more answers."""
 
 
 class OwnProcess:
-    """A framework in this process: for operators that no other process can import."""
+    """A framework in this process, for operators that no other process can import."""
 
     isolated = False
     crashes = 0
@@ -46,19 +46,24 @@ class OwnProcess:
 
 
 class OtherProcess:
-    """A framework in a process of its own, with so many seconds for all of its answers."""
+    """A framework in a child process, with a time limit for all of its answers together."""
 
     isolated = True
 
     def __init__(self, framework: str, seed: int, timeout_s: float):
-        self.framework, self.seed, self.left_s = framework, seed, timeout_s
+        self.framework = framework
+        self.seed = seed
+        self.left_s = timeout_s
         self.crashes = 0
         self.child: Child | None = None
         self.folder = tempfile.TemporaryDirectory(prefix="d5-check-")
         self.file = Path(self.folder.name) / "values"
 
     def ask(self, method: str, doing: str, *values: Any) -> Any:
-        """What the runner's method of that name returns; raises what it raised."""
+        """What the runner's method of that name returns.
+
+        Raises the method's own error, `Crashed` if the process ended, or `Lost` if there is no time left.
+        """
         if self.left_s <= 0:
             raise Lost("no time was left: raise --timeout")
         parcel = Parcel()
@@ -84,7 +89,8 @@ class OtherProcess:
         finally:
             self.left_s -= time.monotonic() - started
         if "raised" in answer:
-            raise (Unsupported if answer["missing"] else Deep500Error)(answer["raised"])
+            kind = Unsupported if answer["missing"] else Deep500Error
+            raise kind(answer["raised"])
         return unpacked(answer["value"], self.file.read_bytes())
 
     def _crashed(self, error: Died) -> Deep500Error:

@@ -1,4 +1,4 @@
-"""What a network lost before it came here, as a file that an exporter wrote often has."""
+"""What a network has lost, which is common in files that an exporter wrote."""
 
 import warnings
 
@@ -6,11 +6,11 @@ from ....contracts.network import Network
 
 
 def remarks_of(network: Network) -> list[str]:
-    """What would train differently from what its author meant."""
-    with warnings.catch_warnings(record=True) as said:
+    """One sentence for each thing that would train differently from what the author meant."""
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         network.warn_before_training()
-    return [
-        *getattr(network, "remarks", ()),
-        *(str(warning.message) for warning in said),
-    ]
+    remarks = list(getattr(network, "remarks", ()))
+    for warning in caught:
+        remarks.append(str(warning.message))
+    return remarks

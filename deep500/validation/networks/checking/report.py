@@ -1,4 +1,4 @@
-"""What checking a network found: a verdict for every node, direction and framework, and the first that diverges."""
+"""The report of a check of a network: a verdict for every node, direction and framework, and the first divergence."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -9,9 +9,10 @@ DIRECTIONS = ("forward", "backward", "step", "whole forward", "whole backward")
 
 @dataclass(frozen=True)
 class NodeCheck:
-    """One node on one framework, in one direction; of a step, `node` is a parameter, of the whole, a value.
+    """The check of one node on one framework in one direction.
 
-    `ok` is None where there is no verdict, and `text` says why; `decided` is False where there should have been one.
+    `node` is a parameter in the check of a step, and a value in that of the whole network. `ok` is None if there is no
+    verdict, and `text` says why; `decided` is False if there should have been one.
     """
 
     framework: str
@@ -33,32 +34,36 @@ class NodeCheck:
 
     @property
     def share(self) -> float:
-        """How much of its bound the error takes."""
+        """The error relative to its bound."""
         error = self.error or 0.0
-        return error / self.bound if self.bound else error
+        if not self.bound:
+            return error
+        return error / self.bound
 
     def to_json(self) -> dict[str, Any]:
-        found = asdict(self)
+        data = asdict(self)
         for name in ("error", "bound"):
-            value = found[name]
+            value = data[name]
             if value is not None and not abs(value) < float("inf"):
-                found[name] = None
-        return found
+                data[name] = None
+        return data
 
     @property
     def sentence(self) -> str:
         """What is wrong, in one line."""
-        what = f"{self.node!r} ({self.operator})" if self.operator else repr(self.node)
-        numbers = ""
+        sentence = f"{self.framework} {self.direction} {self.node!r}"
+        if self.operator:
+            sentence += f" ({self.operator})"
         if self.error is not None and self.bound is not None:
-            numbers = f": error {self.error:.3g}, bound {self.bound:.3g}"
-        more = f"; {self.text}" if self.text else ""
-        return f"{self.framework} {self.direction} {what}{numbers}{more}"
+            sentence += f": error {self.error:.3g}, bound {self.bound:.3g}"
+        if self.text:
+            sentence += f"; {self.text}"
+        return sentence
 
 
 @dataclass(frozen=True)
 class Side:
-    """All checks on one framework; `lost` says why it did not get to the end."""
+    """All checks on one framework; `lost` says why it did not get to the end, if it did not."""
 
     framework: str
     checks: list[NodeCheck] = field(default_factory=list)
@@ -75,35 +80,33 @@ class Side:
 
     @property
     def first(self) -> NodeCheck | None:
-        """The first that diverges: forward before backward, each in the order in which a run comes by."""
-        return min(
-            self.wrong,
-            key=lambda check: DIRECTIONS.index(check.direction),
-            default=None,
-        )
+        """The first divergence: forward before backward, each in the order of a run."""
+        return first_of(self.wrong)
 
     @property
     def verdict(self) -> str:
         if self.wrong:
             return "wrong"
-        judged = any(check.ok for check in self.checks)
-        return (
-            "ok" if judged and not self.undecided and not self.lost else "not decided"
-        )
+        if self.undecided or self.lost:
+            return "not decided"
+        has_verdict = any(check.ok for check in self.checks)
+        return "ok" if has_verdict else "not decided"
 
     def worst(self, direction: str) -> NodeCheck | None:
-        """The check in this direction that took most of its bound."""
-        found = [
-            check for check in self.checks if check.direction == direction and check.ok
-        ]
-        return max(found, key=lambda check: check.share, default=None)
+        """The passed check in this direction whose error is nearest to its bound."""
+        passed = []
+        for check in self.checks:
+            if check.direction == direction and check.ok:
+                passed.append(check)
+        return max(passed, key=lambda check: check.share, default=None)
 
     def to_json(self) -> dict[str, Any]:
+        checks = [check.to_json() for check in self.checks]
         return {
             "framework": self.framework,
             "isolated": self.isolated,
             "lost": self.lost,
-            "checks": [check.to_json() for check in self.checks],
+            "checks": checks,
         }
 
     @classmethod
@@ -114,31 +117,35 @@ class Side:
 
 @dataclass(frozen=True)
 class NetworkReport:
-    """What was found on every framework; `remarks` say what the network lost before it came here."""
+    """The checks on every framework; `remarks` say what the network lost when it was exported."""
 
     network: str
     sides: list[Side]
     remarks: list[str] = field(default_factory=list)
-    files: dict[str, bytes] = field(
-        default_factory=dict
-    )  # that show the first divergence
+    # by name, to reproduce the first divergence
+    files: dict[str, bytes] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
-        return bool(self.sides) and all(side.verdict == "ok" for side in self.sides)
+        if not self.sides:
+            return False
+        return all(side.verdict == "ok" for side in self.sides)
 
     def __bool__(self) -> bool:
         return self.ok
 
     @property
     def first(self) -> NodeCheck | None:
-        """The first divergence: by node, whichever framework it is on."""
+        """The first divergence on any framework."""
         return first_of(side.first for side in self.sides)
 
     @property
     def nodes(self) -> list[NodeCheck]:
-        """Every node, direction and framework."""
-        return [check for side in self.sides for check in side.checks]
+        """The checks of every node, direction and framework."""
+        checks: list[NodeCheck] = []
+        for side in self.sides:
+            checks += side.checks
+        return checks
 
     @property
     def text(self) -> str:
@@ -147,25 +154,35 @@ class NetworkReport:
 
     def to_json(self) -> dict[str, Any]:
         first = self.first
-        sides = [side.to_json() for side in self.sides]
-        facts = {"network": self.network, "ok": self.ok, "remarks": self.remarks}
-        return facts | {"first": first and first.to_json(), "sides": sides}
+        return {
+            "network": self.network,
+            "ok": self.ok,
+            "remarks": self.remarks,
+            "first": first and first.to_json(),
+            "sides": [side.to_json() for side in self.sides],
+        }
 
 
-def first_of(found: Iterable[NodeCheck | None]) -> NodeCheck | None:
-    """The first divergence of several sides."""
-    wrong = [check for check in found if check is not None]
-    return min(wrong, key=lambda check: DIRECTIONS.index(check.direction), default=None)
+def first_of(checks: Iterable[NodeCheck | None]) -> NodeCheck | None:
+    """The check whose direction comes first, of those that are not None."""
+    present = [check for check in checks if check is not None]
+    return min(present, key=_direction_index, default=None)
+
+
+def _direction_index(check: NodeCheck) -> int:
+    return DIRECTIONS.index(check.direction)
 
 
 def summary(side: Side) -> str:
-    """A framework in one line."""
+    """The result on one framework in one line."""
     if side.first:
         return side.first.sentence
     if side.lost:
         return f"{side.framework} not decided: {side.lost}"
     if side.undecided:
         first = side.undecided[0]
-        many = f" ({len(side.undecided)} in all)" if len(side.undecided) > 1 else ""
-        return f"{side.framework} unavailable: {first.direction} {first.node!r}: {first.text}{many}"
+        place = f"{first.direction} {first.node!r}"
+        count = len(side.undecided)
+        number = f" ({count} in all)" if count > 1 else ""
+        return f"{side.framework} unavailable: {place}: {first.text}{number}"
     return f"{side.framework} ok: {len(side.checks)} checks"

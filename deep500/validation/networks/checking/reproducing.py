@@ -1,4 +1,4 @@
-"""The first divergence as files to send to a framework's developers: a model of one node, its inputs, and a script."""
+"""Writes the first divergence as files for a framework's developers: a model of one node, its inputs, and a script."""
 
 import io
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from .truth import NodeExample
 MODEL, INPUTS, SCRIPT = "node.onnx", "inputs.npz", "reproduce.py"
 
 SESSION = '''\
-"""{what}"""
+"""{summary}"""
 import numpy as np
 import onnxruntime
 
@@ -27,7 +27,7 @@ for output, made in zip(session.get_outputs(), outputs):
     print(output.name, "is off by", np.abs(made - data["right:" + output.name]).max())
 '''
 FORWARD = '''\
-"""{what}"""
+"""{summary}"""
 import deep500 as d5
 import numpy as np
 
@@ -38,7 +38,7 @@ for name, made in outputs.items():
     print(name, "is off by", np.abs(framework.array(made) - data["right:" + name]).max())
 '''
 BACKWARD = '''\
-"""{what}"""
+"""{summary}"""
 import deep500 as d5
 import numpy as np
 
@@ -56,8 +56,9 @@ for name, made in executor.gradients.items():
 def reproduction(
     check: NodeCheck, node: Node, example: NodeExample
 ) -> dict[str, bytes]:
-    """The files by name; empty where the node cannot be written as ONNX."""
-    names = tuple(f"output_{i}" for i in range(len(node.outputs)))
+    """The contents of the files by name; empty if the node cannot be written as ONNX."""
+    count = len(node.outputs)
+    names = tuple(f"output_{i}" for i in range(count))
     renamed = replace(node, outputs=names)
     try:
         if check.direction == "forward":
@@ -69,14 +70,15 @@ def reproduction(
         return {}
     file = io.BytesIO()
     np.savez(file, **arrays)  # type: ignore[arg-type]
-    return {MODEL: model, INPUTS: file.getvalue(), SCRIPT: _script(check).encode()}
+    script = _script(check)
+    return {MODEL: model, INPUTS: file.getvalue(), SCRIPT: script.encode()}
 
 
 def _forward(node: Node, example: NodeExample) -> tuple[Network, dict[str, np.ndarray]]:
     network = one_node(node, example.inputs)
     arrays = _inputs(example.inputs)
-    for name, want in zip(node.outputs, example.outputs, strict=False):
-        arrays[f"right:{name}"] = want
+    for name, expected in zip(node.outputs, example.outputs, strict=False):
+        arrays[f"right:{name}"] = expected
     return network, arrays
 
 
@@ -92,25 +94,32 @@ def _backward(
     for name, seed in seeds.items():
         weight = network.add_input(weight_name(name), seed.shape, dtype)
         arrays[weight] = seed.astype(dtype)
-    network.add_output(add_probe(network, dtypes))
-    for place, want in enumerate(example.gradients):
-        if want is not None:
-            arrays[f"right:{input_name(place)}"] = want
+    probe = add_probe(network, dtypes)
+    network.add_output(probe)
+    for place, expected in enumerate(example.gradients):
+        if expected is not None:
+            name = input_name(place)
+            arrays[f"right:{name}"] = expected
     return network, arrays
 
 
 def _inputs(inputs: Sequence[Any]) -> dict[str, np.ndarray]:
-    pairs = enumerate(inputs)
-    return {input_name(i): x for i, x in pairs if isinstance(x, np.ndarray)}
+    arrays = {}
+    for place, x in enumerate(inputs):
+        if isinstance(x, np.ndarray):
+            arrays[input_name(place)] = x
+    return arrays
 
 
 def _script(check: NodeCheck) -> str:
-    what = f"{check.operator}, {check.direction}: {check.framework} is off by"
-    what = (
-        f"{what} {check.error or 0:.3g}, and rounding explains {check.bound or 0:.3g}."
+    error = f"{check.error or 0:.3g}"
+    bound = f"{check.bound or 0:.3g}"
+    summary = (
+        f"{check.operator}, {check.direction}: {check.framework} is off by {error}, "
+        f"and rounding explains {bound}."
     )
     if check.direction != "forward":
-        return BACKWARD.format(what=what, framework=check.framework, probe=PROBE)
+        return BACKWARD.format(summary=summary, framework=check.framework, probe=PROBE)
     if check.framework == "onnxruntime":
-        return SESSION.format(what=what)
-    return FORWARD.format(what=what, framework=check.framework)
+        return SESSION.format(summary=summary)
+    return FORWARD.format(summary=summary, framework=check.framework)

@@ -1,4 +1,4 @@
-"""The framework's side of a check: runs one node, or the whole network, and returns arrays; it concludes nothing."""
+"""The framework's side of a check: it runs one node or the whole network, and returns arrays without judging them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ....contracts.executor import Executor
-from ....contracts.framework import Framework, told_apart
+from ....contracts.framework import Framework, cache_key
 from ....contracts.network import Network, Node
 from ....contracts.optimizer import Optimizer
 from .one_node import (
@@ -21,12 +21,12 @@ from .one_node import (
 )
 
 Arrays = dict[str, np.ndarray]
-MOST_EXECUTORS = 64  # of single nodes that are kept
+MOST_EXECUTORS = 64  # of single nodes in the cache
 
 
 @dataclass(frozen=True)
 class Made:
-    """What came of one run: outputs and gradients by name (or by place), and whose code ran."""
+    """The result of one run: outputs by name, gradients by name (or by input position), and the kernel of each node."""
 
     outputs: Arrays
     gradients: dict[Any, np.ndarray]
@@ -34,21 +34,24 @@ class Made:
 
 
 class Runner:
-    """One framework. Nodes of the same operator with inputs of the same kind share an executor."""
+    """Runs networks on one framework. Nodes of the same operator with inputs of the same kind share an executor."""
 
     def __init__(self, framework: Framework, seed: int = 0):
-        self.framework, self.seed = framework, seed
+        self.framework = framework
+        self.seed = seed
         self._executors: dict[tuple, Executor] = {}
 
     def forward(self, node: Node, inputs: Sequence[Any]) -> Made:
-        """One node in evaluation."""
+        """Run one node in evaluation mode."""
         inputs = without_key(node.operator, inputs)
         executor = self._executor("forward", node, inputs, (), {})
-        data = {
-            input_name(i): x for i, x in enumerate(inputs) if isinstance(x, np.ndarray)
-        }
-        outputs = self._arrays(executor.inference(data))
-        return Made(_by_node(node, executor, outputs), {}, executor.kernels())
+        data = {}
+        for i, x in enumerate(inputs):
+            if isinstance(x, np.ndarray):
+                data[input_name(i)] = x
+        results = self._arrays(executor.inference(data))
+        outputs = _by_node(node, executor, results)
+        return Made(outputs, {}, executor.kernels())
 
     def backward(
         self,
@@ -57,10 +60,10 @@ class Runner:
         grads: Sequence[np.ndarray | None],
         trained: Sequence[int],
     ) -> Made:
-        """One node in training, and its derivative by the inputs in these places."""
+        """Run one node in training mode, and its derivative by the inputs at the positions in `trained`."""
         inputs = without_key(node.operator, inputs)
         pairs = zip(node.outputs, grads, strict=False)
-        seeds = {name: g for name, g in pairs if g is not None}
+        seeds = {name: gradient for name, gradient in pairs if gradient is not None}
         executor = self._executor("backward", node, inputs, trained, seeds)
         data = {}
         for i, x in enumerate(inputs):
@@ -68,14 +71,16 @@ class Runner:
                 executor.write(input_name(i), x)
             elif isinstance(x, np.ndarray):
                 data[input_name(i)] = x
-        own = executor.structure.outputs
-        dtype = probe_dtype([g.dtype.name for g in seeds.values()])
-        for output, g in zip(_seeded(node, seeds, own), seeds.values(), strict=True):
-            data[weight_name(output)] = g.astype(dtype)
-        outputs = self._arrays(executor.inference_and_backprop(data, PROBE))
+        dtype = probe_dtype([seed.dtype.name for seed in seeds.values()])
+        for name, seed in seeds.items():
+            # the executor may have been created for another node with other names
+            output = executor.structure.outputs[node.outputs.index(name)]
+            data[weight_name(output)] = seed.astype(dtype)
+        results = self._arrays(executor.inference_and_backprop(data, PROBE))
+        outputs = _by_node(node, executor, results)
         gradients = self._arrays(executor.gradients)
-        by_place = {i: gradients[input_name(i)] for i in trained}
-        return Made(_by_node(node, executor, outputs), by_place, executor.kernels())
+        by_position = {i: gradients[input_name(i)] for i in trained}
+        return Made(outputs, by_position, executor.kernels())
 
     def _executor(
         self,
@@ -85,17 +90,23 @@ class Runner:
         trained: Sequence[int],
         seeds: Mapping[str, np.ndarray],
     ) -> Executor:
-        kinds = tuple(
-            (x.shape, x.dtype.name) if isinstance(x, np.ndarray) else x for x in inputs
+        """An executor for this node, or one that was made for a node of the same kind."""
+        kinds = tuple(map(_kind, inputs))
+        has_seed = tuple(name in seeds for name in node.outputs)
+        key = (
+            direction,
+            node.operator,
+            len(node.outputs),
+            node.name if node.operator.random else "",
+            kinds,
+            tuple(trained),
+            has_seed,
+            cache_key(node.operator, kinds),
         )
-        places = tuple(i for i, name in enumerate(node.outputs) if name in seeds)
-        name = node.name if node.operator.random else ""
-        told = told_apart(node.operator, kinds)
-        asked = (tuple(trained), places)
-        key = (direction, node.operator, len(node.outputs), name, kinds, asked, told)
         if key not in self._executors:
             if len(self._executors) >= MOST_EXECUTORS:
-                self._executors.pop(next(iter(self._executors)))
+                oldest = next(iter(self._executors))
+                del self._executors[oldest]
             network = one_node(node, inputs, trained)
             if seeds:
                 _probe(network, seeds)
@@ -105,13 +116,14 @@ class Runner:
     def whole(
         self, network: Network, data: Mapping[str, np.ndarray], y: str | None
     ) -> Made:
-        """All outputs: in evaluation, or in training with the gradients of y."""
+        """Run the whole network: in evaluation mode, or in training mode with the gradients of y."""
         executor = self.framework.executor(network, seed=self.seed)
         if y is None:
             outputs = self._arrays(executor.inference(data))
             return Made(outputs, {}, executor.kernels())
         outputs = self._arrays(executor.inference_and_backprop(data, y))
-        return Made(outputs, self._arrays(executor.gradients), executor.kernels())
+        gradients = self._arrays(executor.gradients)
+        return Made(outputs, gradients, executor.kernels())
 
     def step(
         self,
@@ -121,11 +133,12 @@ class Runner:
         optimizer: Optimizer,
         gradients: Mapping[str, np.ndarray],
     ) -> Arrays:
-        """The trained parameters after a step along these gradients."""
+        """The trained parameters after an optimizer step along these gradients."""
         executor = self.framework.executor(network, seed=self.seed)
         step = executor.training_step(optimizer, y)
         step.backprop(data)
-        executor.load_flat_gradients(executor.layout.gather(gradients))
+        flat_gradients = executor.layout.gather(gradients)
+        executor.load_flat_gradients(flat_gradients)
         step.update()
         arrays = executor.arrays()
         return {name: arrays[name] for name in network.trainable}
@@ -135,29 +148,38 @@ class Runner:
 
 
 def arrays_of(array: Callable[[Any], np.ndarray], values: Mapping[str, Any]) -> Arrays:
-    """Copies of native values; `array` converts one."""
-    return {name: np.array(array(_detached(value))) for name, value in values.items()}
+    """Copies of native values as NumPy arrays; `array` converts a single one."""
+    arrays = {}
+    for name, value in values.items():
+        arrays[name] = np.array(array(_detached(value)))
+    return arrays
+
+
+def _kind(x: Any) -> Any:
+    """Shape and dtype of an array; any other input as it is."""
+    if isinstance(x, np.ndarray):
+        return x.shape, x.dtype.name
+    return x
 
 
 def _probe(network: Network, seeds: Mapping[str, np.ndarray]) -> None:
-    """Make the weighed sum of the outputs that have a gradient an output of the network."""
-    dtypes = {name: g.dtype.name for name, g in seeds.items()}
-    summed = probe_dtype(dtypes.values())
-    for name, g in seeds.items():
-        network.add_input(weight_name(name), g.shape, summed)
-    network.add_output(add_probe(network, dtypes))
-
-
-def _seeded(node: Node, seeds: Mapping[str, Any], own: Sequence[str]) -> list[str]:
-    """The outputs with a gradient, as the executor's first node of this kind calls them."""
-    return [own[node.outputs.index(name)] for name in seeds]
+    """Add an output to the network: the weighted sum of the outputs that have a gradient."""
+    dtypes = {name: seed.dtype.name for name, seed in seeds.items()}
+    sum_dtype = probe_dtype(dtypes.values())
+    for name, seed in seeds.items():
+        network.add_input(weight_name(name), seed.shape, sum_dtype)
+    probe = add_probe(network, dtypes)
+    network.add_output(probe)
 
 
 def _by_node(node: Node, executor: Executor, outputs: Arrays) -> Arrays:
-    """The outputs under this node's names: the executor may have been made for another."""
-    own = executor.structure.outputs[: len(node.outputs)]
-    return {name: outputs[old] for name, old in zip(node.outputs, own, strict=True)}
+    """The outputs under the names of this node: the executor may have been created for another one."""
+    names = executor.structure.outputs[: len(node.outputs)]
+    arrays = [outputs[name] for name in names]
+    return dict(zip(node.outputs, arrays, strict=True))
 
 
 def _detached(value: Any) -> Any:
-    return value.detach() if hasattr(value, "detach") else value
+    if hasattr(value, "detach"):
+        return value.detach()
+    return value

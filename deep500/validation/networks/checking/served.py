@@ -1,4 +1,4 @@
-"""The other side of processes.py: a Runner in a process of its own, asked through files."""
+"""The child process of processes.py: a Runner that answers requests; arrays come and go in files."""
 
 import sys
 from pathlib import Path
@@ -14,37 +14,35 @@ from .runner import Runner
 
 
 class Session:
-    """Answers by calling the method of that name; arrays come and go in a file."""
+    """Answers a request by calling the runner's method of that name; arrays come and go in a file."""
 
     def __init__(self) -> None:
         self.runner: Runner | None = None
 
     def answer(self, message: Message, progress: Progress) -> Message:
         sys.path += [folder for folder in message["path"] if folder not in sys.path]
-        place = Path(message["file"])
+        file = Path(message["file"])
         progress(message["doing"])
         if self.runner is None:
-            self.runner = Runner(find_framework(message["framework"]), message["seed"])
-        values = unpacked(message["values"], place.read_bytes())
-        answer = attempted(self.runner, message["method"], values)
-        if isinstance(answer, Exception):
-            return {
-                "answer": {
-                    "raised": str(answer),
-                    "missing": isinstance(answer, Unsupported),
-                }
-            }
+            framework = find_framework(message["framework"])
+            self.runner = Runner(framework, message["seed"])
+        values = unpacked(message["values"], file.read_bytes())
+        result = attempted(self.runner, message["method"], values)
+        if isinstance(result, Exception):
+            missing = isinstance(result, Unsupported)
+            return {"answer": {"raised": str(result), "missing": missing}}
         parcel = Parcel()
-        packed = parcel.pack(answer)
-        parcel.write(place)
+        packed = parcel.pack(result)
+        parcel.write(file)
         return {"answer": {"value": packed}}
 
 
 def attempted(runner: Runner, method: str, values: tuple) -> Any:
-    """What a method returns, or an error of ours that says in one line what was raised in its place."""
+    """What a method of the runner returns; if it raises, a `Deep500Error` with the reason in one line."""
     try:
         with quiet():
-            return getattr(runner, method)(*values)
+            run = getattr(runner, method)
+            return run(*values)
     except (SystemExit, MemoryError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a framework may raise anything

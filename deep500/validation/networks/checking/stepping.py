@@ -1,4 +1,4 @@
-"""One step of an optimizer on every framework, along the same gradients."""
+"""Checks one step of an optimizer on every framework, along the same gradients."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,7 +19,7 @@ from .report import NodeCheck
 from .truth import Truth
 from .whole import settled
 
-OPERATIONS = 16.0  # of the longest rule, for every element
+OPERATIONS = 16.0  # per element, of the longest rule
 
 
 def check_step(
@@ -29,25 +29,25 @@ def check_step(
     data: Mapping[str, Any],
     optimizer: Optimizer,
 ) -> None:
-    """Every parameter after the step, against the rule in float64."""
+    """Compare every parameter after the step with the rule in float64."""
     gradients = {name: truth.gradient(name) for name in truth.trainable}
     values = (subject, dict(data), truth.y, optimizer, gradients)
-
     rule = type(optimizer).__name__
+    doing = f"a step of {rule}"
 
     def question(process: Process) -> list[NodeCheck]:
-        def checks() -> list[NodeCheck]:
-            made = process.ask("step", f"a step of {rule}", *values)
-            found = []
+        def step_and_compare() -> list[NodeCheck]:
+            stepped = process.ask("step", doing, *values)
+            checks = []
             for name in truth.trainable:
                 check = NodeCheck(process.framework, "step", name, rule)
-                arrays = (subject.params[name], gradients[name], made[name])
-                found.append(_judged(check, optimizer, *arrays))
-            return found
+                arrays = (subject.params[name], gradients[name], stepped[name])
+                checks.append(_judged(check, optimizer, *arrays))
+            return checks
 
-        return settled(process.framework, "step", rule, checks)
+        return settled(process.framework, "step", rule, step_and_compare)
 
-    panel.progress(1.0, f"a step of {rule}")
+    panel.progress(1.0, doing)
     for framework, checks in panel.each(question):
         panel.sides[framework].checks.extend(checks)
 
@@ -57,27 +57,32 @@ def _judged(
     optimizer: Optimizer,
     param: np.ndarray,
     gradient: np.ndarray,
-    got: np.ndarray,
+    stepped: np.ndarray,
 ) -> NodeCheck:
+    """The check with its verdict on a parameter that a framework has stepped."""
     dtype = param.dtype.name
-    want = _stepped(XP, optimizer, wide((param, gradient)))
-    move = np.zeros(want.shape)
+    expected = _stepped(XP, optimizer, wide((param, gradient)))
+    move = np.zeros(expected.shape)
     for number in range(MOVES):
         noise = Noise(number, dtype)
-        spoilt = _stepped(
-            RoundedNamespace(noise), optimizer, moved((param, gradient), noise)
-        )
-        move = np.maximum(move, np.abs(spoilt - want))
-    off = deviation(
-        check.node, got, want, allowed(want, move, dtype, OPERATIONS), dtype
-    )
+        inputs = moved((param, gradient), noise)
+        rounded = _stepped(RoundedNamespace(noise), optimizer, inputs)
+        move = np.maximum(move, np.abs(rounded - expected))
+    bound = allowed(expected, move, dtype, OPERATIONS)
+    difference = deviation(check.node, stepped, expected, bound, dtype)
     return replace(
-        check, ok=not off.fault, error=off.value, bound=off.bound, text=off.fault
+        check,
+        ok=not difference.fault,
+        error=difference.value,
+        bound=difference.bound,
+        text=difference.fault,
     )
 
 
 def _stepped(xp: Any, optimizer: Optimizer, values: tuple) -> np.ndarray:
+    """A parameter after the first step of the rule in this namespace."""
     param, gradient = values
-    first = np.asarray(1.0)
-    new, _ = optimizer.update(xp, param, gradient, optimizer.init(xp, param), first)
-    return np.asarray(new)
+    state = optimizer.init(xp, param)
+    first_step = np.asarray(1.0)
+    new_param, _ = optimizer.update(xp, param, gradient, state, first_step)
+    return np.asarray(new_param)

@@ -1,4 +1,4 @@
-"""What is checked: a network as it is, or with a scalar at its end whose gradient reaches every output."""
+"""Prepares a network for differentiation: without a loss it gets a scalar output that depends on all others."""
 
 from collections.abc import Mapping
 
@@ -12,17 +12,19 @@ from .one_node import add_probe, probe_dtype, weight_name
 from .truth import Truth
 
 LOSS = "loss"
-SUM = "deep500.sum"  # of all outputs, where there is no loss
+SUM = "deep500.sum"  # of all outputs, if there is no loss
 
 
 def differentiated(
     network: Network, data: Mapping[str, np.ndarray], seed: int, y: str | None
 ) -> tuple[Network, str | None]:
-    """The network and the scalar whose gradients are compared: its loss, or a random sum of its outputs."""
+    """The network and the scalar whose gradients are compared: its loss, or a randomly weighted sum of its outputs.
+
+    The scalar is None if no output is a float. Raises `Deep500Error` if there is no output `y`.
+    """
     if y is not None and y not in network.outputs:
-        raise Deep500Error(
-            f"the network has no output {y!r}; there are: {', '.join(network.outputs)}"
-        )
+        names = ", ".join(network.outputs)
+        raise Deep500Error(f"the network has no output {y!r}; there are: {names}")
     if y is None and LOSS in network.outputs:
         y = LOSS
     if y is not None:
@@ -34,9 +36,8 @@ def differentiated(
     dtypes = {name: value.dtype.name for name, value in outputs.items()}
     dtype = probe_dtype(dtypes.values())
     for name, value in outputs.items():
-        weights = (
-            generator("probe", name, seed).standard_normal(value.shape).astype(dtype)
-        )
+        rng = generator("probe", name, seed)
+        weights = rng.standard_normal(value.shape).astype(dtype)
         twin.add_param(weight_name(name, SUM), weights, trainable=False)
     y = add_probe(twin, dtypes, SUM)
     twin.add_output(y)
@@ -49,5 +50,9 @@ def _float_outputs(
     truth = Truth(network, None, data, seed)
     for _ in truth.forward():
         pass
-    values = {name: truth.values[name] for name in network.outputs}
-    return {name: value for name, value in values.items() if is_float(value)}
+    outputs = {}
+    for name in network.outputs:
+        value = truth.values[name]
+        if is_float(value):
+            outputs[name] = value
+    return outputs

@@ -1,7 +1,7 @@
-"""What is right in a network, node by node: each in float64, on inputs rounded to what the frameworks hold.
+"""The true values of a network, node by node: each in float64, on inputs rounded to the dtypes of the network.
 
-Every node is judged on the same inputs, and its derivative on the same gradients of its outputs: the right ones,
-rounded once. So rounding errors do not pile up, and a node that is wrong spoils no other.
+Every node is judged on the same inputs, and its derivative on the same gradients of its outputs: the true ones,
+rounded once. So rounding errors do not accumulate, and a wrong node does not affect the others.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +15,7 @@ from ....contracts.network import KEY, Network, Node, take_keys
 from ....contracts.operator import Operator, Tensor
 from ....contracts.specialising import Mode, Specialiser, is_open
 from ....errors import Deep500Error, Unsupported, one_line
+from ...checking.bounds import depth
 from ...checking.examples import Example, tensors
 from ...checking.formats import is_float
 
@@ -26,9 +27,14 @@ class NodeExample(Example):
     """A node's operator with its inputs and the gradients of its outputs."""
 
     output_gradients: Gradients = ()
-    differentiated: tuple[
-        int, ...
-    ] = ()  # the places of inputs whose gradients are asked for
+    # the positions of the inputs whose gradients are checked
+    differentiated: tuple[int, ...] = ()
+
+    @property
+    def operations_per_element(self) -> float:
+        """The operations behind one element of the first output."""
+        elements = max(self.outputs[0].size, 1)
+        return depth(self) / elements
 
     @cached_property
     def seeds(self) -> Gradients:
@@ -36,42 +42,43 @@ class NodeExample(Example):
 
     @cached_property
     def tensors(self) -> tuple:
-        """Without the key of a random operator, which is no input for `infer`."""
-        values = (
-            self.inputs[: len(self.operator.inputs)]
-            if self.operator.random
-            else self.inputs
-        )
-        return tensors(values)
+        """Shapes and dtypes, without the key of a random operator, which `infer` does not take."""
+        inputs = self.inputs
+        if self.operator.random:
+            inputs = inputs[: len(self.operator.inputs)]
+        return tensors(inputs)
 
     @cached_property
     def rounded(self) -> list[np.ndarray]:
-        """The outputs as a framework holds them: the truth, rounded once."""
-        kinds = [made.dtype for made in self.operator.infer(*self.tensors)]
-        found = []
+        """The true outputs, rounded once to the dtypes of the operator."""
+        dtypes = [tensor.dtype for tensor in self.operator.infer(*self.tensors)]
+        last = len(dtypes) - 1
+        arrays = []
         for i, y in enumerate(self.outputs):
-            dtype = kinds[min(i, len(kinds) - 1)]
-            found.append(y.astype(dtype))
-        return found
+            dtype = dtypes[min(i, last)]
+            arrays.append(y.astype(dtype))
+        return arrays
 
 
 def decided(network: Network, data: Mapping[str, np.ndarray]) -> Network:
-    """The network with what these data decide on: constants in static inputs, loops and branches written out."""
+    """The network specialised to these data: static inputs are constants, loops and branches are unrolled."""
     if not is_open(network):
         return network
-    specs = network.inputs
-    tensors = {name: Tensor(x.shape, specs[name].dtype) for name, x in data.items()}
-    known = {**network.params, **data}
+    tensors = {}
+    for name, array in data.items():
+        dtype = network.inputs[name].dtype
+        tensors[name] = Tensor(array.shape, dtype)
+    values = {**network.params, **data}
     specialiser = Specialiser(network)
     mode = Mode(derivative=True, training=True)
-    found = specialiser.specialised(tensors, known.__getitem__, mode).network
+    specialised = specialiser.specialised(tensors, values.__getitem__, mode)
     twin = network.copy()
-    twin.nodes = found.nodes
+    twin.nodes = specialised.network.nodes
     return twin
 
 
 class Truth:
-    """The values of a network and their gradients, made in order; both halves are iterated once."""
+    """Computes the values of a network and their gradients; `forward` and `backward` are iterated once each."""
 
     def __init__(
         self, network: Network, y: str | None, data: Mapping[str, np.ndarray], seed: int
@@ -79,17 +86,25 @@ class Truth:
         self.network = decided(network, data)
         self.keyed = self.network.copy()  # with the keys of random nodes as inputs
         random = take_keys(self.keyed)
-        keys = {name: _key(name, operator, seed) for name, operator in random.items()}
-        self.given: dict[str, np.ndarray] = {**self.keyed.params, **data, **keys}
-        self.values = dict(self.given)
-        wanted = [*network.outputs, *([] if y is None else [y])]
-        self.nodes = self.keyed.part(wanted)[0]
-        self.y, self.seed = y, seed
+        keys = {}
+        for name, operator in random.items():
+            keys[name] = _key(name, operator, seed)
+        self.initial_values: dict[str, np.ndarray] = {
+            **self.keyed.params,
+            **data,
+            **keys,
+        }
+        self.values = dict(self.initial_values)
+        outputs = list(network.outputs)
+        if y is not None:
+            outputs.append(y)
+        self.nodes, _ = self.keyed.part(outputs)
+        self.y = y
+        self.seed = seed
         self.trainable = list(network.trainable)
-        self.gradients: dict[
-            str, np.ndarray
-        ] = {}  # in float64, by value; of parameters at the end
-        self.complete = False  # whether gradients have reached all that is trained
+        # in float64, by the name of a value; in the end only those of parameters and inputs are left
+        self.gradients: dict[str, np.ndarray] = {}
+        self.complete = False  # whether `backward` has come to its end
 
     def example(
         self,
@@ -97,7 +112,8 @@ class Truth:
         output_gradients: Gradients = (),
         differentiated: tuple[int, ...] = (),
     ) -> NodeExample:
-        inputs = tuple(self._input(node, i) for i in range(len(node.inputs)))
+        """The node with its current inputs."""
+        inputs = tuple(map(self._input, node.inputs))
         return NodeExample(
             node.name,
             node.operator,
@@ -106,42 +122,50 @@ class Truth:
             differentiated=differentiated,
         )
 
-    def _input(self, node: Node, place: int) -> Any:
-        name = node.inputs[place]
-        return self.values[name] if isinstance(name, str) else name
+    def _input(self, name: Any) -> Any:
+        """The value of this name; an input that is not a name stands for itself."""
+        if isinstance(name, str):
+            return self.values[name]
+        return name
 
     def forward(self) -> Iterator[tuple[Node, NodeExample]]:
-        """The nodes in order, each with its inputs."""
+        """Compute the nodes in order, and yield each with its inputs."""
         for node in self.nodes:
             example = self.example(node)
             try:
-                made = example.rounded
+                outputs = example.rounded
             except Exception as error:
+                operator = type(node.operator).__name__
+                reason = one_line(error)
                 raise Deep500Error(
-                    f"the reference cannot compute node {node.name!r} "
-                    f"({type(node.operator).__name__}): {one_line(error)}"
+                    f"the reference cannot compute node {node.name!r} ({operator}): {reason}"
                 ) from error
-            self.values |= zip(node.outputs, made, strict=False)
+            self.values |= zip(node.outputs, outputs, strict=False)
             yield node, example
 
     def backward(self) -> Iterator[tuple[Node, NodeExample]]:
-        """The nodes that gradients of y flow through, from the last to the first."""
+        """The nodes that gradients of y flow through, from the last to the first.
+
+        Raises `Unsupported` at a node that has no derivative.
+        """
         if self.y is None:
             return
         varying = self._varying()
-        self.gradients = {self.y: np.ones_like(self.values[self.y], "float64")}
+        loss = self.values[self.y]
+        self.gradients = {self.y: np.ones_like(loss, "float64")}
         for node in reversed(self.nodes):
             reached = any(name in self.gradients for name in node.outputs)
             if not reached or varying.isdisjoint(node.outputs):
                 continue
             if not node.operator.differentiable:
+                operator = type(node.operator).__name__
                 raise Unsupported(
-                    f"node {node.name!r} ({type(node.operator).__name__}) has no derivative: what "
+                    f"node {node.name!r} ({operator}) has no derivative: what "
                     "comes before it gets no gradient"
                 )
-            given = tuple(map(self._rounded_gradient, node.outputs))
-            places = self._places(node, varying)
-            example = self.example(node, given, places)
+            output_gradients = tuple(map(self._rounded_gradient, node.outputs))
+            places = self._varying_places(node, varying)
+            example = self.example(node, output_gradients, places)
             yield node, example
             self._add(node, example.gradients, varying)
             for name in node.outputs:
@@ -149,33 +173,36 @@ class Truth:
         self.complete = True
 
     def gradient(self, name: str) -> np.ndarray:
-        """The gradient by a parameter as a framework holds it; zeros where y does not depend on it."""
+        """The gradient by a parameter, rounded to its dtype; zeros if y does not depend on it."""
         rounded = self._rounded_gradient(name)
-        return np.zeros_like(self.values[name]) if rounded is None else rounded
+        if rounded is None:
+            return np.zeros_like(self.values[name])
+        return rounded
 
-    def _places(self, node: Node, varying: set[str]) -> tuple[int, ...]:
-        """The places of a node's float inputs that vary."""
-        found = []
+    def _varying_places(self, node: Node, varying: set[str]) -> tuple[int, ...]:
+        """The positions of a node's float inputs that vary."""
+        places = []
         for place, name in enumerate(node.inputs):
-            if (
-                isinstance(name, str)
-                and name in varying
-                and is_float(self.values[name])
-            ):
-                found.append(place)
-        return tuple(found)
+            if not isinstance(name, str) or name not in varying:
+                continue
+            if is_float(self.values[name]):
+                places.append(place)
+        return tuple(places)
 
     def _varying(self) -> set[str]:
-        """What depends on what is trained, or on any float input where nothing is."""
-        floats = [name for name, value in self.values.items() if is_float(value)]
-        made = {name for node in self.nodes for name in node.outputs}
-        found = {*(self.trainable or [name for name in floats if name not in made])}
+        """The names of the values that depend on trained parameters; if there are none, on any float input."""
+        varying = set(self.trainable) or self._float_inputs()
         for node in self.nodes:
-            if not found.isdisjoint(
-                name for name in node.inputs if isinstance(name, str)
-            ):
-                found.update(node.outputs)
-        return found
+            if any(isinstance(name, str) and name in varying for name in node.inputs):
+                varying.update(node.outputs)
+        return varying
+
+    def _float_inputs(self) -> set[str]:
+        """The names of the float values that no node computes."""
+        inputs = {name for name, value in self.values.items() if is_float(value)}
+        for node in self.nodes:
+            inputs.difference_update(node.outputs)
+        return inputs
 
     def _rounded_gradient(self, name: str) -> np.ndarray | None:
         if name not in self.gradients:
@@ -186,10 +213,13 @@ class Truth:
         for name, gradient in zip(node.inputs, gradients, strict=True):
             if gradient is None or not isinstance(name, str) or name not in varying:
                 continue
-            before = self.gradients.get(name)
-            self.gradients[name] = gradient if before is None else before + gradient
+            if name in self.gradients:
+                gradient = self.gradients[name] + gradient
+            self.gradients[name] = gradient
 
 
 def _key(name: str, operator: Operator, seed: int) -> np.ndarray:
-    words = operator.key(name.removeprefix(KEY), 0, seed=seed)
-    return np.array(words, np.int64)
+    """The key that a random operator draws by, as an array."""
+    node = name.removeprefix(KEY)
+    integers = operator.key(node, 0, seed=seed)
+    return np.array(integers, np.int64)

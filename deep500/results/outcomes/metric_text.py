@@ -1,0 +1,159 @@
+"""One metric of a recipe's run in words: its name, median and interval, target and verdict."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ...reports.tables import NOTHING, Number, count, number, quantity, seconds
+from ...reports.text import Text, Verdict, clean, plain
+
+Metric = Mapping[str, Any]  # one of the metrics in derived.json
+SIGNS = {"higher": "≥ ", "lower": "≤ "}
+
+
+def metric_name(metric: Metric) -> str:
+    """TimeToAccuracy(target=93.0) is "time to accuracy (target 93)"."""
+    name = clean(metric["name"])
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).lower()
+    settings = []
+    for key, value in metric["settings"].items():
+        settings.append(_setting(key, value))
+    if not settings:
+        return words
+    return f"{words} ({', '.join(settings)})"
+
+
+def _setting(key: str, value: object) -> str:
+    if isinstance(value, float):
+        return f"{clean(key)} {value:g}"
+    return f"{clean(key)} {plain(value)}"
+
+
+def amount(metric: Metric, with_count: bool = True) -> Number:
+    """The median with its interval, and with n if `with_count`; it says if there is no interval."""
+    seeds = ""
+    if with_count:
+        seeds = count(metric["n"])
+    if metric.get("unavailable"):
+        return Number("unavailable")
+    median = metric["median"]
+    low = metric["low"]
+    high = metric["high"]
+    unit = metric["unit"]
+    if median is None:
+        return Number("not reached", _open_interval(metric), seeds)
+    if low is not None and high is None:
+        return Number(single(median, unit), _open_interval(metric), seeds)
+    if low is None:
+        return Number(single(median, unit), "[no interval]", seeds)
+    full = quantity(median, low, high, metric["n"], unit, metric["level"])
+    return Number(full.value, full.interval, seeds)
+
+
+def _open_interval(metric: Metric) -> str:
+    """An interval without an upper end, which needs more seeds that reach the target."""
+    if metric["low"] is None:
+        return ""
+    low = single(metric["low"], metric["unit"])
+    return f"[{low}, not known]"
+
+
+def single(value: float, unit: str) -> str:
+    """One value with its unit."""
+    if unit == "s":
+        return seconds(value)
+    return f"{number(value)} {unit}".rstrip()
+
+
+def target(metric: Metric) -> str:
+    """The target with its direction: ≥ 97 %."""
+    if metric["target"] is None:
+        return NOTHING
+    sign = SIGNS.get(metric["better"], "")
+    value = f"{metric['target']:g}"
+    return f"{sign}{value} {metric['unit']}".rstrip()
+
+
+def met(metric: Metric) -> str:
+    """Whether the target is met: met, unsure or missed."""
+    if metric["target"] is None:
+        return NOTHING
+    if not metric["acceptable"]:
+        return Verdict("missed")
+    if not metric["sure"]:
+        return Verdict("unsure")
+    return Verdict("met")
+
+
+def never(metric: Metric) -> int:
+    """How many seeds gave no value."""
+    return sum(value is None for value in metric["values"])
+
+
+def against_target(metric: Metric) -> list[Text]:
+    """The median beside the target, with the reason if the verdict is not certain."""
+    seeds = seed_count(metric["n"])
+    parts: list[Text] = [
+        metric_name(metric),
+        " ",
+        amount(metric, with_count=False),
+        f" over {seeds}, target {target(metric)[2:]}",
+    ]
+    doubt = _doubt(metric)
+    if doubt:
+        parts.append(f" ({doubt})")
+    return parts
+
+
+def _doubt(metric: Metric) -> str:
+    """Why the verdict is not certain; empty if the interval settles it."""
+    seeds = metric["n"]
+    without_value = never(metric)
+    if metric.get("unavailable"):
+        return clean(metric["unavailable"])
+    if without_value:
+        return f"{without_value} of {seed_count(seeds)} never reached it"
+    if metric["low"] is None:
+        verb = "gives" if seeds == 1 else "give"
+        return f"{seed_count(seeds)} {verb} no interval, so how sure this is cannot be said"
+    if metric["acceptable"] and metric["sure"]:
+        return ""
+    if metric["acceptable"]:
+        return "the estimate meets the target, but the interval does not clear it"
+    if _interval_reaches_target(metric):
+        return "the interval reaches the target: more seeds may decide otherwise"
+    return ""
+
+
+def _interval_reaches_target(metric: Metric) -> bool:
+    if metric["better"] == "higher":
+        return metric["high"] >= metric["target"]
+    return metric["low"] <= metric["target"]
+
+
+def seed_range(metric: Metric) -> str:
+    """From the smallest to the largest value of a seed, and how many seeds have none."""
+    reached = [value for value in metric["values"] if value is not None]
+    unit = metric["unit"]
+    if metric.get("unavailable"):
+        return NOTHING
+    if not reached:
+        return "no seed reached it"
+    low = single(min(reached), unit)
+    high = single(max(reached), unit)
+    text = high
+    if low != high:
+        if unit != "s":  # the prefix of seconds may differ: 900 ms to 1.1 s
+            low = low.removesuffix(f" {unit}")
+        text = f"{low} to {high}"
+    without_value = never(metric)
+    if without_value:
+        text += f"; {without_value} of {metric['n']} never"
+    return text
+
+
+def seed_count(n: int) -> str:
+    """1 seed, 2 seeds."""
+    if n == 1:
+        return "1 seed"
+    return f"{n} seeds"

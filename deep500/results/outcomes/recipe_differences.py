@@ -1,0 +1,167 @@
+"""In what two recipes and their runs differ: settings, sources, data, and the hash of FIXED."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...contracts.canonical_form import form_hash
+from ...contracts.result import Record
+from ...reports.blocks import Block, Bullets, Sentence, Table
+from ...reports.text import Text, clean, plain
+from .recipe_text import short_value
+
+THIS_RUN = (
+    "epochs",
+    "tier",
+    "scale",
+    "seeds",
+    "threads",
+    "division",
+    "kernels",
+    "update",
+)
+LABELS = {"fixed": "FIXED", "mutable": "MUTABLE", "run": "this run"}
+Differences = dict[str, list[list[Any]]]  # part -> rows of key, value in A, value in B
+
+
+def recipe_differences(a: Record, b: Record) -> Differences:
+    """The settings that differ, by the part of the plan that they belong to."""
+    run = []
+    for key in THIS_RUN:
+        value_a = a.plan.get(key)
+        value_b = b.plan.get(key)
+        if value_a != value_b:
+            run.append([key, value_a, value_b])
+    return {
+        "fixed": _part_differences(a, b, "fixed"),
+        "mutable": _part_differences(a, b, "mutable"),
+        "run": run,
+    }
+
+
+def _part_differences(a: Record, b: Record, part: str) -> list[list[Any]]:
+    """The entries of FIXED or MUTABLE that differ by more than the source of a definition of ours."""
+    entries_a = a.plan["recipe"][part]
+    entries_b = b.plan["recipe"][part]
+    rows = []
+    for key in dict.fromkeys([*entries_a, *entries_b]):
+        value_a = entries_a.get(key)
+        value_b = entries_b.get(key)
+        if value_a != value_b and not _same_but_source(value_a, value_b):
+            rows.append([key, value_a, value_b])
+    return rows
+
+
+def _same_but_source(a: Any, b: Any) -> bool:
+    """Whether both are the same class of ours, in two versions of Deep500."""
+    if not isinstance(a, Mapping) or not isinstance(b, Mapping):
+        return False
+    name = a.get("name")
+    if not isinstance(name, str) or not name.startswith("deep500."):
+        return False
+    if name != b.get("name"):
+        return False
+    return a.keys() == b.keys() == {"name", "source"}
+
+
+def changed_sources(a: Record, b: Record) -> list[str]:
+    """The keys of FIXED whose definition is one of ours in both runs, with another source in B."""
+    fixed_a = a.plan["recipe"]["fixed"]
+    fixed_b = b.plan["recipe"]["fixed"]
+    sources_a = a.plan.get("sources", {})
+    sources_b = b.plan.get("sources", {})
+    changed = []
+    for key, form_a in fixed_a.items():
+        form_b = fixed_b.get(key)
+        hash_a = sources_a.get(key, {}).get("source")
+        hash_b = sources_b.get(key, {}).get("source")
+        if form_a == form_b:
+            both_recorded = hash_a is not None and hash_b is not None
+            is_changed = both_recorded and hash_a != hash_b
+        else:
+            is_changed = _same_but_source(form_a, form_b)
+        if is_changed:
+            changed.append(key)
+    return changed
+
+
+def recipe_identity(record: Record) -> dict[str, Any]:
+    """The hashes that say which recipe and which data a record is of."""
+    plan = record.plan
+    return {
+        "hash": plan.get("hash"),
+        "fixed_hash": fixed_hash(record),
+        "metrics_hash": form_hash(plan["recipe"].get("metrics")),
+        "data": plan.get("data", {}),
+    }
+
+
+def fixed_hash(record: Record) -> str:
+    """The hash of FIXED as it was recorded; a hash in the plan is not trusted."""
+    return form_hash(record.plan["recipe"]["fixed"])
+
+
+def difference_blocks(differences: Differences, a: Record, b: Record) -> list[Block]:
+    """Whether A and B ran the same recipe, a table of what differs, and the hashes that prove it."""
+    rows = []
+    for part, label in LABELS.items():
+        for key, value_a, value_b in differences[part]:
+            row = [
+                clean(key).replace("_", " "),
+                _setting(value_a),
+                _setting(value_b),
+                label,
+            ]
+            rows.append(row)
+    return [
+        Sentence(_same_recipe(differences)),
+        Table(["setting", "A", "B", "part"], rows, "lttl"),
+        Bullets(_proof(a, b)),
+    ]
+
+
+def _same_recipe(differences: Mapping[str, Sequence[Any]]) -> str:
+    if differences["fixed"]:
+        return "FIXED differs: A and B are runs of two different recipes."
+    if differences["mutable"]:
+        return (
+            "FIXED is the same in both; what differs is MUTABLE, which a recipe allows."
+        )
+    return "FIXED and MUTABLE are the same in both."
+
+
+def _proof(a: Record, b: Record) -> list[Text]:
+    """Whether both ran the same FIXED part: by its hash, by the sources of our definitions, and by the data."""
+    of_a = recipe_identity(a)
+    of_b = recipe_identity(b)
+    fixed_a = of_a["fixed_hash"]
+    fixed_b = of_b["fixed_hash"]
+    lines: list[Text] = []
+    if fixed_a == fixed_b:
+        lines.append(f"The SHA-256 of FIXED is the same in both: {fixed_a}.")
+    else:
+        lines.append(f"The SHA-256 of FIXED is {fixed_a} in A, {fixed_b} in B.")
+    for key in changed_sources(a, b):
+        subject = clean(key).replace("_", " ")
+        lines.append(
+            f"The source of the {subject} differs: two versions of Deep500 ran it."
+        )
+    if of_a["metrics_hash"] != of_b["metrics_hash"]:
+        lines.append("METRICS differ: another metric, or another target.")
+    data_a = of_a["data"]
+    data_b = of_b["data"]
+    if data_a and data_b and data_a != data_b:
+        lines.append("The data differ: their checksums are not the same.")
+    return lines
+
+
+def _setting(value: object) -> str:
+    """A setting in few words; the kernels of a network as counts."""
+    if value is None:
+        return plain(None)
+    if isinstance(value, Mapping):
+        kernels = list(value.values())
+        native = kernels.count("native")
+        composed = kernels.count("composed")
+        if kernels and native + composed == len(kernels):
+            return f"{native} native, {composed} composed"
+    return short_value(value)
