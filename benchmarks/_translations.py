@@ -22,9 +22,8 @@ class Call:
     operator: str
     inputs: Sequence[Any]
     attributes: dict[str, Any] = field(default_factory=dict)
-    result: Callable[[Any], Any] = lambda y: (
-        y
-    )  # of PyTorch's answer: what ours is compared with
+    # of PyTorch's answer: what ours is compared with
+    result: Callable[[Any], Any] = lambda y: y
     adapted: bool = False
 
 

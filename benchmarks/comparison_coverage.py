@@ -186,9 +186,8 @@ def simulate(
 
 
 def show_coverage(case: Case, replications: int, seed: int) -> None:
-    ratio = (
-        1.3 if case.quantile == 0.5 else 1.0
-    )  # other quantiles are equal only if the spreads are
+    # other quantiles are equal only if the spreads are
+    ratio = 1.3 if case.quantile == 0.5 else 1.0
     found = simulate(case, replications, seed, ratio)
     low, high = binomtest(found.covered, found.made).proportion_ci()
     print(

@@ -62,9 +62,8 @@ class Truth:
         self.model.eval()
         with torch.no_grad():
             for param in self.model.parameters():
-                param += 0.05 * torch.randn_like(
-                    param
-                )  # no two alike, as after training
+                # no two alike, as after training
+                param += 0.05 * torch.randn_like(param)
         self.weights = {
             n: p.detach().numpy().copy() for n, p in self.model.named_parameters()
         }

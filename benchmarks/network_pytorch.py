@@ -35,9 +35,8 @@ from deep500.measure.statistics.comparison import Comparison, compare
 GOAL, HIGHEST, GOAL_ONE_NODE = 1.02, 1.05, 2.0
 CLASSES, WORDS, LENGTH, WIDTH, HEADS, LAYERS = 10, 256, 64, 128, 4, 4
 ROUND_S = 0.02  # that a timed run lasts at least
-FEWEST_ROUNDS = (
-    60  # neighbours depend on each other, so that an interval takes more than twenty
-)
+# neighbours depend on each other, so that an interval takes more than twenty
+FEWEST_ROUNDS = 60
 Call = Callable[[], Any]
 
 

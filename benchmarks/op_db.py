@@ -31,14 +31,10 @@ from deep500.errors import Deep500Error, Unsupported
 from deep500.frameworks import available_frameworks, framework
 
 GOAL = 0.99
-TOLERANCE = (
-    1e-7  # in float64; gradients through ill-conditioned points lose up to eight digits
-)
-TYPES = {
-    "bitwise": torch.int64,
-    "logical": torch.bool,
-    "one_hot": torch.int64,
-}  # float64 for all others
+# in float64; gradients through ill-conditioned points lose up to eight digits
+TOLERANCE = 1e-7
+# float64 for all others
+TYPES = {"bitwise": torch.int64, "logical": torch.bool, "one_hot": torch.int64}
 
 
 REASONS = {  # why samples of these functions disagree

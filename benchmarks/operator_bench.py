@@ -20,10 +20,10 @@ from torch.utils.benchmark import Timer
 from deep500 import measure
 from deep500.measure.candidates import Statement
 from deep500.measure.clock import calibrate
-from deep500.measure.plan import Entry
+from deep500.measure.plan import PlanEntry
 from deep500.measure.session import Session
-from deep500.validation.benching.jobs import Job
-from deep500.validation.benching.subject import Subject
+from deep500.validation.benching.jobs import OperatorJob
+from deep500.validation.benching.subject import OperatorSubject
 
 CALLS, WARM = 100, 2
 
@@ -36,13 +36,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     rng = random.Random(args.seed)
-    subject = Subject(
-        Job("MatMul", {}, "64x64,64x64", "float32", "pytorch", "native", "forward", 1)
+    subject = OperatorSubject(
+        OperatorJob(
+            "MatMul", {}, "64x64,64x64", "float32", "pytorch", "native", "forward", 1
+        )
     )
     shared = sys.modules["operator_bench_data"] = type(sys)("operator_bench_data")
     shared.run, (shared.a, shared.b) = subject.call.function, subject.call.arguments  # type: ignore[attr-defined]
     statement = Statement("run(a, b)", f"from {shared.__name__} import run, a, b")
-    session = Session([Entry("ours", statement, {})], calibrate())
+    session = Session([PlanEntry("ours", statement, {})], calibrate())
     timer = Timer(
         "matmul(a, b)",
         globals={"matmul": torch.matmul, "a": shared.a, "b": shared.b},  # type: ignore[attr-defined]

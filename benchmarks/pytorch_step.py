@@ -93,9 +93,8 @@ def main() -> int:
     )
     fw.set_threads(1)
     train = Digits().load()["train"]
-    train = Split(
-        train.batch(np.arange(len(train) // BATCH * BATCH))
-    )  # whole batches only
+    # whole batches only
+    train = Split(train.batch(np.arange(len(train) // BATCH * BATCH)))
     batch = train.batch(np.arange(BATCH))
     hand, fused = by_hand(network, None), by_hand(network, True)
     ours = fw.executor(network).training_step(Adam())

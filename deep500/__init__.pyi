@@ -66,12 +66,16 @@ from .metrics.final_quality import FinalQuality as FinalQuality
 from .metrics.test_accuracy import TestAccuracy as TestAccuracy
 from .metrics.throughput import Throughput as Throughput
 from .metrics.time_to_accuracy import TimeToAccuracy as TimeToAccuracy
-from .metrics.validation_accuracy import ValidationAccuracy as ValidationAccuracy
+from .metrics.validation_accuracy import (
+    ValidationAccuracy as ValidationAccuracy,
+)
 from .recipe_runner import run_recipe as run_recipe
 from .reproduction import reproduce as reproduce
 from .samplers.bucket_sampler import BucketSampler as BucketSampler
 from .samplers.ordered_sampler import OrderedSampler as OrderedSampler
-from .samplers.partitioned_sampler import PartitionedSampler as PartitionedSampler
+from .samplers.partitioned_sampler import (
+    PartitionedSampler as PartitionedSampler,
+)
 from .samplers.shuffle_sampler import ShuffleSampler as ShuffleSampler
 from .samplers.weighted_sampler import WeightedSampler as WeightedSampler
 from .training import events as events

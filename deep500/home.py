@@ -11,7 +11,8 @@ def home() -> Path:
     if chosen := os.environ.get("DEEP500_HOME"):
         return _folder_of_variable("DEEP500_HOME", chosen)
     shared = Path(os.environ.get("XDG_DATA_HOME", ""))
-    if shared.is_absolute():  # the XDG rules say that a relative one is to be ignored
+    # the XDG rules say that a relative one is to be ignored
+    if shared.is_absolute():
         return shared / "deep500"
     try:
         return Path.home() / ".local" / "share" / "deep500"
@@ -65,7 +66,9 @@ def make_folder(folder: Path, variable: str) -> None:
         raise _unwritable(folder, "no permission", variable)
 
 
-def _unwritable(folder: Path, reason: str | None, variable: str) -> Deep500Error:
+def _unwritable(
+    folder: Path, reason: str | None, variable: str
+) -> Deep500Error:
     return Deep500Error(
         f"{folder} cannot be written ({reason}): set {variable} to a folder that can"
     )

@@ -60,31 +60,28 @@ class Namespace:
     broadcast_to: Function  # (x, shape)
     concat: Function  # (xs, axis=0)
     flip: Function  # (x, axis)
-    enlarge: (
-        Function  # (x, pads, value) constant padding of every axis, no amount negative
-    )
+    enlarge: Function  # (x, pads, value) constant padding of every axis, no amount negative
     # -- the core, reductions: axis is None (all), a number or some numbers
     sum: Function  # (x, axis=None, keepdims=False) in x's dtype
     prod: Function  # (x, axis=None, keepdims=False) in x's dtype
     max: Function  # (x, axis=None, keepdims=False)
     min: Function  # (x, axis=None, keepdims=False)
-    argmax: (
-        Function  # (x, axis, keepdims=False) int64, the first where several are largest
-    )
+    argmax: Function  # (x, axis, keepdims=False) int64, the first where several are largest
     cumulative_sum: Function  # (x, axis)
     # -- the core, products and indexing; indices are int64 and not negative
     matmul: Function  # (x, y) as @
     einsum: Function  # (formula, *xs)
     take: Function  # (x, indices, axis=0) indices of any shape
-    take_along_axis: (
-        Function  # (x, indices, axis) indices shaped as x but along the axis
-    )
+    # (x, indices, axis) indices shaped as x but along the axis
+    take_along_axis: Function
     scatter_add: Function  # (x, indices, values, axis) x with values added; repeated indices add up
     sort_descending: Function  # (x, axis) -> (sorted, int64 indices), stable
 
     def __init_subclass__(cls) -> None:
         members = dir(cls)
-        missing = [name for name in Namespace.__annotations__ if name not in members]
+        missing = [
+            name for name in Namespace.__annotations__ if name not in members
+        ]
         if missing:
             names = ", ".join(missing)
             raise TypeError(
@@ -101,7 +98,8 @@ class Namespace:
     def expm1(self, x: Array) -> Array:
         """exp(x) - 1, accurate near 0 too: the rounding error of exp(x) appears in its logarithm and cancels."""
         e = self.exp(x)
-        plain = (e == 1) | (self.abs(x) > 1)  # where nothing cancels, or everything has
+        # where nothing cancels, or everything has
+        plain = (e == 1) | (self.abs(x) > 1)
         uncorrected = self.where(e == 1, x, e - 1)
         corrected = (e - 1) * (x / self.log(self.where(plain, 2, e)))
         return self.where(plain, uncorrected, corrected)
@@ -137,10 +135,14 @@ class Namespace:
             x = self.minimum(x, high)
         return x
 
-    def mean(self, x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
+    def mean(
+        self, x: Array, axis: Axis = None, keepdims: bool = False
+    ) -> Array:
         return self.sum(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
 
-    def logsumexp(self, x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
+    def logsumexp(
+        self, x: Array, axis: Axis = None, keepdims: bool = False
+    ) -> Array:
         largest = self.max(x, axis=axis, keepdims=True)
         # without this, infinities would cancel to NaN
         largest = self.where(self.abs(largest) < math.inf, largest, 0)
@@ -167,13 +169,17 @@ class Namespace:
         rank = x.ndim + len(axes)
         new_axes = {a % rank for a in axes}
         if len(new_axes) < len(axes):
-            raise Deep500Error(f"the axes {axes} name one axis twice: give each once")
+            raise Deep500Error(
+                f"the axes {axes} name one axis twice: give each once"
+            )
         shape = list(x.shape)
         for new_axis in sorted(new_axes):
             shape.insert(new_axis, 1)
         return self.reshape(x, tuple(shape))
 
-    def squeeze(self, x: Array, axis: int | Iterable[int] | None = None) -> Array:
+    def squeeze(
+        self, x: Array, axis: int | Iterable[int] | None = None
+    ) -> Array:
         """Remove these axes of length 1; without `axis`, all axes of length 1."""
         if axis is None:
             return self.reshape(x, tuple(n for n in x.shape if n != 1))
@@ -184,7 +190,9 @@ class Namespace:
     def stack(self, xs: Sequence[Array], axis: int = 0) -> Array:
         return self.concat([self.expand_dims(x, axis) for x in xs], axis=axis)
 
-    def split(self, x: Array, sizes: Sequence[int], axis: int = 0) -> list[Array]:
+    def split(
+        self, x: Array, sizes: Sequence[int], axis: int = 0
+    ) -> list[Array]:
         parts = []
         start = 0
         for size in sizes:
@@ -402,11 +410,15 @@ class Namespace:
         columns = zip(*rows, strict=True)
         return carry, tuple(self.stack(list(column)) for column in columns)
 
-    def cond(self, condition: Array, yes: Function, no: Function, *args: Any) -> Array:
+    def cond(
+        self, condition: Array, yes: Function, no: Function, *args: Any
+    ) -> Array:
         """yes(*args) where the scalar holds, no(*args) otherwise; both give one array, or a tuple, of like shapes."""
         return yes(*args) if bool(condition) else no(*args)
 
-    def while_loop(self, condition: Function, body: Function, state: tuple) -> tuple:
+    def while_loop(
+        self, condition: Function, body: Function, state: tuple
+    ) -> tuple:
         """state = body(*state) as long as condition(*state), a scalar, holds; the arrays keep their shapes."""
         while bool(condition(*state)):
             state = body(*state)
@@ -473,7 +485,9 @@ class Namespace:
         return x >> by
 
     def rotate_left(self, x: Array, by: int) -> Array:
-        return self.mask32(self.shift_left(x, by)) | self.shift_right(x, 32 - by)
+        return self.mask32(self.shift_left(x, by)) | self.shift_right(
+            x, 32 - by
+        )
 
 
 def bind(*functions: Any) -> tuple[Any, ...]:
@@ -484,7 +498,9 @@ def bind(*functions: Any) -> tuple[Any, ...]:
 def kind(x: Any) -> str:
     """The kind of an array's (or a Tensor's) dtype: "float", "int", "uint" or "bool"."""
     dtype = str(x.dtype)
-    return next(name for name in ("float", "uint", "int", "bool") if name in dtype)
+    return next(
+        name for name in ("float", "uint", "int", "bool") if name in dtype
+    )
 
 
 def ints(axis: int | Iterable[int]) -> tuple[int, ...]:

@@ -67,14 +67,21 @@ class ProgressLine:
 def _progress(stream: TextIO) -> "Progress":
     """A progress bar that is drawn only when told to: a thread that refreshes it would disturb measurements."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+    )
     from rich.table import Column
 
     return Progress(
         BarColumn(BAR_WIDTH),
         TaskProgressColumn(),
         TextColumn(
-            "{task.description}", markup=False, table_column=Column(no_wrap=True)
+            "{task.description}",
+            markup=False,
+            table_column=Column(no_wrap=True),
         ),
         console=Console(file=stream),
         auto_refresh=False,

@@ -57,7 +57,10 @@ class Outcome:
 
 
 def run_recipe(
-    fixed: Mapping[str, Any], mutable: Mapping[str, Any], metrics: Any, **how: Any
+    fixed: Mapping[str, Any],
+    mutable: Mapping[str, Any],
+    metrics: Any,
+    **how: Any,
 ) -> Outcome:
     """Run a recipe given as its three parts; `how` holds the options of `run` (folder, tier, seeds, resume, events …).
 
@@ -66,7 +69,9 @@ def run_recipe(
     parts = {key: how.pop(key) for key in ("claims", "tiers") if key in how}
     name = how.pop("name", "recipe")
     definitions = own_definitions(vars(sys.modules["__main__"]))
-    recipe = Recipe(name, fixed, mutable, metrics, definitions=definitions, **parts)
+    recipe = Recipe(
+        name, fixed, mutable, metrics, definitions=definitions, **parts
+    )
     return run(recipe, **how)
 
 
@@ -100,7 +105,9 @@ def run(
         if earlier:
             if crew:
                 crew.order(None)
-            return Outcome(Path(folder), earlier.derived or {}, earlier, trained=False)
+            return Outcome(
+                Path(folder), earlier.derived or {}, earlier, trained=False
+            )
     all_events = (*recipe.entry("events", ()), *events)
     recipe_run = _RecipeRun(recipe, plan, all_events, data)
     recipe_run.expected_data = expected_data or {}
@@ -143,7 +150,9 @@ class _RecipeRun:
     def _check_digests(self) -> None:
         """Raise a Deep500Error if the data are not the expected ones."""
         for name, digest in self.expected_data.items():
-            actual = self.splits[name].digest() if name in self.splits else "none"
+            actual = (
+                self.splits[name].digest() if name in self.splits else "none"
+            )
             if actual != digest:
                 split = name[:40]
                 start, recorded = actual[:12], digest[:12]
@@ -155,7 +164,9 @@ class _RecipeRun:
     def go(self, record: Recording) -> Record:
         self.record = record
         # beside the bundle, gone when it is finished
-        self.checkpoints = record.folder.with_name(record.folder.name + ".checkpoints")
+        self.checkpoints = record.folder.with_name(
+            record.folder.name + ".checkpoints"
+        )
         try:
             self.checkpoints.mkdir(exist_ok=True)
             for seed in self.plan["seeds"]:
@@ -242,7 +253,9 @@ class _RecipeRun:
             self._order(seed, len(epochs))
         start = None
         if epochs:
-            start = self._load_checkpoint(seed, len(epochs), epochs[-1]["checkpoint"])
+            start = self._load_checkpoint(
+                seed, len(epochs), epochs[-1]["checkpoint"]
+            )
         history = trainer.run(start)
         weights = save(trainer.trained_arrays())
         self._save_weights(seed, weights)
@@ -255,7 +268,8 @@ class _RecipeRun:
         metrics = self.recipe.own_metrics
         if metrics:
             block["recorded"] = {
-                key: _metric_value(metric, history) for key, metric in metrics.items()
+                key: _metric_value(metric, history)
+                for key, metric in metrics.items()
             }
         self._append(block)
         for old in self.checkpoints.glob(f"{seed}-*.safetensors"):
@@ -282,7 +296,11 @@ class _RecipeRun:
         partial.replace(path)
 
     def _trainer(self, seed: int) -> Trainer:
-        events = [*self.events, *self._measuring_events(seed), _Record(self, seed)]
+        events = [
+            *self.events,
+            *self._measuring_events(seed),
+            _Record(self, seed),
+        ]
         epochs = self.plan["epochs"]
         if self.crew:
             threads = self.plan["threads"]
@@ -434,10 +452,14 @@ def _metric_value(metric: Metric, history: History) -> float | None:
     except Exception as error:  # a user's code may raise anything
         name = type(metric).__name__
         message = one_line(error, kind=True)
-        raise Deep500Error(f"the metric {name} cannot be computed: {message}") from None
+        raise Deep500Error(
+            f"the metric {name} cannot be computed: {message}"
+        ) from None
 
 
-def _finite_qualities(qualities: Mapping[str, float]) -> dict[str, float | None]:
+def _finite_qualities(
+    qualities: Mapping[str, float],
+) -> dict[str, float | None]:
     return {name: _finite(value) for name, value in qualities.items()}
 
 

@@ -53,7 +53,9 @@ def listed(kind: str) -> str:
 def packages(kind: str) -> dict[str, str]:
     """The module names of a kind whose definitions are packages (frameworks), by name; ours take precedence."""
     folder = Path(__file__).parent / kind
-    names = sorted(path.parent.name for path in folder.glob("[!_]*/__init__.py"))
+    names = sorted(
+        path.parent.name for path in folder.glob("[!_]*/__init__.py")
+    )
     modules = {name: point.value for name, point in _entry_points(kind).items()}
     for name in names:
         modules[name] = f"{__package__}.{kind}.{name}"
@@ -86,7 +88,9 @@ def known(kind: str) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def attach(
+    package: str,
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The __getattr__ and __dir__ of a folder of definitions: `operators.Conv` loads operators/conv.py when used."""
     kind = package.rpartition(".")[2]
 
@@ -94,7 +98,9 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]
         if name == "__all__":
             return list(known(kind))
         if name.startswith("_"):
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise AttributeError(
+                f"module {package!r} has no attribute {name!r}"
+            )
         try:
             return find(kind, name)
         except Deep500Error as error:
@@ -132,12 +138,15 @@ def _imported(kind: str, stem: str) -> ModuleType:
 @cache
 def _files(kind: str) -> dict[str, Path]:
     folder = Path(__file__).parent / kind
-    return {_letters(path.stem): path for path in sorted(folder.glob("[!_]*.py"))}
+    return {
+        _letters(path.stem): path for path in sorted(folder.glob("[!_]*.py"))
+    }
 
 
 @cache
 def _entry_points(kind: str) -> dict[str, Any]:
-    from importlib import metadata  # 40 ms that most starts of Python need not spend
+    # 40 ms that most starts of Python need not spend
+    from importlib import metadata
 
     points = metadata.entry_points(group=f"deep500.{kind}")
     return {point.name: point for point in points}

@@ -36,7 +36,8 @@ from .training.metric_summary import recorded_metric
 from .training.outcome import trained_runs
 from .validation.networks.determinism import unstable_operators
 
-MARGIN = 1.5  # percentage points of a quality in %, per cent of the median of others
+# percentage points of a quality in %, per cent of the median of others
+MARGIN = 1.5
 MOST_LISTED = 6
 
 
@@ -96,7 +97,9 @@ def recipe_changes(
     changes = _form_changes(as_written, loaded_recipe.to_json())
     digest = _clean_start(loaded_recipe.source, 12)
     expected = _clean_start(recorded_digest, 12)
-    changes.append(f"the SHA-256 of its file is {digest}…, recorded is {expected}…")
+    changes.append(
+        f"the SHA-256 of its file is {digest}…, recorded is {expected}…"
+    )
     return changes
 
 
@@ -105,7 +108,9 @@ def _clean_start(value: object, length: int) -> str:
     return clean(str(value))[:length]
 
 
-def _form_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def _form_changes(
+    before: Mapping[str, Any], now: Mapping[str, Any]
+) -> list[str]:
     """The entries of two canonical forms that differ."""
     changes = []
     for part in ("fixed", "mutable"):
@@ -183,7 +188,12 @@ def _recorded_details(plan: Mapping[str, Any]) -> dict[str, Any]:
         metrics.append((recorded_metric(form, plan), target))
     claims = [recorded_claim(form, plan) for form in written.get("claims", [])]
     tiers = written.get("tiers", {})
-    return {"source": None, "metrics": metrics, "claims": claims, "tiers": tiers}
+    return {
+        "source": None,
+        "metrics": metrics,
+        "claims": claims,
+        "tiers": tiers,
+    }
 
 
 def _load_original(
@@ -213,7 +223,9 @@ def _load_original(
 
 def _is_ours(plan: Mapping[str, Any]) -> bool:
     """Whether the plan names no definition from outside this installation."""
-    names = [str(entry.get("name")) for entry in plan.get("sources", {}).values()]
+    names = [
+        str(entry.get("name")) for entry in plan.get("sources", {}).values()
+    ]
     return all(name.startswith("deep500.") for name in names)
 
 
@@ -274,7 +286,9 @@ def _append_comparison(
     facts = [_change(difference) for difference in differences]
     same_machine = not any(d.fact in MACHINE for d in differences)
     same_setup = not any(d.weight == RESULTS for d in differences)
-    same_bits = all(block["same_losses"] and block["same_weights"] for block in blocks)
+    same_bits = all(
+        block["same_losses"] and block["same_weights"] for block in blocks
+    )
     unstable = []
     if not same_bits:
         unstable = _unstable(recipe, again, data)
@@ -297,7 +311,9 @@ def _compared_seeds(original: Record, again: Record) -> list[dict[str, Any]]:
     """For every seed, whether losses and weights are the same, and where the losses first differ."""
     original_weights = _weight_digests(original)
     weights_again = _weight_digests(again)
-    second_runs = {history.seed: history for history in trained_runs(again.blocks)}
+    second_runs = {
+        history.seed: history for history in trained_runs(again.blocks)
+    }
     blocks = []
     for history in trained_runs(original.blocks):
         seed = history.seed
@@ -351,7 +367,9 @@ def _change(difference: Difference) -> dict[str, Any]:
     }
 
 
-def _unstable(recipe: Recipe, again: Record, data: str | Path | None) -> list[str]:
+def _unstable(
+    recipe: Recipe, again: Record, data: str | Path | None
+) -> list[str]:
     """The operators whose results are not bit-identical when repeated; empty if there are none or none can be run."""
     adapter = recipe_framework(recipe)
     if adapter is None or recipe.has("procedure"):

@@ -18,9 +18,8 @@ os.environ.setdefault(
     "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
 )
 
-signal.signal(
-    signal.SIGHUP, signal.SIG_DFL
-)  # under nohup, every test's child would ignore it
+# under nohup, every test's child would ignore it
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Both start their threads once, with the first array: whichever test comes first, there is one.
 os.environ.update(

@@ -443,3 +443,55 @@ def heavy_imports(code: str) -> list[str]:
         .split("heavy:")[1]
         .split()
     )
+
+
+# Folders whose classes are chosen by name within their folder: `d5.codecs.TopK` is not `d5.operators.TopK`
+INSTANCES = {
+    *"codecs collectives frameworks initialisers networks operators optimizers".split(),
+    *"precisions results schedules schemes topologies".split(),
+}
+
+
+def ambiguous_classes(root: Path) -> list[str]:
+    """Class names that stand for two things, but for definitions of different folders."""
+    places: dict[str, set[Path]] = {}
+    for path in sorted(root.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, set()).add(path)
+    ambiguous = []
+    for name, paths in places.items():
+        others = [path for path in paths if not is_definition(path, name, root)]
+        if len(others) > 1 or (
+            others and len(paths) > 1 and name not in NAMES_OF_DEFINITIONS
+        ):
+            ambiguous.append(name)
+    return ambiguous
+
+
+# Classes that share the name of an operator of ONNX, a kind of result or a scheme on purpose
+NAMES_OF_DEFINITIONS = {"AllReduce", "Recipe", "Split"}
+
+
+def is_definition(path: Path, name: str, root: Path) -> bool:
+    """Whether a class is the one that its file is named after, or an optimizer of a framework's own."""
+    folder = path.relative_to(root).parts[0]
+    own_name = path.stem.replace("_", "") == name.lower()
+    return folder in INSTANCES and (own_name or name.endswith("Optimizer"))
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    assert ambiguous_classes(ROOT) == []
+
+
+def test_a_class_with_the_name_of_another_is_found(tmp_path: Path) -> None:
+    files = {
+        "codecs/ring.py": "class Ring: ...",
+        "topologies/ring.py": "class Ring: ...",
+        "training/case.py": "class Case: ...",
+        "contracts/case.py": "class Case: ...",
+        "operators/sum.py": "class Sum: ...",
+        "contracts/codec.py": "class Sum: ...",
+    }
+    plant(tmp_path, files)
+    assert sorted(ambiguous_classes(tmp_path)) == ["Case", "Sum"]

@@ -16,9 +16,8 @@ import deep500 as d5
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
 OURS = f"{os.sep}deep500{os.sep}"
-SOMETIMES = {
-    "measure/statistics/comparison.py"
-}  # passed only if more samples would be needed
+# passed only if more samples would be needed
+SOMETIMES = {"measure/statistics/comparison.py"}
 FUNCTION = 1  # the flag of code that is a function, not the body of a module or a class
 
 # What Python runs first in every process: writes down the file of each function when it is first called.

@@ -85,10 +85,8 @@ BAD_JSON = [
 def test_bad_json_is_one_line_in_every_file(folder: Path, name: str) -> None:
     for data in BAD_JSON:
         (folder / name).write_bytes(data)
-        if name in (
-            "plan.json",
-            "derived.json",
-        ):  # let it pass the hashes: the parser must say no
+        # let it pass the hashes: the parser must say no
+        if name in ("plan.json", "derived.json"):
             rehash(folder, name, encoding.sha256(data))
         complaint(folder)
         assert any(
@@ -287,9 +285,8 @@ def test_a_chain_that_is_too_much_is_refused_by_writer_and_reader(
 
     write(tmp_path / "large")
     monkeypatch.setattr(encoding, limit, value)
-    if (
-        limit == "CHAIN_LIMIT"
-    ):  # the size of the file is looked at before the first line
+    # the size of the file is looked at before the first line
+    if limit == "CHAIN_LIMIT":
         monkeypatch.setattr("deep500.bundle.reading.CHAIN_LIMIT", value)
     with pytest.raises(Deep500Error, match=f"refused: samples.jsonl has {said}"):
         bundle.read(tmp_path / "large")
@@ -361,9 +358,8 @@ def test_zip_links_bombs_and_odd_packing(folder: Path) -> None:
     assert bundle.read(good).problems == []
     huge = good.read_bytes()
     at = huge.index(b"PK\x01\x02")
-    huge = (
-        huge[: at + 24] + (2**31).to_bytes(4, "little") + huge[at + 28 :]
-    )  # an entry that claims 2 GiB
+    # an entry that claims 2 GiB
+    huge = huge[: at + 24] + (2**31).to_bytes(4, "little") + huge[at + 28 :]
     (folder.parent / "huge.zip").write_bytes(huge)
     assert "refused" in complaint(folder.parent / "huge.zip")
 
@@ -419,8 +415,7 @@ def test_a_damaged_zip_never_raises_anything_else(
     broken.write_bytes(data)
     try:
         found = bundle.read(broken)
-        assert found.problems or found.blocks == [
-            {"ns": [1, 2, 3]}
-        ]  # or only the wrapping was touched
+        # or only the wrapping was touched
+        assert found.problems or found.blocks == [{"ns": [1, 2, 3]}]
     except Deep500Error as error:
         assert str(error).isprintable()

@@ -885,9 +885,8 @@ class Geometry:
     batch: int
     groups: int
     per_group: tuple[int, int]  # channels and features
-    axes: tuple[
-        tuple[int, int, int, tuple[int, int], int], ...
-    ]  # size, kernel, stride, pads, dilation
+    # size, kernel, stride, pads, dilation
+    axes: tuple[tuple[int, int, int, tuple[int, int], int], ...]
 
     def arrays(self, dtype: str) -> list[np.ndarray]:
         channels, features = (n * self.groups for n in self.per_group)
@@ -1036,9 +1035,8 @@ def test_random_numbers_are_uniform_and_depend_on_the_key() -> None:
     for values in draws:
         assert 0 <= values.min() and values.max() < 1
         counts = np.histogram(values, bins=20, range=(0, 1))[0]
-        assert (
-            float(np.sum((counts - 5000.05) ** 2) / 5000.05) < 50
-        )  # chi-square with 19 degrees of freedom, p = 1e-4
+        # chi-square with 19 degrees of freedom, p = 1e-4
+        assert float(np.sum((counts - 5000.05) ** 2) / 5000.05) < 50
     assert abs(np.corrcoef(*draws)[0, 1]) < 0.02
 
 

@@ -33,9 +33,8 @@ def test_a_terminal_shows_bar_share_and_text() -> None:
     with ProgressLine(stream) as line:
         line(0.25, "first [bold]text[/bold]\nof two lines")
         line(1.0, "second text")
-        assert (
-            threading.active_count() == threads
-        )  # nothing draws while something is measured
+        # nothing draws while something is measured
+        assert threading.active_count() == threads
     drawn = plain(stream.getvalue())
     assert " 25% first [bold]text[/bold] of two lines" in drawn
     assert "━" * progress.BAR_WIDTH + " 100% second text" in drawn
@@ -51,9 +50,8 @@ def test_a_long_text_stays_on_one_line() -> None:
     with ProgressLine(stream) as line:
         line(0.5, "x" * 500)
     assert max(map(len, plain(stream.getvalue()).splitlines())) <= 100
-    assert (
-        plain(stream.getvalue()).count("\n") == 1
-    )  # the one that the erasing goes back over
+    # the one that the erasing goes back over
+    assert plain(stream.getvalue()).count("\n") == 1
 
 
 def test_elsewhere_a_line_comes_seldom(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,9 +131,8 @@ def test_an_operator_that_draws_by_itself_is_named(home: Path) -> None:
         answers["reproduced"]["verdict"] == "no" and answers["reproduced"]["same"] == 0
     )
     assert "the loss of seed 0 differs from step" in answers["reproduced"]["text"]
-    assert (
-        answers["replicated"]["verdict"] == "yes"
-    )  # the noise changes bits, and no claim
+    # the noise changes bits, and no claim
+    assert answers["replicated"]["verdict"] == "yes"
     assert record.blocks[-1]["unstable"] == ["Jitter (Jitter_1)"] or "Jitter" in str(
         record.blocks[-1]["unstable"]
     )
@@ -178,9 +177,8 @@ def test_a_change_that_is_allowed_is_recorded_and_found(made: Path, home: Path) 
     record = reproduce(made, path, home / "again", allow_changes=True)
     answers: Any = record.derived
     assert record.plan["changes"] and answers["reproduced"]["verdict"] == "no"
-    assert (
-        answers["replicated"]["verdict"] == "no"
-    )  # starting far away, it does not arrive
+    # starting far away, it does not arrive
+    assert answers["replicated"]["verdict"] == "no"
     assert record.kind.exit_code(record) == 1
     assert "The recipe differs here" in terminal(record.report())
 

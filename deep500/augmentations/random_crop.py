@@ -26,12 +26,16 @@ class RandomCrop(ImageAugmentation):
         height, width = self._size((rows, columns))
         row_choices = rows + 2 * self.padding - height + 1
         column_choices = columns + 2 * self.padding - width + 1
-        offsets = (draws.uniform(2) * (row_choices, column_choices)).astype(np.int64)
+        offsets = (draws.uniform(2) * (row_choices, column_choices)).astype(
+            np.int64
+        )
         corners = offsets - self.padding
         cropped = np.zeros((*pictures.shape[:2], height, width), pictures.dtype)
         for number, (first_row, first_column) in enumerate(corners.tolist()):
             source_rows, target_rows = _overlap(first_row, height, rows)
-            source_columns, target_columns = _overlap(first_column, width, columns)
+            source_columns, target_columns = _overlap(
+                first_column, width, columns
+            )
             inside = pictures[number, :, source_rows, source_columns]
             cropped[number, :, target_rows, target_columns] = inside
         return cropped

@@ -33,7 +33,13 @@ _KINDS = {
 }
 
 # RuntimeError: encrypted, unknown compression; struct.error, ValueError, OverflowError: nonsense in a zip.
-_NONSENSE = (RuntimeError, ValueError, OverflowError, struct.error, zipfile.BadZipFile)
+_NONSENSE = (
+    RuntimeError,
+    ValueError,
+    OverflowError,
+    struct.error,
+    zipfile.BadZipFile,
+)
 
 
 class Damage(Deep500Error):
@@ -117,7 +123,9 @@ class Container(ABC):
                 if not line:
                     return
                 if len(line) == limit and not line.endswith(b"\n"):
-                    raise Damage(f"a line longer than the {limit} bytes that are read")
+                    raise Damage(
+                        f"a line longer than the {limit} bytes that are read"
+                    )
                 yield line
 
 
@@ -128,8 +136,11 @@ class Folder(Container):
         try:
             with os.scandir(self._fd) as entries:
                 for entry in entries:
-                    with suppress(FileNotFoundError):  # its writer has just renamed it
-                        self._note(entry.name, entry.stat(follow_symlinks=False))
+                    # its writer has just renamed it
+                    with suppress(FileNotFoundError):
+                        self._note(
+                            entry.name, entry.stat(follow_symlinks=False)
+                        )
         except BaseException:
             os.close(self._fd)
             raise
@@ -189,8 +200,13 @@ def _check_entry(
 ) -> None:
     """Raise a Deep500Error for an entry that no bundle has, or that is among the entries already."""
     mode = info.external_attr >> 16
-    has_plain_name = _NAME.fullmatch(name) and _ENTRY.fullmatch(info.orig_filename)
-    is_deflated = info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    has_plain_name = _NAME.fullmatch(name) and _ENTRY.fullmatch(
+        info.orig_filename
+    )
+    is_deflated = info.compress_type in (
+        zipfile.ZIP_STORED,
+        zipfile.ZIP_DEFLATED,
+    )
     is_encrypted = info.flag_bits & 1
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
         reason = "is not a regular file"
@@ -230,7 +246,9 @@ def open_container(path: Path) -> Container:
     except FileNotFoundError:
         raise Deep500Error(f"{path}: no such bundle") from None
     except OSError as error:
-        raise Deep500Error(f"{path}: cannot be read ({ascii_line(error)})") from None
+        raise Deep500Error(
+            f"{path}: cannot be read ({ascii_line(error)})"
+        ) from None
     except _NONSENSE as error:
         reason = ascii_line(error)
         raise Deep500Error(

@@ -145,14 +145,17 @@ class Writer:
         self.close()
         for path in reversed(self._created):
             if path.is_dir():
-                with suppress(OSError):  # somebody else put something there: it stays
+                # somebody else put something there: it stays
+                with suppress(OSError):
                     path.rmdir()
             else:
                 path.unlink(missing_ok=True)
 
     def _check_open(self) -> None:
         if self._fd < 0:
-            raise Deep500Error(f"{self.folder} is closed: nothing can be added to it")
+            raise Deep500Error(
+                f"{self.folder} is closed: nothing can be added to it"
+            )
 
     def _make_folder(self) -> None:
         folders = (self.folder, *self.folder.parents)
@@ -161,7 +164,9 @@ class Writer:
             path.mkdir(exist_ok=True)
             self._created.append(path)
         if any(self.folder.iterdir()):
-            raise Deep500Error(f"{self.folder} is not empty: choose another folder")
+            raise Deep500Error(
+                f"{self.folder} is not empty: choose another folder"
+            )
 
     def _write(self, name: str, data: bytes) -> None:
         path = self.folder / name
@@ -207,7 +212,8 @@ def create(
     try:
         with _one_line(f"{folder} cannot be written"):
             writer._make_folder()
-            writer._open_chain(os.O_CREAT | os.O_EXCL)  # locked from the first file on
+            # locked from the first file on
+            writer._open_chain(os.O_CREAT | os.O_EXCL)
             writer._created.append(writer.folder / CHAIN)
             for name, data in encoded.items():
                 writer._write(name, data)
@@ -318,5 +324,8 @@ def _one_line(failure: str) -> Iterator[None]:
     """Turn an error of the system into a Deep500Error that says what failed, on one line."""
     try:
         yield
-    except (OSError, ValueError) as error:  # a path may be one the system cannot spell
+    except (
+        OSError,
+        ValueError,
+    ) as error:  # a path may be one the system cannot spell
         raise Deep500Error(f"{failure}: {ascii_line(error)}") from None

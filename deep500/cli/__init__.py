@@ -121,7 +121,9 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     )
 
 
-def options_of(top: argparse.ArgumentParser) -> dict[str, dict[str, argparse.Action]]:
+def options_of(
+    top: argparse.ArgumentParser,
+) -> dict[str, dict[str, argparse.Action]]:
     """The options of every verb by name, without the old spellings that only refer to the new one."""
     [verbs] = [
         action

@@ -13,7 +13,11 @@ from .quiet import quiet_moment
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("dataset", metavar="DATASET", help="a data set, as `d5 list datasets` names it")
+    add(
+        "dataset",
+        metavar="DATASET",
+        help="a data set, as `d5 list datasets` names it",
+    )
     options.set_(parser, "of the data set, such as folder=pictures or seed=1")
     add(
         "--container",
@@ -62,9 +66,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def call(args: argparse.Namespace) -> int:
     from ..evidence.recording import recorded_run
     from ..home import cache, make_folder
-    from ..validation.reading.planning import Request, dataset_plan
+    from ..validation.reading.planning import DatasetBenchRequest, dataset_plan
 
-    request = Request(
+    request = DatasetBenchRequest(
         args.dataset,
         options.settings(args.set),
         args.container,

@@ -11,7 +11,10 @@ DTYPES = ("float32", "float64")
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
-        "functions", nargs="*", metavar="FUNCTION", help="exp, log, erf … (all of them)"
+        "functions",
+        nargs="*",
+        metavar="FUNCTION",
+        help="exp, log, erf … (all of them)",
     )
     options.framework(parser, "all that are installed")
     options.dtype(parser, ["float32"], DTYPES)
@@ -47,7 +50,12 @@ def call(args: argparse.Namespace) -> int:
     with recording("elementary", plan, args.out) as record:
         for name in plan["frameworks"]:
             rows = measured_apart(
-                plan["functions"], name, args.dtype, args.n, args.seed, args.timeout
+                plan["functions"],
+                name,
+                args.dtype,
+                args.n,
+                args.seed,
+                args.timeout,
             )
             record.append({"framework": name, "rows": rows})
         finished = record.finish()

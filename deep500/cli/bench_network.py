@@ -17,11 +17,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     options.model(parser)
     options.set_(
-        parser, "of a file an open dimension (length=64), else the network's (depth=44)"
+        parser,
+        "of a file an open dimension (length=64), else the network's (depth=44)",
     )
     options.framework(parser, "pytorch", ["pytorch"])
     options.batch(parser, [1], " (1; several: each is measured)")
-    add("--train", action="store_true", help="a training step as well as an inference")
+    add(
+        "--train",
+        action="store_true",
+        help="a training step as well as an inference",
+    )
     add(
         "--compile",
         choices=tuple(WAYS),
@@ -41,13 +46,13 @@ def call(args: argparse.Namespace) -> int:
     from ..evidence.recording import Recording, recorded_run
     from ..validation.networks.benching.jobs import MODES
     from ..validation.networks.benching.planning import (
-        Request,
+        NetworkBenchRequest,
         breakdown_blocks,
         network_plan,
     )
 
     threads = options.checked_threads(args.threads)
-    request = Request(
+    request = NetworkBenchRequest(
         args.model,
         options.settings(args.set),
         args.framework,
@@ -76,11 +81,18 @@ def call(args: argparse.Namespace) -> int:
         def append_breakdown(record: Recording) -> None:
             seconds = BREAKDOWN_SHARE * args.budget
             for block in breakdown_blocks(
-                plan, seconds, BREAKDOWN_PROCESSES, lambda text: progress(1.0, text)
+                plan,
+                seconds,
+                BREAKDOWN_PROCESSES,
+                lambda text: progress(1.0, text),
             ):
                 record.append(block)
 
         record = recorded_run(
-            plan, args.out, progress, kind="network_bench", more=append_breakdown
+            plan,
+            args.out,
+            progress,
+            kind="network_bench",
+            more=append_breakdown,
         )
     return show_record(args, record, page=args.report)

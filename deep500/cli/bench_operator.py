@@ -13,7 +13,7 @@ from .quiet import quiet_moment
 
 if TYPE_CHECKING:
     from ..contracts.result import Record
-    from ..validation.benching.jobs import Problem
+    from ..validation.benching.jobs import BenchProblem
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,14 +78,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def call(args: argparse.Namespace) -> int:
     from ..evidence.recording import recorded_run
-    from ..validation.benching.planning import Factors, operator_plan
+    from ..validation.benching.planning import BenchFactors, operator_plan
 
     if args.device != "cpu":
         raise Unsupported(
             f"--device {args.device}: operators run on the CPU here, there is no GPU; leave it out"
         )
     problems, scope = _problems(args)
-    factors = Factors(
+    factors = BenchFactors(
         args.dtype,
         args.framework,
         args.kernel,
@@ -135,9 +135,9 @@ def _refute_peaks(record: "Record") -> None:
             )
 
 
-def _problems(args: argparse.Namespace) -> "tuple[list[Problem], str]":
+def _problems(args: argparse.Namespace) -> "tuple[list[BenchProblem], str]":
     """The problems to measure, and the scope of the suite that they come from."""
-    from ..validation.benching.jobs import Problem
+    from ..validation.benching.jobs import BenchProblem
     from ..validation.benching.suites import part, suite
     from ..validation.shapes import SYNTAX
 
@@ -150,7 +150,9 @@ def _problems(args: argparse.Namespace) -> "tuple[list[Problem], str]":
         if not args.part:
             return whole.problems, whole.scope
         chosen = part(whole.problems, args.part)
-        scope = f"{whole.scope}; of these part {args.part}, {len(chosen)} problems"
+        scope = (
+            f"{whole.scope}; of these part {args.part}, {len(chosen)} problems"
+        )
         return chosen, scope
     if not args.operators:
         raise Deep500Error(
@@ -164,5 +166,5 @@ def _problems(args: argparse.Namespace) -> "tuple[list[Problem], str]":
     problems = []
     for operator in args.operators:
         for shape in args.shape:
-            problems.append(Problem(operator, attributes, shape))
+            problems.append(BenchProblem(operator, attributes, shape))
     return problems, ""

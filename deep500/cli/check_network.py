@@ -56,7 +56,10 @@ def call(args: argparse.Namespace) -> int:
     _check_arguments(args)
     networks = [Network.from_onnx(path) for path in args.models]
     plan = _plan(args, networks)
-    with recording("network_check", plan, args.out) as record, ProgressLine() as line:
+    with (
+        recording("network_check", plan, args.out) as record,
+        ProgressLine() as line,
+    ):
         report = _report(args, networks, line)
         for side in report.sides:
             record.append(side.to_json())
@@ -93,7 +96,9 @@ def _report(
     )
 
 
-def _plan(args: argparse.Namespace, networks: "list[Network]") -> dict[str, Any]:
+def _plan(
+    args: argparse.Namespace, networks: "list[Network]"
+) -> dict[str, Any]:
     """The request as it is written into the bundle."""
     from ..validation.networks.checking.remarks import remarks_of
 
@@ -116,7 +121,9 @@ def _check_arguments(args: argparse.Namespace) -> None:
     from ..frameworks import framework
 
     if len(args.models) > 2:
-        raise Deep500Error(f"{len(args.models)} files: give one, or two to be compared")
+        raise Deep500Error(
+            f"{len(args.models)} files: give one, or two to be compared"
+        )
     registry.find("optimizers", args.optimizer)
     for adapter in map(framework, args.framework):
         if not adapter.available():

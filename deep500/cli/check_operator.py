@@ -76,7 +76,10 @@ def call(args: argparse.Namespace) -> int:
 
     _check_arguments(args)
     pictured: list[Pictured] = []
-    with recording("check", _plan(args), args.out) as record, ProgressLine() as line:
+    with (
+        recording("check", _plan(args), args.out) as record,
+        ProgressLine() as line,
+    ):
         for i, name in enumerate(args.framework):
             show_progress = partial(line, i / len(args.framework))
             to_picture = pictured if i == 0 and _pictures(args) else None
@@ -115,7 +118,11 @@ def _report(
     pictured: "list[Pictured] | None",
 ) -> "OperatorReport":
     """Check the operator on one framework; the outputs to draw are appended to `pictured`."""
-    from ..validation.checking.isolated import Request, check_elsewhere, named_address
+    from ..validation.checking.isolated import (
+        CheckRequest,
+        check_elsewhere,
+        named_address,
+    )
     from ..validation.checking.subjects import as_domain
 
     operator = named_address(args.operator, options.settings(args.set))
@@ -124,7 +131,7 @@ def _report(
         reference = named_address(args.reference, {}, function=True)
     if args.domain:
         domain = as_domain(args.domain)
-    request = Request(
+    request = CheckRequest(
         operator,
         framework,
         reference,

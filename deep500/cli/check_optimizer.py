@@ -23,7 +23,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="what computes the same: a built-in rule, as Adam or 'Adam(0.01)' (its own, if it is one)",
     )
-    options.set_(parser, "a setting of the optimizer, such as learning_rate=0.01")
+    options.set_(
+        parser, "a setting of the optimizer, such as learning_rate=0.01"
+    )
     options.dtype(parser, ["float64", "float32"], ("float32", "float64"))
     add(
         "--steps",
@@ -49,7 +51,10 @@ def call(args: argparse.Namespace) -> int:
 
     _check_arguments(args)
     plan = _plan(args)
-    with recording("optimizer_check", plan, args.out) as record, ProgressLine() as line:
+    with (
+        recording("optimizer_check", plan, args.out) as record,
+        ProgressLine() as line,
+    ):
         for i, name in enumerate(args.framework):
             line(i / len(args.framework), f"{args.optimizer} on {name}")
             report = check_optimizer_elsewhere(
@@ -95,7 +100,6 @@ def _check_arguments(args: argparse.Namespace) -> None:
         raise Deep500Error(f"--steps {args.steps} are too few: give at least 2")
     if args.reference:
         load_optimizer(args.reference)
-    if (
-        ".py:" not in args.optimizer
-    ):  # code from a file runs only in a process of its own
+    # code from a file runs only in a process of its own
+    if ".py:" not in args.optimizer:
         load_optimizer(args.optimizer, options.settings(args.set))

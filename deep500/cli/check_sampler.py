@@ -56,9 +56,8 @@ def call(args: argparse.Namespace) -> int:
         )
     settings = options.settings(args.set)
     settings.setdefault("seed", args.seed)
-    named_sampler(
-        args.sampler, settings
-    )  # reports wrong settings before anything is started
+    # reports wrong settings before anything is started
+    named_sampler(args.sampler, settings)
     plan: dict[str, Any] = {
         "sampler": args.sampler,
         "settings": settings,
@@ -66,10 +65,15 @@ def call(args: argparse.Namespace) -> int:
         "epochs": args.epochs,
         "level": LEVEL,
     }
-    function = f"{check_named_sampler.__module__}:{check_named_sampler.__name__}"
+    function = (
+        f"{check_named_sampler.__module__}:{check_named_sampler.__name__}"
+    )
     arguments = dict(plan)
     arguments["name"] = arguments.pop("sampler")
-    with recording("sampler_check", plan, args.out) as record, ProgressLine() as line:
+    with (
+        recording("sampler_check", plan, args.out) as record,
+        ProgressLine() as line,
+    ):
         line(0.0, f"{args.epochs} epochs")
         record.append(isolated(function, arguments, args.timeout))
         finished = record.finish()

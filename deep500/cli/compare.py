@@ -35,7 +35,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.margin(parser)
     options.level(parser)
     parser.add_argument(
-        "--gate", action="store_true", help="exit code 1 if anything in B is slower"
+        "--gate",
+        action="store_true",
+        help="exit code 1 if anything in B is slower",
     )
     options.equivalent(
         parser,

@@ -42,7 +42,11 @@ def _renew_peaks(args: argparse.Namespace) -> int:
     if args.json:
         old = before.to_json() if before else None
         print_json(
-            {"peaks": current.to_json(), "caveat": current.caveat, "before": old}
+            {
+                "peaks": current.to_json(),
+                "caveat": current.caveat,
+                "before": old,
+            }
         )
     else:
         print(blocks_text(peaks_blocks(current, before)))

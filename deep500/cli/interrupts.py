@@ -18,9 +18,8 @@ def interruptible() -> Iterator[None]:
 
     before = signal.getsignal(signal.SIGINT)
     in_main_thread = threading.current_thread() is threading.main_thread()
-    if (
-        not in_main_thread or before is not signal.default_int_handler
-    ):  # somebody else decides
+    # somebody else decides
+    if not in_main_thread or before is not signal.default_int_handler:
         yield
         return
     signal.signal(signal.SIGINT, interrupt)

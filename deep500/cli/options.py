@@ -11,12 +11,15 @@ from typing import Any, NoReturn
 from ..errors import Deep500Error
 
 Parser = argparse.ArgumentParser
-FLOATS = ("float16", "bfloat16", "float32", "float64")  # the dtypes of operators
+# the dtypes of operators
+FLOATS = "float16", "bfloat16", "float32", "float64"
 
 
 def json(parser: Parser) -> None:
     parser.add_argument(
-        "--json", action="store_true", help="data on standard output, for programs"
+        "--json",
+        action="store_true",
+        help="data on standard output, for programs",
     )
 
 
@@ -223,7 +226,11 @@ def out(
     parser: Parser, item: str = "the bundle's new folder (under $DEEP500_HOME)"
 ) -> None:
     parser.add_argument(
-        "--out", type=Path, default=None, metavar="PATH", help=f"where to write {item}"
+        "--out",
+        type=Path,
+        default=None,
+        metavar="PATH",
+        help=f"where to write {item}",
     )
 
 
@@ -253,7 +260,9 @@ def model(parser: Parser) -> None:
     )
 
 
-def batch(parser: Parser, default: int | Sequence[int], remark: str = "") -> None:
+def batch(
+    parser: Parser, default: int | Sequence[int], remark: str = ""
+) -> None:
     several = not isinstance(default, int)
     parser.add_argument(
         "--batch",
@@ -307,7 +316,9 @@ def equivalent(parser: Parser, default: float | None, remark: str) -> None:
     )
 
 
-def literal_call(option: str, text: str) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+def literal_call(
+    option: str, text: str
+) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
     """Parse a name, or a call such as Adam(0.01, beta1=0.8): the name and its arguments, which must be literals."""
     problem = Deep500Error(
         f"{option} {text!r} is neither a name nor a name with numbers, such as 'Adam(0.01, beta1=0.8)'"
@@ -349,7 +360,9 @@ def settings(texts: Sequence[str]) -> dict[str, Any]:
     return values
 
 
-def named_value(option: str, text: str, form: str = "name=value") -> tuple[str, str]:
+def named_value(
+    option: str, text: str, form: str = "name=value"
+) -> tuple[str, str]:
     """The two sides of the first equals sign; raises a Deep500Error if the first is not an identifier."""
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():

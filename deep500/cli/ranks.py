@@ -61,7 +61,9 @@ def rank_settings(args: argparse.Namespace) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     if args.ranks is not None:
         settings["ranks"] = args.ranks
-    transport = args.transport or (launched_by() if args.ranks is not None else None)
+    transport = args.transport or (
+        launched_by() if args.ranks is not None else None
+    )
     if transport is not None:
         settings["transport"] = transport
     if args.scheme:
@@ -73,11 +75,15 @@ def rank_settings(args: argparse.Namespace) -> dict[str, Any]:
 
         settings["codec"] = load_codec(args.codec)
     if not 0 < args.deadline < 1e6:
-        raise Deep500Error(f"--deadline {args.deadline:g}: give seconds, more than 0")
+        raise Deep500Error(
+            f"--deadline {args.deadline:g}: give seconds, more than 0"
+        )
     return settings
 
 
-def exit_code_of_other_ranks(args: argparse.Namespace, recipe: "Recipe") -> int | None:
+def exit_code_of_other_ranks(
+    args: argparse.Namespace, recipe: "Recipe"
+) -> int | None:
     """Start the ranks, or follow rank 0, and return the exit code; None if this process is to run the recipe."""
     from ..distributed.communication import launched_by, launched_rank
     from ..distributed.distribution import recipe_distribution
@@ -100,14 +106,20 @@ def _follow(
     from ..distributed.launching import ERRORS
     from ..training.planning import tier_recipe
 
-    if (
-        ERRORS in os.environ
-    ):  # what this rank says is shown if rank 0 cannot say anything
+    # what this rank says is shown if rank 0 cannot say anything
+    if ERRORS in os.environ:
         name = f"rank-{os.environ.get('RANK', os.environ.get('PMI_RANK', ''))}"
-        file = os.open(Path(os.environ[ERRORS]) / name, os.O_WRONLY | os.O_CREAT)
+        file = os.open(
+            Path(os.environ[ERRORS]) / name, os.O_WRONLY | os.O_CREAT
+        )
         os.dup2(file, 2)
     with ending_all_ranks():
-        follow(tier_recipe(recipe, args.tier), distribution, args.data, args.deadline)
+        follow(
+            tier_recipe(recipe, args.tier),
+            distribution,
+            args.data,
+            args.deadline,
+        )
 
 
 def _launch(distribution: "Distribution", deadline: float) -> int:
@@ -126,7 +138,9 @@ def _launch(distribution: "Distribution", deadline: float) -> int:
             "goes on with it"
         )
     if launched.code == 2 and launched.codes.get(0) != 2 and launched.errors:
-        raise Deep500Error(launched.errors[0].splitlines()[-1].removeprefix("d5: "))
+        raise Deep500Error(
+            launched.errors[0].splitlines()[-1].removeprefix("d5: ")
+        )
     return launched.code
 
 

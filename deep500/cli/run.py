@@ -96,7 +96,8 @@ def call(args: argparse.Namespace) -> int:
         )
     if not outcome.trained:
         print(
-            f"d5: {args.out} was finished before: nothing was trained", file=sys.stderr
+            f"d5: {args.out} was finished before: nothing was trained",
+            file=sys.stderr,
         )
     return show_record(args, outcome.record, page=True)
 
@@ -106,7 +107,9 @@ def changed_recipe(recipe: "Recipe", args: argparse.Namespace) -> "Recipe":
     from ..contracts.device import CPUDevice, GPUDevice
     from ..frameworks import framework
 
-    settings: dict[str, Any] = options.settings(args.set) | ranks.rank_settings(args)
+    settings: dict[str, Any] = options.settings(args.set) | ranks.rank_settings(
+        args
+    )
     if args.framework:
         settings["executor"] = args.framework
     if isinstance(name := settings.get("executor"), str):
@@ -118,8 +121,12 @@ def changed_recipe(recipe: "Recipe", args: argparse.Namespace) -> "Recipe":
     if args.device:
         devices = {"cpu": CPUDevice(), "gpu": GPUDevice()}
         if args.device not in devices:
-            raise Deep500Error(f"--device {args.device}: give {' or '.join(devices)}")
-        before = settings.get("executor_kwargs", recipe.entry("executor_kwargs", {}))
+            raise Deep500Error(
+                f"--device {args.device}: give {' or '.join(devices)}"
+            )
+        before = settings.get(
+            "executor_kwargs", recipe.entry("executor_kwargs", {})
+        )
         settings["executor_kwargs"] = {**before, "device": devices[args.device]}
     return recipe.with_settings(settings, args.division)
 

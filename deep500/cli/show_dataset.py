@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "dataset", metavar="DATASET", help="a data set, as `d5 list datasets` names it"
+        "dataset",
+        metavar="DATASET",
+        help="a data set, as `d5 list datasets` names it",
     )
     options.set_(parser, "of the data set, such as folder=data or seed=1")
     parser.add_argument(
@@ -45,7 +47,9 @@ def call(args: argparse.Namespace) -> int:
     splits = dataset.load()
     bias = dataset_bias(splits) if "label" in splits["train"].columns else None
     if args.histogram and bias is None:
-        raise Deep500Error(f"the data set {args.dataset} has no classes to draw")
+        raise Deep500Error(
+            f"the data set {args.dataset} has no classes to draw"
+        )
     if args.histogram and bias:
         write_page(args.histogram, bias_svg(bias))
     facts = _facts(splits, dataset.checksums(), bias)
@@ -66,7 +70,10 @@ def _facts(
     for name, split in splits.items():
         arrays = {}
         for array, spec in split.specs.items():
-            arrays[array] = {"shape": list(spec.shape), "dtype": str(spec.dtype)}
+            arrays[array] = {
+                "shape": list(spec.shape),
+                "dtype": str(spec.dtype),
+            }
         described[name] = {
             "examples": len(split),
             "arrays": arrays,
@@ -98,6 +105,10 @@ def _text(facts: dict[str, Any]) -> str:
 def _classes(split: dict[str, Any]) -> str:
     counts = split["counts"]
     interval = f"[{split['low']:.3f}, {split['high']:.3f}], n = {sum(counts)}"
-    deviation = f"deviation from equal shares {split['deviation']:.3f} {interval}"
+    deviation = (
+        f"deviation from equal shares {split['deviation']:.3f} {interval}"
+    )
     by_chance = f"by chance up to {split['by_chance']:.3f}"
-    return f"classes of {split['name']}: {len(counts)}, {deviation}; {by_chance}"
+    return (
+        f"classes of {split['name']}: {len(counts)}, {deviation}; {by_chance}"
+    )

@@ -19,7 +19,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     options.model(parser)
     options.set_(
-        parser, "of a file an open dimension (length=64), else the network's (depth=44)"
+        parser,
+        "of a file an open dimension (length=64), else the network's (depth=44)",
     )
     options.batch(parser, 1, " (1)")
     options.framework(
@@ -50,7 +51,9 @@ def call(args: argparse.Namespace) -> int:
             f"the picture is an .svg file, and {args.picture.name} is none"
         )
     network, sizes = load_network(args.model, options.settings(args.set))
-    costs = network_costs(network, args.batch, sizes=sizes, framework=args.framework)
+    costs = network_costs(
+        network, args.batch, sizes=sizes, framework=args.framework
+    )
     picture = _drawn(args.picture, network, costs) if args.picture else None
     if args.json:
         print_json(costs.to_json() | {"picture": picture})

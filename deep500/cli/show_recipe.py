@@ -69,7 +69,9 @@ def _about(plan: dict[str, Any]) -> dict[str, Any]:
 
     about = {
         "hash": plan["hash"],
-        "fixed_hash": plan.get("fixed_hash", form_hash(plan["recipe"]["fixed"])),
+        "fixed_hash": plan.get(
+            "fixed_hash", form_hash(plan["recipe"]["fixed"])
+        ),
         "division": plan.get("division", "closed"),
         "tier": plan["tier"],
         "recipe": plan["recipe"],

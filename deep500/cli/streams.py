@@ -4,7 +4,12 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import (
+    ExitStack,
+    contextmanager,
+    redirect_stderr,
+    redirect_stdout,
+)
 from typing import BinaryIO, TextIO
 
 
@@ -44,8 +49,12 @@ class _Unbroken(io.RawIOBase):
 def unbroken() -> Iterator[None]:
     """Inside this context, print never raises BrokenPipeError, and escapes characters that the encoding lacks."""
     with ExitStack() as stack:
-        out = stack.enter_context(redirect_stdout(_wrapped(sys.stdout, needed=True)))
-        error = stack.enter_context(redirect_stderr(_wrapped(sys.stderr, needed=False)))
+        out = stack.enter_context(
+            redirect_stdout(_wrapped(sys.stdout, needed=True))
+        )
+        error = stack.enter_context(
+            redirect_stderr(_wrapped(sys.stderr, needed=False))
+        )
         try:
             yield
         finally:

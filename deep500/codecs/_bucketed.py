@@ -31,7 +31,9 @@ class Bucketed(Codec):
     def code_bits(self) -> int:
         return 1
 
-    def unpacked(self, scales: np.ndarray, packed: np.ndarray, size: int) -> np.ndarray:
+    def unpacked(
+        self, scales: np.ndarray, packed: np.ndarray, size: int
+    ) -> np.ndarray:
         """What these scales and codes stand for, by NumPy."""
         raise lacking(self, "unpacked")
 
@@ -57,7 +59,9 @@ class Bucketed(Codec):
             super().accumulate(payload, total, weight)
 
     def wire_bytes(self, size: int, dtype: Any = "float32") -> int:
-        return self.scale_bytes(size, dtype) + packed_bytes(size, self.code_bits)
+        return self.scale_bytes(size, dtype) + packed_bytes(
+            size, self.code_bits
+        )
 
     def scale_bytes(self, size: int, dtype: Any) -> int:
         count = self.scales * bucket_count(self.bucket_length, size)

@@ -6,7 +6,15 @@ from typing import Any, ClassVar
 import ml_dtypes  # noqa: F401 - makes "bfloat16" a dtype of NumPy
 import numpy as np
 
-from ..contracts.codec import Codec, Exchange, Key, Request, State, Sum, quiet
+from ..contracts.codec import (
+    Codec,
+    Exchange,
+    Key,
+    Request,
+    State,
+    SumRequest,
+    quiet,
+)
 from ..contracts.layout import Slot
 from ._native import call
 
@@ -39,13 +47,15 @@ class Half(Codec):
                 form[:] = x.astype(self.dtype)
         return form
 
-    def expand(self, form: np.ndarray, size: int, dtype: Any, key: Key) -> np.ndarray:
+    def expand(
+        self, form: np.ndarray, size: int, dtype: Any, key: Key
+    ) -> np.ndarray:
         return self._widened(form, dtype)
 
     def exchange(
         self, x: np.ndarray, state: State, key: Key, slots: Sequence[Slot]
     ) -> Generator[Request, Any, Exchange]:
-        total = yield Sum(self.compress(_share(x, key), key))
+        total = yield SumRequest(self.compress(_share(x, key), key))
         return Exchange(self._widened(total, x.dtype), x)
 
     def contribution(self, x: np.ndarray, key: Key) -> np.ndarray:
@@ -54,7 +64,9 @@ class Half(Codec):
 
     def _widened(self, form: np.ndarray, dtype: Any) -> np.ndarray:
         wide = np.empty(form.size, dtype)
-        if wide.dtype != np.float32 or not call(self.from_half, form, form.size, wide):
+        if wide.dtype != np.float32 or not call(
+            self.from_half, form, form.size, wide
+        ):
             wide[:] = form.astype(dtype)
         return wide
 

@@ -22,7 +22,9 @@ def unpack(packed: np.ndarray, bits: int, count: int) -> np.ndarray:
     each = 8 // bits
     columns = np.empty((packed.size, each), np.uint8)
     for place in range(each):
-        columns[:, place] = (packed >> np.uint8(place * bits)) & np.uint8(2**bits - 1)
+        columns[:, place] = (packed >> np.uint8(place * bits)) & np.uint8(
+            2**bits - 1
+        )
     return columns.reshape(-1)[:count]
 
 

@@ -11,7 +11,8 @@ LANES = 16  # blocks of Threefry whose numbers lie side by side
 GROUP = 64  # numbers of 16 bits that so many blocks give
 
 
-_WORDS = Namespace()  # for Threefry over uint32, whose sums wrap around by themselves
+# for Threefry over uint32, whose sums wrap around by themselves
+_WORDS = Namespace()
 _WORDS.asarray = lambda value, dtype: np.uint32(value)
 
 

@@ -5,7 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from ..contracts.codec import Codec, Exchange, Gather, Key, Request, State, quiet
+from ..contracts.codec import (
+    Codec,
+    Exchange,
+    GatherRequest,
+    Key,
+    Request,
+    State,
+    quiet,
+)
 from ..contracts.layout import Slot
 from ..errors import Deep500Error
 from ._matrices import Division, divide
@@ -29,7 +37,9 @@ class Factors(Codec):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.batch < 1:
-            raise Deep500Error(f"batch of Factors is {self.batch}: give 1 or more")
+            raise Deep500Error(
+                f"batch of Factors is {self.batch}: give 1 or more"
+            )
 
     unbiased = True
     variance = TOLERANCE**2
@@ -64,14 +74,16 @@ class Factors(Codec):
         self, x: np.ndarray, state: State, key: Key, slots: Sequence[Slot]
     ) -> Generator[Request, Any, Exchange]:
         division = self._division(x.size, slots)
-        payloads = yield Gather(self.encode_factors(x, division, key))
+        payloads = yield GatherRequest(self.encode_factors(x, division, key))
         mean = np.zeros_like(x)
         for payload in payloads:
             self._add(payload, division, mean)
         mean /= x.dtype.type(len(payloads))
         return Exchange(mean, x)
 
-    def encode_factors(self, x: np.ndarray, division: Division, key: Key) -> np.ndarray:
+    def encode_factors(
+        self, x: np.ndarray, division: Division, key: Key
+    ) -> np.ndarray:
         parts = [np.zeros(0, x.dtype), *division.dense_values(x)]
         for matrix in division.matrices:
             left, right = self._factorised(matrix.name, matrix.of(x), key)
@@ -97,7 +109,9 @@ class Factors(Codec):
             )
         return basis, coordinates
 
-    def _add(self, payload: np.ndarray, division: Division, total: np.ndarray) -> None:
+    def _add(
+        self, payload: np.ndarray, division: Division, total: np.ndarray
+    ) -> None:
         values = payload.view(total.dtype)
         dense = np.zeros_like(total)
         division.put_dense(values[: division.dense_size], dense)

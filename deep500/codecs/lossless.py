@@ -48,7 +48,8 @@ class Lossless(Codec):
             raise Deep500Error(
                 f"a payload of {self} holds {content.size} bytes, not {size * each}"
             )
-        elements = content.reshape(each, size).T.copy()  # not the payload's memory
+        # not the payload's memory
+        elements = content.reshape(each, size).T.copy()
         return elements.reshape(-1).view(dtype)
 
     def wire_bytes(self, size: int, dtype: Any = "float32") -> int:
@@ -81,5 +82,7 @@ class Lossless(Codec):
                 f"a payload of {self} cannot be unpacked: {error}"
             ) from None
         if len(content) > most or not inflater.eof:
-            raise Deep500Error(f"a payload of {self} does not end after {most} bytes")
+            raise Deep500Error(
+                f"a payload of {self} does not end after {most} bytes"
+            )
         return np.frombuffer(content, np.uint8).copy()

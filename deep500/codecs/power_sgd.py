@@ -5,10 +5,24 @@ from typing import Any
 
 import numpy as np
 
-from ..contracts.codec import Average, Codec, Exchange, Key, Request, State, quiet
+from ..contracts.codec import (
+    AverageRequest,
+    Codec,
+    Exchange,
+    Key,
+    Request,
+    State,
+    quiet,
+)
 from ..contracts.layout import Slot
 from ..errors import Deep500Error
-from ._matrices import Division, Matrix, divide, nearly_square, nearly_square_shape
+from ._matrices import (
+    Division,
+    Matrix,
+    divide,
+    nearly_square,
+    nearly_square_shape,
+)
 from ._random import uniform
 
 
@@ -30,7 +44,9 @@ class PowerSGD(Codec):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.rank < 1:
-            raise Deep500Error(f"rank of PowerSGD is {self.rank}: give 1 or more")
+            raise Deep500Error(
+                f"rank of PowerSGD is {self.rank}: give 1 or more"
+            )
         if not self.min_rate >= 0:
             raise Deep500Error(
                 f"min_rate of PowerSGD is {self.min_rate}: give 0 or more"
@@ -40,11 +56,15 @@ class PowerSGD(Codec):
         matrix = nearly_square(x)
         rows, columns = matrix.shape
         rank = self._rank(rows, columns)
-        start = uniform(key.shared_words(), columns * rank, x.dtype) - x.dtype.type(0.5)
+        start = uniform(
+            key.shared_words(), columns * rank, x.dtype
+        ) - x.dtype.type(0.5)
         with quiet():
             left = orthonormal(matrix @ start.reshape(columns, rank))
             right = matrix.T @ left
-        return np.concatenate([left.reshape(-1), right.reshape(-1)]).view(np.uint8)
+        return np.concatenate([left.reshape(-1), right.reshape(-1)]).view(
+            np.uint8
+        )
 
     def decode(self, payload: np.ndarray, size: int, dtype: Any) -> np.ndarray:
         self.check_payload(payload, size, dtype)
@@ -58,7 +78,11 @@ class PowerSGD(Codec):
 
     def wire_bytes(self, size: int, dtype: Any = "float32") -> int:
         rows, columns = nearly_square_shape(size)
-        return (rows + columns) * self._rank(rows, columns) * np.dtype(dtype).itemsize
+        return (
+            (rows + columns)
+            * self._rank(rows, columns)
+            * np.dtype(dtype).itemsize
+        )
 
     def aggregate_bytes(
         self, size: int, dtype: Any = "float32", slots: Sequence[Slot] = ()
@@ -74,9 +98,9 @@ class PowerSGD(Codec):
         for matrix in self._division(size, slots).matrices:
             shape = matrix.columns, self._rank_of(matrix)
             words = Key(tensor=matrix.name).shared_words()
-            start = uniform(words, shape[0] * shape[1], dtype) - np.dtype(dtype).type(
-                0.5
-            )
+            start = uniform(words, shape[0] * shape[1], dtype) - np.dtype(
+                dtype
+            ).type(0.5)
             state[f"q.{matrix.name}"] = start.reshape(shape)
         return state
 
@@ -86,15 +110,22 @@ class PowerSGD(Codec):
         division = self._division(x.size, slots)
         matrices = division.matrices
         with quiet():
-            lefts = [matrix.of(x) @ state[f"q.{matrix.name}"] for matrix in matrices]
-        first = yield Average(_joined([*lefts, *division.dense_values(x)], x.dtype))
+            lefts = [
+                matrix.of(x) @ state[f"q.{matrix.name}"] for matrix in matrices
+            ]
+        first = yield AverageRequest(
+            _joined([*lefts, *division.dense_values(x)], x.dtype)
+        )
         means, dense = _cut(first, [left.shape for left in lefts])
         lefts = [orthonormal(mean) for mean in means]
         with quiet():
-            rights = [m.of(x).T @ left for m, left in zip(matrices, lefts, strict=True)]
+            rights = [
+                m.of(x).T @ left
+                for m, left in zip(matrices, lefts, strict=True)
+            ]
         averages = rights
         if matrices:
-            second = yield Average(_joined(rights, x.dtype))
+            second = yield AverageRequest(_joined(rights, x.dtype))
             averages, _ = _cut(second, [right.shape for right in rights])
         return self._outcome(x, division, lefts, rights, averages, dense)
 
@@ -110,11 +141,17 @@ class PowerSGD(Codec):
         mean, residual = np.zeros_like(x), np.zeros_like(x)
         memory: State = {}
         for number, matrix in enumerate(division.matrices):
-            left, right, average = lefts[number], rights[number], averages[number]
+            left, right, average = (
+                lefts[number],
+                rights[number],
+                averages[number],
+            )
             with quiet():
                 np.matmul(left, average.T, out=matrix.of(mean))
                 np.matmul(left, right.T, out=matrix.of(residual))
-                np.subtract(matrix.of(x), matrix.of(residual), out=matrix.of(residual))
+                np.subtract(
+                    matrix.of(x), matrix.of(residual), out=matrix.of(residual)
+                )
             memory[f"q.{matrix.name}"] = average
         division.put_dense(dense, mean)
         return Exchange(mean, residual, memory)

@@ -30,7 +30,8 @@ class QSGD(Bucketed):
     norm: Literal["max", "l2"] = "max"
 
     loops = "qsgd"
-    unbiased = True  # up to 2**-17 of a level, half a step of the random numbers
+    # up to 2**-17 of a level, half a step of the random numbers
+    unbiased = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -38,7 +39,9 @@ class QSGD(Bucketed):
             raise Deep500Error(f"bits of QSGD is {self.bits}: give 2, 4 or 8")
         check_bucket("QSGD", self.bucket)
         if self.norm not in ("max", "l2"):
-            raise Deep500Error(f"norm of QSGD is {self.norm!r}: give 'max' or 'l2'")
+            raise Deep500Error(
+                f"norm of QSGD is {self.norm!r}: give 'max' or 'l2'"
+            )
 
     @property
     def bucket_length(self) -> int:
@@ -73,10 +76,13 @@ class QSGD(Bucketed):
         packed[:] = pack(codes, self.bits)
         return payload
 
-    def unpacked(self, scales: np.ndarray, packed: np.ndarray, size: int) -> np.ndarray:
+    def unpacked(
+        self, scales: np.ndarray, packed: np.ndarray, size: int
+    ) -> np.ndarray:
         levels = scales.dtype.type(self.levels)
         codes = unpack(packed, self.bits, size).astype(scales.dtype)
-        with np.errstate(over="ignore"):  # the largest number may round to infinity
+        # the largest number may round to infinity
+        with np.errstate(over="ignore"):
             return (codes - levels) * self.per_element(scales / levels, size)
 
     def norms_of(self, x: np.ndarray) -> np.ndarray:

@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ..contracts.codec import Codec, Exchange, Gather, Key, Request, State, Sum, quiet
+from ..contracts.codec import (
+    Codec,
+    Exchange,
+    GatherRequest,
+    Key,
+    Request,
+    State,
+    SumRequest,
+    quiet,
+)
 from ..contracts.layout import Slot
 from ..errors import Deep500Error
 from ._native import call, width
@@ -55,7 +64,9 @@ class TernGrad(Codec):
         self.check_payload(payload, size, dtype)
         scale, packed = _parts(payload, dtype)
         decoded = np.empty(size, dtype)
-        if not call(f"ternary_decode{width(dtype)}", packed, size, scale, decoded):
+        if not call(
+            f"ternary_decode{width(dtype)}", packed, size, scale, decoded
+        ):
             decoded[:] = _unpacked(packed, size).astype(dtype) * scale
         return decoded
 
@@ -84,15 +95,17 @@ class TernGrad(Codec):
     ) -> Generator[Request, Any, Exchange]:
         """The scales first, of which all take the largest; then the digits."""
         clip, scale = self._clip_and_scale(x)
-        scales = yield Gather(_as_bytes(scale))
+        scales = yield GatherRequest(_as_bytes(scale))
         shared = np.concatenate(scales).view(x.dtype).max()
         digits = self._digits(x, clip, shared, key)
         if self.summed:
-            total = yield Sum(digits.astype(np.int8) - np.int8(1))
+            total = yield SumRequest(digits.astype(np.int8) - np.int8(1))
             mean = total.astype(x.dtype) * (shared / x.dtype.type(key.ranks))
             return Exchange(mean, x)
-        payloads = yield Gather(_packed(digits))
-        scaled = [np.concatenate([_as_bytes(shared), payload]) for payload in payloads]
+        payloads = yield GatherRequest(_packed(digits))
+        scaled = [
+            np.concatenate([_as_bytes(shared), payload]) for payload in payloads
+        ]
         return Exchange(self.mean(scaled, x.size, x.dtype), x)
 
     def _clip_and_scale(self, x: np.ndarray) -> tuple[np.floating, np.floating]:
@@ -121,10 +134,18 @@ class TernGrad(Codec):
         digits = np.empty(x.size, np.uint8)
         words = key.words()
         if not call(
-            f"ternary_encode{width(x.dtype)}", x, x.size, clip, scale, *words, digits
+            f"ternary_encode{width(x.dtype)}",
+            x,
+            x.size,
+            clip,
+            scale,
+            *words,
+            digits,
         ):
             chance = np.minimum(np.abs(x), clip) / scale
-            one = (chance + uniform(words, x.size, x.dtype) >= 1).astype(np.uint8)
+            one = (chance + uniform(words, x.size, x.dtype) >= 1).astype(
+                np.uint8
+            )
             digits[:] = np.where(x < 0, 1 - one, 1 + one)
         return digits
 

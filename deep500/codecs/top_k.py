@@ -107,7 +107,9 @@ def _largest(rows: np.ndarray, count: int) -> np.ndarray:
     if count >= width:
         return np.broadcast_to(np.arange(width), rows.shape)
     order = magnitude_order(rows)
-    threshold = np.partition(order, width - count, axis=1)[:, width - count, None]
+    threshold = np.partition(order, width - count, axis=1)[
+        :, width - count, None
+    ]
     above = order > threshold
     level = order == threshold
     missing = count - above.sum(axis=1, keepdims=True)

@@ -37,7 +37,10 @@ class Call:
 
 
 def forward(
-    framework: "Framework", operator: Operator, inputs: Sequence[Any], kernel: str
+    framework: "Framework",
+    operator: Operator,
+    inputs: Sequence[Any],
+    kernel: str,
 ) -> Call:
     """Framework.forward_call for a framework that computes values immediately."""
     tensors = natives(framework, arrays(inputs))
@@ -56,7 +59,10 @@ def forward(
 
 
 def _native_function(
-    framework: "Framework", operator: Operator, inputs: Sequence[Any], tensors: tuple
+    framework: "Framework",
+    operator: Operator,
+    inputs: Sequence[Any],
+    tensors: tuple,
 ) -> Callable:
     """The framework's kernel as a function of the array inputs; the framework's own function if possible."""
     native = _native_kernel(framework, operator, inputs)
@@ -84,7 +90,9 @@ def backward(
     saved = operator.run(framework.xp, *fill(inputs, inputs, tensors))
 
     def formula(dys: tuple, xs: tuple, ys: tuple) -> list:
-        return operator.gradients(framework.xp, dys, fill(inputs, inputs, xs), ys)
+        return operator.gradients(
+            framework.xp, dys, fill(inputs, inputs, xs), ys
+        )
 
     def bind(values: Sequence[Any]) -> tuple:
         dys = [*natives(framework, values), *[None] * len(saved)]
@@ -165,7 +173,9 @@ def _direct_function(
         return None
     try:
         returned = method(Watched(module, calls), *tensors)
-    except Exception:  # a real error is raised again when the method runs unwatched
+    except (
+        Exception
+    ):  # a real error is raised again when the method runs unwatched
         return None
     if len(calls) != 1:
         return None

@@ -61,7 +61,9 @@ def metric_words(metric: Metric) -> str:
     return f"{name}({listed})"
 
 
-def judged_by_interval(summary: Summary, bound: float, at_least: bool) -> Judgement:
+def judged_by_interval(
+    summary: Summary, bound: float, at_least: bool
+) -> Judgement:
     """Whether the median over the seeds is on the right side of a bound, with its whole interval."""
     low = summary["low"]
     count = summary["n"]

@@ -17,14 +17,15 @@ from ..errors import Deep500Error, lacking, unknown
 from .layout import Bucket, Layout, Slot
 from .random_key import derive
 
-State = dict[str, np.ndarray]  # arrays by name, of one rank: part of a checkpoint
+# arrays by name, of one rank: part of a checkpoint
+State = dict[str, np.ndarray]
 
 SUMMING = ("allreduce", "reduce", "reduce_scatter")
 FORWARDING = ("allgather", "gather", "broadcast", "send", "parameter_server")
 
 
 @dataclass(frozen=True)
-class Average:
+class AverageRequest:
     """Requests the mean of this array over all ranks: their sum, divided by their number.
 
     Floats of 16 to 64 bits; the answer has the same shape and dtype, and may be this array,
@@ -35,20 +36,20 @@ class Average:
 
 
 @dataclass(frozen=True)
-class Sum:
+class SumRequest:
     """Requests the sum of this array over all ranks, in its own dtype: floats as `Average`, or int8 to int64."""
 
     array: np.ndarray
 
 
 @dataclass(frozen=True)
-class Gather:
+class GatherRequest:
     """Requests the payloads (uint8) of all ranks as a list in rank order; their lengths may differ."""
 
     payload: np.ndarray
 
 
-Request = Average | Sum | Gather
+Request = AverageRequest | SumRequest | GatherRequest
 Aggregation = Generator[Request, Any, np.ndarray]
 
 
@@ -74,7 +75,9 @@ class Key:
         return self._derived("shared")
 
     def _derived(self, rank: int | str) -> tuple[int, int]:
-        first, second = derive(self.seed, "codec", (self.tensor, rank), self.step)
+        first, second = derive(
+            self.seed, "codec", (self.tensor, rank), self.step
+        )
         return first, second
 
 
@@ -198,7 +201,9 @@ class Codec(Definition):
         """For linear codecs: the coded array, which an allreduce may add up."""
         raise lacking(self, "compress")
 
-    def expand(self, form: np.ndarray, size: int, dtype: Any, key: Key) -> np.ndarray:
+    def expand(
+        self, form: np.ndarray, size: int, dtype: Any, key: Key
+    ) -> np.ndarray:
         """For linear codecs: the decoded form of such an array."""
         raise lacking(self, "expand")
 
@@ -209,7 +214,11 @@ class Codec(Definition):
         return {"residual": np.zeros(size, dtype)}
 
     def aggregate(
-        self, buffer: np.ndarray, state: State, key: Key, slots: Sequence[Slot] = ()
+        self,
+        buffer: np.ndarray,
+        state: State,
+        key: Key,
+        slots: Sequence[Slot] = (),
     ) -> Aggregation:
         """The mean of this buffer over all ranks, with the losses of the codec.
 
@@ -236,19 +245,23 @@ class Codec(Definition):
             return (yield from self._added(x, key))
         return (yield from self._gathered(x, key))
 
-    def _added(self, x: np.ndarray, key: Key) -> Generator[Request, Any, Exchange]:
+    def _added(
+        self, x: np.ndarray, key: Key
+    ) -> Generator[Request, Any, Exchange]:
         form = self.compress(x, key)
         residual = x
         if self.error_feedback:
             with quiet():
                 residual = x - self.expand(form, x.size, x.dtype, key)
-        mean_form = yield Average(form)
+        mean_form = yield AverageRequest(form)
         mean = self.expand(mean_form, x.size, x.dtype, key)
         return Exchange(mean, residual)
 
-    def _gathered(self, x: np.ndarray, key: Key) -> Generator[Request, Any, Exchange]:
+    def _gathered(
+        self, x: np.ndarray, key: Key
+    ) -> Generator[Request, Any, Exchange]:
         payload = self.encode(x, key)
-        payloads = yield Gather(payload)
+        payloads = yield GatherRequest(payload)
         residual = x
         if self.error_feedback:
             residual = x.copy()
@@ -256,7 +269,9 @@ class Codec(Definition):
         mean = self.mean(payloads, x.size, x.dtype)
         return Exchange(mean, residual)
 
-    def mean(self, payloads: Sequence[np.ndarray], size: int, dtype: Any) -> np.ndarray:
+    def mean(
+        self, payloads: Sequence[np.ndarray], size: int, dtype: Any
+    ) -> np.ndarray:
         """The average of the decoded payloads, added up in their order."""
         total = np.zeros(size, dtype)
         for payload in payloads:
@@ -320,7 +335,9 @@ def slots_of(layout: Layout, bucket: Bucket) -> tuple[Slot, ...]:
     return tuple(slots)
 
 
-def drive(aggregation: Aggregation, answer: Callable[[Request], Any]) -> np.ndarray:
+def drive(
+    aggregation: Aggregation, answer: Callable[[Request], Any]
+) -> np.ndarray:
     """Run one rank's aggregation to its end; `answer` carries out its requests."""
     reply = None
     while True:
@@ -357,14 +374,22 @@ def _answers(requests: Sequence[Request]) -> list[Any]:
     if len(collectives) > 1:
         names = ", ".join(collectives)
         raise Deep500Error(f"the ranks ask for different collectives: {names}")
-    payloads = [request.payload for request in requests if isinstance(request, Gather)]
+    payloads = [
+        request.payload
+        for request in requests
+        if isinstance(request, GatherRequest)
+    ]
     if payloads:
         return [payloads] * len(requests)
-    arrays = [request.array for request in requests if not isinstance(request, Gather)]
+    arrays = [
+        request.array
+        for request in requests
+        if not isinstance(request, GatherRequest)
+    ]
     total = arrays[0].copy()
     for array in arrays[1:]:
         total += array
-    if isinstance(requests[0], Average):
+    if isinstance(requests[0], AverageRequest):
         count = total.dtype.type(len(arrays))
         total = (total / count).astype(total.dtype)
     return [total] * len(requests)

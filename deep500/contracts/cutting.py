@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import Deep500Error
 from .graph import Node
-from .operator import Tensor
+from .operator import TensorSpec
 
 if TYPE_CHECKING:
     from .network import Network
@@ -46,7 +46,10 @@ def fill(
 
 
 def _check_used(
-    network: "Network", cut: Sequence[str], outputs: Sequence[str], used: set[str]
+    network: "Network",
+    cut: Sequence[str],
+    outputs: Sequence[str],
+    used: set[str],
 ) -> None:
     """Raise a Deep500Error if the outputs do not depend on a cut value; inputs of the network may stay unused."""
     for name in cut:
@@ -57,7 +60,9 @@ def _check_used(
             )
 
 
-def _between(network: "Network", cut: set[str], outputs: set[str]) -> list[Node]:
+def _between(
+    network: "Network", cut: set[str], outputs: set[str]
+) -> list[Node]:
     """The nodes, in order, that the outputs need in addition to the cut values."""
     needed = outputs - cut
     nodes = []
@@ -69,11 +74,13 @@ def _between(network: "Network", cut: set[str], outputs: set[str]) -> list[Node]
     return nodes
 
 
-def _spec(name: str, spec: Tensor | None, shapes: Mapping[str, Shape]) -> Tensor:
+def _spec(
+    name: str, spec: TensorSpec | None, shapes: Mapping[str, Shape]
+) -> TensorSpec:
     """Shape and dtype of an input of the part: from `shapes` if it is there, else as inferred."""
     if name in shapes:
         dtype = spec.dtype if spec else "float32"
-        return Tensor(tuple(shapes[name]), dtype)
+        return TensorSpec(tuple(shapes[name]), dtype)
     if spec is None:
         raise Deep500Error(
             f"the shape of {name!r} cannot be told before a run: give it, "

@@ -133,7 +133,9 @@ class Split:
             batch = augmentation.apply(batch, draws)
         return batch
 
-    def transformed(self, *augmentations: Augmentation, seed: int = 0) -> "Split":
+    def transformed(
+        self, *augmentations: Augmentation, seed: int = 0
+    ) -> "Split":
         """The same examples, with these augmentations after those that the split already has."""
         all_augmentations = (*self.augmentations, *augmentations)
         return replace(self, augmentations=all_augmentations, seed=seed)
@@ -143,7 +145,9 @@ class Split:
         columns = {}
         for name, column in self.columns.items():
             columns[names.get(name, name)] = column
-        renamed = [augmentation.renamed(names) for augmentation in self.augmentations]
+        renamed = [
+            augmentation.renamed(names) for augmentation in self.augmentations
+        ]
         return replace(self, columns=columns, augmentations=tuple(renamed))
 
     def bounds(self, name: str) -> Bounds:
@@ -170,7 +174,8 @@ class Split:
 class Dataset(Definition):
     """A source of data in three splits without overlap: `train`, `validation` for choosing, `test` for reporting."""
 
-    shape: ClassVar[tuple[int, ...]]  # of one input, where it is known before loading
+    # of one input, where it is known before loading
+    shape: ClassVar[tuple[int, ...]]
     classes: ClassVar[int]  # of data for classification
 
     def load(self) -> dict[str, Split]:
@@ -211,7 +216,9 @@ def chunks(column: np.ndarray | Column) -> Iterator[np.ndarray]:
     example_size = int(np.prod(column.shape[1:]))
     example_bytes = column.dtype.itemsize * example_size
     step = max(1, CHUNK_BYTES // max(1, example_bytes))
-    return (column[start : start + step] for start in range(0, len(column), step))
+    return (
+        column[start : start + step] for start in range(0, len(column), step)
+    )
 
 
 def update_digest(total: Any, values: np.ndarray) -> None:

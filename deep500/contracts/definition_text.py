@@ -11,7 +11,9 @@ from ..errors import Deep500Error, unknown
 LONGEST = 1000  # characters
 
 
-def definition_of(text: str, kind: str, nested_kinds: Sequence[str] = ()) -> Any:
+def definition_of(
+    text: str, kind: str, nested_kinds: Sequence[str] = ()
+) -> Any:
     """The definition that a text describes by its name and settings; only names and literals are evaluated.
 
     The outermost name is one of `kind` (a folder such as "schemes"); settings may be definitions of `nested_kinds`.
@@ -30,7 +32,9 @@ def definition_of(text: str, kind: str, nested_kinds: Sequence[str] = ()) -> Any
 
 def scheme_of(text: str) -> Any:
     """A communication scheme by its text; its settings may be codecs, communication graphs and collectives."""
-    return definition_of(text, "schemes", ("codecs", "topologies", "collectives"))
+    return definition_of(
+        text, "schemes", ("codecs", "topologies", "collectives")
+    )
 
 
 class _Reader:
@@ -42,18 +46,24 @@ class _Reader:
         match node:
             case ast.Name(id=name):
                 return create(_class_named(name, kinds))
-            case ast.Call(func=ast.Name(id=name), args=positional, keywords=by_name):
+            case ast.Call(
+                func=ast.Name(id=name), args=positional, keywords=by_name
+            ):
                 values = [self._setting(value) for value in positional]
                 settings = {}
                 for keyword in by_name:
                     settings[str(keyword.arg)] = self._setting(keyword.value)
                 return create(_class_named(name, kinds), *values, **settings)
             case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-                return self.definition(left, kinds) | self.definition(right, kinds)
+                return self.definition(left, kinds) | self.definition(
+                    right, kinds
+                )
         raise _not_a_definition(self.text)
 
     def _setting(self, node: ast.expr) -> Any:
-        if self.nested_kinds and isinstance(node, ast.Name | ast.Call | ast.BinOp):
+        if self.nested_kinds and isinstance(
+            node, ast.Name | ast.Call | ast.BinOp
+        ):
             return self.definition(node, self.nested_kinds)
         try:
             return ast.literal_eval(node)

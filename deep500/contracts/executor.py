@@ -14,11 +14,11 @@ from .dtypes import name_of
 from .failures import named_failures
 from .layout import Bucket, FlatBuffers
 from .network import KEY, Network, Node, take_keys
-from .operator import Tensor
+from .operator import TensorSpec
 from .operator_times import OperatorTimes, operator_times
 from .optimizer import Optimizer
 from .programs import Programs
-from .specialising import Mode, Specialised, Specialiser, is_open
+from .specialising import RunMode, Specialised, Specialiser, is_open
 from .transformation import LARGEST_CONSTANT, apply_all
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ class TrainingStep(ABC):
         super().__init_subclass__()
         for name in ("__call__", "backprop"):
             if name in vars(cls):
-                setattr(cls, name, named_failures(vars(cls)[name], backprop=True))
+                setattr(
+                    cls, name, named_failures(vars(cls)[name], backprop=True)
+                )
 
     def __init__(self, executor: "Executor", optimizer: Any, y: str):
         self.executor = executor
@@ -140,7 +142,9 @@ class Executor(ABC):
         super().__init_subclass__()
         for name in ("inference", "inference_and_backprop"):
             if name in vars(cls):
-                method = named_failures(vars(cls)[name], backprop=name != "inference")
+                method = named_failures(
+                    vars(cls)[name], backprop=name != "inference"
+                )
                 setattr(cls, name, method)
 
     def __init__(
@@ -165,14 +169,18 @@ class Executor(ABC):
         self._specialiser: Specialiser | None = None
         if is_open(self.structure):
             self._specialiser = Specialiser(self.structure)
-        self.takes_inputs_as_they_are = not self.random and self._specialiser is None
+        self.takes_inputs_as_they_are = (
+            not self.random and self._specialiser is None
+        )
         self.layout = self.structure.layout()
         self.params: Values = {}  # native, set by the subclass
         self.gradients: Values = {}  # of the last inference_and_backprop, by parameter
         self.training = True
         self.generation = 0  # counts the changes that make flat buffers invalid
-        self.copies: Counter[str] = Counter()  # of flat buffers: "to host", "to device"
-        self._kernel_kinds: dict[str, str] = {}  # "native" or "composed", by node
+        # of flat buffers: "to host", "to device"
+        self.copies: Counter[str] = Counter()
+        # "native" or "composed", by node
+        self._kernel_kinds: dict[str, str] = {}
         self._graphs: Programs[Network] = Programs()
         self._constants: dict[str, np.ndarray] = {}  # assumed by these graphs
 
@@ -205,7 +213,10 @@ class Executor(ABC):
         changing = {*self.structure.trainable, *self.structure.state_updates}
         constants = {}
         for name, value in self.params.items():
-            if name not in changing and self.spec(name).size <= LARGEST_CONSTANT:
+            if (
+                name not in changing
+                and self.spec(name).size <= LARGEST_CONSTANT
+            ):
                 constants[name] = np.array(self.framework.array(value))
         return constants
 
@@ -214,7 +225,7 @@ class Executor(ABC):
         """The network with the current tensors of this executor."""
         return NetworkView(self)
 
-    def spec(self, name: str) -> Tensor:
+    def spec(self, name: str) -> TensorSpec:
         """Shape and dtype of a parameter."""
         return self.structure.params[name]  # type: ignore[return-value]
 
@@ -268,19 +279,27 @@ class Executor(ABC):
         return kinds
 
     def operator_times(
-        self, inputs: Mapping[str, Any], training: bool = False, rounds: int = 10
+        self,
+        inputs: Mapping[str, Any],
+        training: bool = False,
+        rounds: int = 10,
     ) -> list[OperatorTimes]:
         """The time of each node alone, with the values that it gets here; with `training`, its derivative too."""
         return operator_times(self, inputs, training, rounds)
 
     def choose(self, node: Node, inputs: Sequence[Any]) -> tuple[Any, str]:
         """The kernel of a node for these inputs, and its kind ("native" or "composed"), which is recorded."""
-        kernel, kind = self.framework.kernel(node.operator, len(node.outputs), inputs)
+        kernel, kind = self.framework.kernel(
+            node.operator, len(node.outputs), inputs
+        )
         self._kernel_kinds[node.name] = kind
         return kernel, kind
 
     def keyed(
-        self, inputs: Mapping[str, Any], step: int | None = None, first_row: int = 0
+        self,
+        inputs: Mapping[str, Any],
+        step: int | None = None,
+        first_row: int = 0,
     ) -> Mapping[str, Any]:
         """The inputs with the keys of random operators for this step; None stands for inference.
 
@@ -292,7 +311,9 @@ class Executor(ABC):
             inputs = {**inputs, **self._keys(inputs, step or 0, first_row)}
         if self._specialiser is not None:
             backprop = step is not None
-            mode = Mode(derivative=backprop, training=backprop and self.training)
+            mode = RunMode(
+                derivative=backprop, training=backprop and self.training
+            )
             self._specialise(self._specialiser, inputs, mode)
         return inputs
 
@@ -310,13 +331,13 @@ class Executor(ABC):
         return keys
 
     def _specialise(
-        self, specialiser: Specialiser, inputs: Mapping[str, Any], mode: Mode
+        self, specialiser: Specialiser, inputs: Mapping[str, Any], mode: RunMode
     ) -> None:
         specs = self.structure.inputs
         tensors = {}
         for name, value in inputs.items():
             if name in specs:
-                tensors[name] = Tensor(shape_of(value), specs[name].dtype)
+                tensors[name] = TensorSpec(shape_of(value), specs[name].dtype)
 
         def fetch(name: str) -> np.ndarray:
             if name not in tensors:
@@ -337,7 +358,9 @@ class Executor(ABC):
         If the parameters are in host memory, the buffers are that memory, and writing to them changes the network;
         otherwise they are copies, which `load_flat_params` writes back.
         """
-        return FlatBuffers(self._flat_params(), self.layout, lambda: self.generation)
+        return FlatBuffers(
+            self._flat_params(), self.layout, lambda: self.generation
+        )
 
     def flat_gradients(self) -> FlatBuffers:
         """The gradients of the last backprop as such buffers; an update uses what is written to them."""
@@ -345,7 +368,9 @@ class Executor(ABC):
             raise Deep500Error(
                 "there are no gradients yet: call backprop or inference_and_backprop"
             )
-        return FlatBuffers(self._flat_gradients(), self.layout, lambda: self.generation)
+        return FlatBuffers(
+            self._flat_gradients(), self.layout, lambda: self.generation
+        )
 
     def load_flat_params(self, buffers: Mapping[str, np.ndarray]) -> None:
         """Set all trained parameters from flat buffers."""
@@ -401,7 +426,9 @@ class Executor(ABC):
         """Set one parameter and leave the others unchanged."""
         if name not in self.structure.params:
             names = ", ".join(self.structure.params)
-            raise Deep500Error(f"no parameter is named {name!r}; there are: {names}")
+            raise Deep500Error(
+                f"no parameter is named {name!r}; there are: {names}"
+            )
         array = self.framework.array(value)
         expected = {name: self.spec(name)}
         values = matching("parameters", expected, {name: array})
@@ -412,7 +439,9 @@ class Executor(ABC):
         """Write a parameter; programs that assume another value of it will be built again."""
         constant = self._constants.get(name)
         self._write(name, value)
-        if constant is not None and not np.array_equal(constant, value, equal_nan=True):
+        if constant is not None and not np.array_equal(
+            constant, value, equal_nan=True
+        ):
             self._constants.clear()
             self._graphs.clear()
             self.programs.clear()
@@ -478,7 +507,9 @@ def matching(
     return copies
 
 
-def _specs_or_values(inputs: Sequence[Any], specs: Mapping[str, Tensor]) -> list[Any]:
+def _specs_or_values(
+    inputs: Sequence[Any], specs: Mapping[str, TensorSpec]
+) -> list[Any]:
     """The specs of inputs that are names, where they are inferred; other inputs unchanged."""
     return [specs.get(i, i) if isinstance(i, str) else i for i in inputs]
 

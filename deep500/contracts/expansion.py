@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from .graph import Node, Subgraph
-from .operator import Operator, Tensor
+from .operator import Operator, TensorSpec
 
 
-class Writer(ABC):
+class NodeWriter(ABC):
     """Takes the nodes that an operator is written out as, and returns what is known about values."""
 
     derivative: bool  # whether gradients will be computed
@@ -20,11 +20,11 @@ class Writer(ABC):
         """A value as an array; None if an input that it depends on was not passed."""
 
     @abstractmethod
-    def tensor(self, name: str) -> Tensor | None:
+    def tensor(self, name: str) -> TensorSpec | None:
         """Shape and dtype of a value; None as for `value`."""
 
     @abstractmethod
-    def inferred(self, names: Sequence[Any]) -> list[Tensor | None]:
+    def inferred(self, names: Sequence[Any]) -> list[TensorSpec | None]:
         """Shapes and dtypes of values, or None, as far as they can be inferred from those of the inputs."""
 
     @abstractmethod
@@ -39,7 +39,9 @@ class Writer(ABC):
         """Write a new node with `count` results, whose names begin with `stem`; returns these names."""
 
     @abstractmethod
-    def copy(self, graph: Subgraph, arguments: Sequence[Any], prefix: str) -> list[str]:
+    def copy(
+        self, graph: Subgraph, arguments: Sequence[Any], prefix: str
+    ) -> list[str]:
         """Write the nodes of a subgraph for these inputs; returns the names of its outputs."""
 
 
@@ -51,14 +53,14 @@ class Expandable(Operator):
         """Whether its subgraphs allow it to run, and with `derivative` to be differentiated, without expansion."""
 
     @abstractmethod
-    def keeps_shapes(self, *inputs: Tensor) -> bool:
+    def keeps_shapes(self, *inputs: TensorSpec) -> bool:
         """Whether inputs of these shapes allow it, too."""
 
     @abstractmethod
-    def expand(self, writer: Writer, node: Node) -> list[str] | None:
+    def expand(self, writer: NodeWriter, node: Node) -> list[str] | None:
         """Write its nodes; returns the names of its outputs, or None if an input that it depends on was not passed."""
 
-    def expands(self, writer: Writer, node: Node) -> bool:
+    def expands(self, writer: NodeWriter, node: Node) -> bool:
         """Whether this node has to be written out."""
         if not self.stands(writer.derivative):
             return True

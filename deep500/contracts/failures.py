@@ -127,7 +127,9 @@ def _located(
         return None
     finished_runs = []
     for node in nodes:
-        arguments = [values[i] if isinstance(i, str) else i for i in node.inputs]
+        arguments = [
+            values[i] if isinstance(i, str) else i for i in node.inputs
+        ]
         try:
             results = _evaluate(executor, node, arguments)
         except Exception as error:
@@ -155,7 +157,9 @@ def _located_backwards(
     return None
 
 
-def _node_failure(node: Node, error: Exception, prefix: str = "") -> Deep500Error:
+def _node_failure(
+    node: Node, error: Exception, prefix: str = ""
+) -> Deep500Error:
     message = one_line(error, 400)
     text = f"{prefix}node {node.name!r}: {message}"
     if isinstance(error, Unsupported):

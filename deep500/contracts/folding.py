@@ -9,13 +9,15 @@ import numpy as np
 from .. import registry
 from ..errors import Deep500Error, one_line
 from .network import Network, Node
-from .operator import Operator, Tensor
+from .operator import Operator, TensorSpec
 from .shape_inference import Mismatch, dimension_names, node_specs
 
 # evaluates an operator on NumPy inputs
 Evaluate = Callable[[Operator, Sequence[Any]], Sequence[np.ndarray]]
-LARGEST = 1 << 16  # elements; a static input is small, and a file may be malicious
-OF_SHAPES = {"Shape", "Size"}  # operators that look only at the shape of their input
+# elements; a static input is small, and a file may be malicious
+LARGEST = 1 << 16
+# operators that look only at the shape of their input
+OF_SHAPES = {"Shape", "Size"}
 
 
 def on_host(operator: Operator, inputs: Sequence[Any]) -> list[np.ndarray]:
@@ -29,19 +31,19 @@ class Folding:
 
     def __init__(
         self,
-        inputs: Mapping[str, Tensor],
+        inputs: Mapping[str, TensorSpec],
         constants: Mapping[str, np.ndarray],
         input_values: Mapping[str, np.ndarray],
         evaluate: Evaluate,
     ):
         self.evaluate = evaluate
         self.values = {**input_values, **constants}
-        self.tensors: dict[str, Tensor] = {}
+        self.tensors: dict[str, TensorSpec] = {}
         for name, tensor in inputs.items():
             if not dimension_names([tensor]):
                 self.tensors[name] = tensor
         for name, value in self.values.items():
-            self.tensors[name] = Tensor(value.shape, value.dtype.name)
+            self.tensors[name] = TensorSpec(value.shape, value.dtype.name)
         self.makers: dict[str, Node] = {}
         self.order: dict[str, int] = {}  # of the nodes, by name
         self.folded: set[str] = set()
@@ -88,12 +90,16 @@ class Folding:
                 return False
         return True
 
-    def without_folded(self, network: Network, nodes: Sequence[Node]) -> list[Node]:
+    def without_folded(
+        self, network: Network, nodes: Sequence[Node]
+    ) -> list[Node]:
         """The network's nodes without those that are no longer used after folding."""
         used = {*network.outputs, *network.state_updates.values()}
         remaining = []
         for node in reversed(nodes):
-            if node.name not in self.folded or not used.isdisjoint(node.outputs):
+            if node.name not in self.folded or not used.isdisjoint(
+                node.outputs
+            ):
                 used |= node.values
                 remaining.append(node)
         remaining.reverse()
@@ -107,7 +113,8 @@ class Folding:
         if node.outputs[0] in self.values:
             return
         inputs = [
-            self._input(node, i) if isinstance(i, str) else i for i in node.inputs
+            self._input(node, i) if isinstance(i, str) else i
+            for i in node.inputs
         ]
         try:
             results = self.evaluate(node.operator, inputs)

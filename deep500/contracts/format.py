@@ -20,7 +20,9 @@ class Format(Definition):
     extra: ClassVar[str]  # pip install 'deep500-bench[extra]'
 
     def read(
-        self, source: Any, input_values: "Mapping[str, np.ndarray] | None" = None
+        self,
+        source: Any,
+        input_values: "Mapping[str, np.ndarray] | None" = None,
     ) -> "Network":
         """The network in a file or in the format's own object.
 
@@ -45,7 +47,9 @@ class Format(Definition):
 
         `sizes` are those of the named dimensions; with None, the network takes any sizes. Parameters are inputs.
         """
-        raise Unsupported(f"{type(self).__name__} has no form for a backward pass")
+        raise Unsupported(
+            f"{type(self).__name__} has no form for a backward pass"
+        )
 
     def require(self, *packages: str) -> None:
         """Raise `Unsupported`, with the command that installs it, if one of these packages is missing."""

@@ -85,7 +85,9 @@ class Framework(ABC):
             package = self.module_name
             if self.extra:
                 package = f"'deep500-bench[{self.extra}]'"
-            raise Unsupported(f"{self.name} is not installed: pip install {package}")
+            raise Unsupported(
+                f"{self.name} is not installed: pip install {package}"
+            )
         return importlib.import_module(self.module_name)
 
     def require(self) -> None:
@@ -126,11 +128,15 @@ class Framework(ABC):
 
     def allocations(self) -> Allocations:
         """A context that records the bytes that are allocated in a block of code."""
-        raise Unsupported(f"{self.name} does not tell what its allocator hands out")
+        raise Unsupported(
+            f"{self.name} does not tell what its allocator hands out"
+        )
 
     def set_threads(self, count: int) -> None:
         """Compute with this many threads from now on; a framework without this method chooses by itself."""
-        raise Unsupported(f"{self.name} has no setting for the number of threads")
+        raise Unsupported(
+            f"{self.name} has no setting for the number of threads"
+        )
 
     def seed_generator(self, seed: int) -> bool:
         """Seed the generator that the framework shares in a process; False if it has none."""
@@ -177,7 +183,8 @@ class Framework(ABC):
 
     def formula(self, operator: Operator) -> Callable[..., tuple]:
         """Our formula as a function of this framework's values."""
-        xp = self.xp  # looked up here: a compiler cannot trace a cached property
+        # looked up here: a compiler cannot trace a cached property
+        xp = self.xp
         return lambda *inputs: operator.run(xp, *inputs)
 
     def evaluate(
@@ -240,10 +247,14 @@ class Framework(ABC):
     ) -> list[np.ndarray | None]:
         native_grads = calls.natives(self, grads)
         native_inputs = self._natives(inputs)
-        gradients = gradient_formula(self.xp, operator, native_inputs, native_grads)
+        gradients = gradient_formula(
+            self.xp, operator, native_inputs, native_grads
+        )
         return [None if g is None else self.array(g) for g in gradients]
 
-    def _canonical(self, operator: Operator, inputs: Sequence[Any]) -> list[Any]:
+    def _canonical(
+        self, operator: Operator, inputs: Sequence[Any]
+    ) -> list[Any]:
         return canonical_inputs(operator, inputs, self._host_array)
 
     def _host_array(self, value: Any) -> np.ndarray:
@@ -253,11 +264,16 @@ class Framework(ABC):
         return self.array(value)
 
     def _natives(self, inputs: Sequence[Any]) -> list[Any]:
-        return [self.tensor(x) if isinstance(x, np.ndarray) else x for x in inputs]
+        return [
+            self.tensor(x) if isinstance(x, np.ndarray) else x for x in inputs
+        ]
 
     @contextmanager
     def _in_one_line(
-        self, operator: Operator, inputs: Sequence[Any], grads: Sequence[Any] = ()
+        self,
+        operator: Operator,
+        inputs: Sequence[Any],
+        grads: Sequence[Any] = (),
     ) -> Iterator[None]:
         """Turn errors in running an operator (a wrong shape, a missing kernel) into Deep500Errors of one line."""
         try:
@@ -294,7 +310,9 @@ class Framework(ABC):
     ) -> Call:
         """One run of the operator: the framework's kernel ("native"), our formula ("composed"), or that "compiled"."""
         self.require()
-        return self._forward_call(operator, self._canonical(operator, inputs), kernel)
+        return self._forward_call(
+            operator, self._canonical(operator, inputs), kernel
+        )
 
     def _forward_call(
         self, operator: Operator, inputs: Sequence[Any], kernel: str
@@ -382,7 +400,9 @@ class Framework(ABC):
         self.set_threads(threads)
 
     @abstractmethod
-    def _executor(self, network: Network, seed: int, compile: bool) -> "Executor":
+    def _executor(
+        self, network: Network, seed: int, compile: bool
+    ) -> "Executor":
         """The adapter's executor of the network."""
 
     def from_model(
@@ -456,7 +476,9 @@ class Framework(ABC):
 
     def not_taken(self, model: Any, native_kind: str = "") -> Unsupported:
         """The error for a model that this framework cannot take; `native_kind` is what its own models are called."""
-        kinds = f"{native_kind}, a d5.Network" if native_kind else "a d5.Network"
+        kinds = (
+            f"{native_kind}, a d5.Network" if native_kind else "a d5.Network"
+        )
         actual = type(model).__name__
         return Unsupported(
             f"{self.name} takes {kinds} or an ONNX model (a path, bytes or a ModelProto), not a {actual}"
@@ -471,7 +493,9 @@ def keyed(
         return inputs
     if not operator.random:
         name = type(operator).__name__
-        raise Deep500Error(f"{name} draws no random numbers, and so takes no key")
+        raise Deep500Error(
+            f"{name} draws no random numbers, and so takes no key"
+        )
     words = [*key]
     if len(words) == 2:
         words = random_key.complete(words)
@@ -485,7 +509,10 @@ def cache_key(operator: Operator, statics: Sequence[Any]) -> str:
 
 
 def gradient_formula(
-    xp: Namespace, operator: Operator, inputs: Sequence[Any], grads: Sequence[Any]
+    xp: Namespace,
+    operator: Operator,
+    inputs: Sequence[Any],
+    grads: Sequence[Any],
 ) -> list[Any]:
     """Run the formula and its derivative in any namespace; the gradient of an unused output is zeros."""
     results = operator.run(xp, *inputs)
@@ -497,7 +524,9 @@ def gradient_formula(
     return operator.gradients(xp, output_grads, inputs, results)
 
 
-def _has_native_kernel(operator: Operator, outputs: int, inputs: Sequence[Any]) -> bool:
+def _has_native_kernel(
+    operator: Operator, outputs: int, inputs: Sequence[Any]
+) -> bool:
     """Whether the native kernel of an operator computes so many outputs and takes these inputs."""
     if operator.native_outputs and outputs > operator.native_outputs:
         return False
@@ -510,7 +539,9 @@ def _has_native_kernel(operator: Operator, outputs: int, inputs: Sequence[Any]) 
 def _check_grads(operator: Operator, grads: Sequence[Any]) -> None:
     """Raise a Deep500Error if these cannot be the gradients of an operator's outputs."""
     is_list = isinstance(grads, list | tuple)
-    fits = is_list and (operator.variadic or len(grads) <= len(operator.outputs))
+    fits = is_list and (
+        operator.variadic or len(grads) <= len(operator.outputs)
+    )
     if fits and grads:
         return
     actual = type(grads).__name__

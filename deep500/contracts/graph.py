@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import Deep500Error
-from .operator import Operator, Tensor
+from .operator import Operator, TensorSpec
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,16 @@ class Subgraph:
     nodes: tuple[Node, ...]
     outputs: tuple[str, ...]
 
-    def infer(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    def infer(self, tensors: Sequence[TensorSpec]) -> tuple[TensorSpec, ...]:
         specs = dict(zip(self.inputs, tensors, strict=True))
         for node in self.nodes:
             if node.deciding:
-                raise TypeError(f"the shapes of node {node.name!r} depend on values")
-            inputs = [specs[i] if isinstance(i, str) else i for i in node.inputs]
+                raise TypeError(
+                    f"the shapes of node {node.name!r} depend on values"
+                )
+            inputs = [
+                specs[i] if isinstance(i, str) else i for i in node.inputs
+            ]
             outputs = node.operator.infer(*inputs)
             specs.update(zip(node.outputs, outputs, strict=False))
         return tuple(specs[name] for name in self.outputs)
@@ -86,11 +90,14 @@ class Graph:
     def __init__(self, nodes: Iterable[Node] = ()):
         self.nodes: dict[str, Node] = {}
         self.producers: dict[str, str] = {}  # the node that computes a value
-        self._consumers: dict[str, dict[str, None]] = {}  # the nodes that use a value
+        # the nodes that use a value
+        self._consumers: dict[str, dict[str, None]] = {}
         self._places: dict[str, int] = {}  # when each node was added
         self._count = 0  # of all nodes ever added
-        self._in_order = True  # whether every value is computed before it is used
-        self._suffixes: dict[str, int] = {}  # the next number to try after a name
+        # whether every value is computed before it is used
+        self._in_order = True
+        # the next number to try after a name
+        self._suffixes: dict[str, int] = {}
         for node in nodes:
             self.append(node)
 
@@ -202,7 +209,9 @@ class Graph:
                     if not missing_values[consumer.name]:
                         ready.append(consumer)
         if len(order) < len(self.nodes):
-            stuck = next(n for n in self.nodes.values() if missing_values[n.name])
+            stuck = next(
+                n for n in self.nodes.values() if missing_values[n.name]
+            )
             raise self._cycle(order, stuck)
         return order
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import Deep500Error
 from .dtypes import bits
-from .operator import Tensor
+from .operator import TensorSpec
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
 # large enough to fill a network link, small enough to overlap with backprop
@@ -32,7 +32,7 @@ class Slot:
 
     @property
     def stop(self) -> int:
-        return self.offset + Tensor(self.shape, self.dtype).size
+        return self.offset + TensorSpec(self.shape, self.dtype).size
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Layout:
     slots: tuple[Slot, ...]
 
     @classmethod
-    def of(cls, tensors: Mapping[str, Tensor]) -> "Layout":
+    def of(cls, tensors: Mapping[str, TensorSpec]) -> "Layout":
         """The tensors one after another, in the order given, each dtype in a buffer of its own."""
         ends: dict[str, int] = {}
         slots = []
@@ -85,7 +85,9 @@ class Layout:
     def zeros(self) -> dict[str, np.ndarray]:
         """New buffers in host memory, aligned to 64 bytes."""
         sizes = self.sizes
-        return {dtype: _aligned_zeros(size, dtype) for dtype, size in sizes.items()}
+        return {
+            dtype: _aligned_zeros(size, dtype) for dtype, size in sizes.items()
+        }
 
     def views(self, buffers: Mapping[str, Any]) -> dict[str, Any]:
         """Every tensor as a part of its buffer; the buffers may be anything that can be sliced and reshaped."""
@@ -127,7 +129,9 @@ class BucketQueue:
     All ranks thus report them in the same order, whatever the order in which tensors are added.
     """
 
-    def __init__(self, buckets: Sequence[Bucket], report: Callable[[Bucket], None]):
+    def __init__(
+        self, buckets: Sequence[Bucket], report: Callable[[Bucket], None]
+    ):
         self._report = report
         self._waiting = deque(buckets)
         self._missing: set[str] = set()
@@ -137,7 +141,9 @@ class BucketQueue:
     def add(self, name: str) -> None:
         """Note that a tensor is final, and report the buckets that are now complete."""
         self._missing.discard(name)
-        while self._waiting and self._missing.isdisjoint(self._waiting[0].names):
+        while self._waiting and self._missing.isdisjoint(
+            self._waiting[0].names
+        ):
             self._report(self._waiting.popleft())
 
 

@@ -7,8 +7,14 @@ from typing import Any
 from ..errors import Deep500Error, Unsupported
 from .graph import Node
 from .network import Network
-from .operator import Tensor
-from .shape_inference import Mismatch, Specs, dimension_names, node_specs, spec_of
+from .operator import TensorSpec
+from .shape_inference import (
+    Mismatch,
+    Specs,
+    dimension_names,
+    node_specs,
+    spec_of,
+)
 
 # One node may need this many bytes for its results or windows, or GROWTH times the
 # bytes of inputs and parameters if that is more.
@@ -28,10 +34,12 @@ def check_cost(network: Network, shapes: Mapping[str, tuple[int, ...]]) -> None:
 
     Nodes whose shapes cannot be inferred are not checked.
     """
-    specs: Specs = {name: spec_of(param) for name, param in network.params.items()}
+    specs: Specs = {
+        name: spec_of(param) for name, param in network.params.items()
+    }
     for name, tensor in network.inputs.items():
         if name in shapes:
-            specs[name] = Tensor(tuple(shapes[name]), tensor.dtype)
+            specs[name] = TensorSpec(tuple(shapes[name]), tensor.dtype)
         elif not dimension_names([tensor]):
             specs[name] = tensor  # such as the key of a random node
     source_bytes = sum(tensor.nbytes for tensor in specs.values())
@@ -56,11 +64,13 @@ def _check_settings(node: Node) -> None:
             continue
         for value in values:
             if not least <= value <= LARGEST_SETTING:
-                raise Deep500Error(f"node {node.name!r} has {value} among its {name}")
+                raise Deep500Error(
+                    f"node {node.name!r} has {value} among its {name}"
+                )
 
 
 def _check_node(
-    node: Node, specs: Specs, results: Sequence[Tensor], source_bytes: int
+    node: Node, specs: Specs, results: Sequence[TensorSpec], source_bytes: int
 ) -> None:
     """Raise an error if a node has a negative shape, or needs too much memory or too many operations."""
     _check_signs(node, results)
@@ -85,12 +95,14 @@ def _check_node(
         )
 
 
-def _check_signs(node: Node, results: Sequence[Tensor]) -> None:
+def _check_signs(node: Node, results: Sequence[TensorSpec]) -> None:
     """Raise a Deep500Error if a result has a negative size."""
     shapes = [list(tensor.shape) for tensor in results]
     if any(min(shape, default=0) < 0 for shape in shapes):
         listed = ", ".join(map(str, shapes))
-        raise Deep500Error(f"node {node.name!r} would make a negative shape: {listed}")
+        raise Deep500Error(
+            f"node {node.name!r} would make a negative shape: {listed}"
+        )
 
 
 def _check_steps(node: Node, specs: Specs, source_bytes: int) -> None:
@@ -109,7 +121,9 @@ def _check_steps(node: Node, specs: Specs, source_bytes: int) -> None:
         )
 
 
-def _window_bytes(node: Node, specs: Specs, results: Sequence[Tensor]) -> int:
+def _window_bytes(
+    node: Node, specs: Specs, results: Sequence[TensorSpec]
+) -> int:
     """The bytes that a convolution or pooling may unfold: its padded input, or a window for every result."""
     settings = node.operator.settings
     if not node.inputs or not isinstance(node.inputs[0], str):
@@ -124,7 +138,7 @@ def _window_bytes(node: Node, specs: Specs, results: Sequence[Tensor]) -> int:
     return max(results[0].nbytes * math.prod(kernel), padded_bytes)
 
 
-def _padded_bytes(source: Tensor, settings: Mapping[str, Any]) -> int:
+def _padded_bytes(source: TensorSpec, settings: Mapping[str, Any]) -> int:
     pads = settings.get("pads")
     if not isinstance(pads, tuple):
         return 0

@@ -7,7 +7,7 @@ from ..definition import Definition
 from ..errors import Deep500Error, Unsupported, lacking
 from .loss_formula import NodeNamespace, NodeValue
 from .network import Network
-from .operator import Tensor
+from .operator import TensorSpec
 
 
 class Loss(Definition):
@@ -43,7 +43,9 @@ class Loss(Definition):
                 "from the prediction and the target by the functions of xp"
             )
         network.remove_node(last.name)
-        return network.add_node(last.operator, last.inputs, ["loss"], name="loss")
+        return network.add_node(
+            last.operator, last.inputs, ["loss"], name="loss"
+        )
 
     def check_trains(self) -> None:
         """Raise Unsupported if this loss cannot be used for training."""
@@ -54,12 +56,15 @@ class Loss(Definition):
                 "no optimizer gets anywhere; train by a surrogate such as CrossEntropy or Hinge"
             )
 
-    def target(self, prediction: Tensor) -> Tensor:
+    def target(self, prediction: TensorSpec) -> TensorSpec:
         """Shape and dtype of a target for this prediction: by default the same."""
         return prediction
 
     def attach(
-        self, network: Network, prediction: str | None = None, target: str | None = None
+        self,
+        network: Network,
+        prediction: str | None = None,
+        target: str | None = None,
     ) -> Network:
         """A copy of the network with this loss as its output "loss".
 
@@ -93,12 +98,12 @@ class Loss(Definition):
         return twin
 
 
-def described(network: Network, name: str) -> Tensor:
+def described(network: Network, name: str) -> TensorSpec:
     """Shape and dtype of a value of the network; a Deep500Error if they cannot be inferred."""
     return _inferred_spec(network.specs(), name)
 
 
-def _inferred_spec(specs: Mapping[str, Tensor], name: str) -> Tensor:
+def _inferred_spec(specs: Mapping[str, TensorSpec], name: str) -> TensorSpec:
     if name not in specs:
         raise Deep500Error(
             f"the shape of {name!r} cannot be told without running the network"

@@ -20,7 +20,11 @@ class NodeValue:
     """A value of the network that supports Python's operators; `shape` may hold names of dimensions."""
 
     def __init__(
-        self, network: Network, name: str, dtype: str, shape: tuple[Any, ...] = ()
+        self,
+        network: Network,
+        name: str,
+        dtype: str,
+        shape: tuple[Any, ...] = (),
     ):
         self.network = network
         self.name = name
@@ -28,7 +32,11 @@ class NodeValue:
         self.shape = shape  # known of the prediction and of the target alone
 
     def node(
-        self, operator: str, *others: Any, dtype: str | None = None, **attributes: Any
+        self,
+        operator: str,
+        *others: Any,
+        dtype: str | None = None,
+        **attributes: Any,
     ) -> "NodeValue":
         """The first output of a new node that takes this value and others."""
         inputs = [self.name]
@@ -125,8 +133,12 @@ class NodeNamespace:
             return x
         return x.node("Cast", dtype=dtype, to=NUMBERS[dtype])
 
-    def argmax(self, x: NodeValue, axis: int, keepdims: bool = False) -> NodeValue:
-        return x.node("ArgMax", dtype="int64", axis=axis, keepdims=int(keepdims))
+    def argmax(
+        self, x: NodeValue, axis: int, keepdims: bool = False
+    ) -> NodeValue:
+        return x.node(
+            "ArgMax", dtype="int64", axis=axis, keepdims=int(keepdims)
+        )
 
     def one_hot(self, indices: NodeValue, n: int, dtype: str) -> NodeValue:
         """A new last axis of length n: 1 at the index, 0 elsewhere."""
@@ -139,7 +151,9 @@ class NodeNamespace:
     def permute_dims(self, x: NodeValue, axes: Sequence[int]) -> NodeValue:
         return x.node("Transpose", perm=tuple(axes))
 
-    def sum(self, x: NodeValue, axis: Axis = None, keepdims: bool = False) -> NodeValue:
+    def sum(
+        self, x: NodeValue, axis: Axis = None, keepdims: bool = False
+    ) -> NodeValue:
         return self._reduced("ReduceSum", x, axis, keepdims)
 
     def mean(

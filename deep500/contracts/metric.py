@@ -48,7 +48,9 @@ class History:
     def samples(self) -> float:
         return self.counters.get("samples", 0)
 
-    def final(self, split: Literal["validation", "test"], quality: str) -> float | None:
+    def final(
+        self, split: Literal["validation", "test"], quality: str
+    ) -> float | None:
         """A quality after the last epoch; None if nothing was evaluated, a Deep500Error if there is no such quality."""
         if split not in ("validation", "test"):
             raise unknown("evaluated split", split, ("validation", "test"))

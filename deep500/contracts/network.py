@@ -19,10 +19,16 @@ from .format import Format
 from .graph import Graph, Node, Subgraph, in_evaluation
 from .inputs import static_input
 from .layout import Layout
-from .operator import Adapted, Operator, Tensor
+from .operator import Adapted, Operator, TensorSpec
 from .shape_inference import Sizes, Specs, spec_of
 from .shape_tracking import ShapeTracker
-from .weights import host_array, listed, matching_weights, read_weights, write_weights
+from .weights import (
+    host_array,
+    listed,
+    matching_weights,
+    read_weights,
+    write_weights,
+)
 
 __all__ = ["KEY", "Network", "Node", "Subgraph", "in_evaluation", "take_keys"]
 
@@ -53,12 +59,13 @@ class Network:
 
     def __init__(self, name: str = "network"):
         self.name = name
-        self.inputs: dict[str, Tensor] = {}
+        self.inputs: dict[str, TensorSpec] = {}
         self.outputs: list[str] = []
         self.params: dict[str, np.ndarray] = {}
         self.trainable: list[str] = []
         self.state_updates: dict[str, str] = {}
-        self.remarks: list[str] = []  # what reading its file has lost, for training
+        # what reading its file has lost, for training
+        self.remarks: list[str] = []
         self._graph = Graph()
         self._shapes = ShapeTracker(self)
 
@@ -81,10 +88,12 @@ class Network:
         """Add a value that every call passes. A dimension is a size or a name; 0 as the first one is the batch."""
         self._check_free(name)
         checked_shape = shape_inference.checked_shape(name, shape)
-        self.inputs[name] = Tensor(checked_shape, dtype)
+        self.inputs[name] = TensorSpec(checked_shape, dtype)
         return name
 
-    def add_param(self, name: str, value: np.ndarray, trainable: bool = True) -> str:
+    def add_param(
+        self, name: str, value: np.ndarray, trainable: bool = True
+    ) -> str:
         self._check_free(name)
         self.params[name] = value
         if trainable:
@@ -108,7 +117,9 @@ class Network:
         An input is the name of a value, None for an omitted optional one, or the value of a static one in any form.
         """
         operator = _operator(operator, attributes)
-        values = tuple(self._input(operator, i, inputs) for i in range(len(inputs)))
+        values = tuple(
+            self._input(operator, i, inputs) for i in range(len(inputs))
+        )
         if name in self._graph.nodes:
             raise Deep500Error(
                 f"the name {name!r} is taken: every node of a network has its own"
@@ -131,7 +142,9 @@ class Network:
             self._graph.remove(node.name)
             raise
 
-    def _input(self, operator: Operator, place: int, inputs: Sequence[Any]) -> Any:
+    def _input(
+        self, operator: Operator, place: int, inputs: Sequence[Any]
+    ) -> Any:
         """An input as a node stores it: the name of a value, the value of a static input, or None."""
         value = inputs[place]
         if value is None:
@@ -157,7 +170,10 @@ class Network:
         return node
 
     def replace_node(
-        self, name: str, replacement: Node | Operator | Adapted | str, **attributes: Any
+        self,
+        name: str,
+        replacement: Node | Operator | Adapted | str,
+        **attributes: Any,
     ) -> Node:
         """Replace a node by another operator (or by a node with the same outputs); returns the old node."""
         old = self.node(name)
@@ -318,7 +334,9 @@ class Network:
         # some nodes may lack an input while the network is edited
         nodes = self._graph.ordered()
         if sizes is None:
-            return shape_inference.named(self.inputs, partial(inferred, self, nodes))
+            return shape_inference.named(
+                self.inputs, partial(inferred, self, nodes)
+            )
         return inferred(self, nodes, self._sized_inputs(sizes))
 
     def _sized_inputs(self, sizes: Sizes) -> Specs:
@@ -329,7 +347,9 @@ class Network:
         return inputs
 
     def bind(
-        self, shapes: Mapping[str, tuple[int, ...]], names: Iterable[str] | None = None
+        self,
+        shapes: Mapping[str, tuple[int, ...]],
+        names: Iterable[str] | None = None,
     ) -> dict[str, int]:
         """The sizes of named dimensions from the shapes of these inputs (default: all).
 
@@ -369,7 +389,9 @@ class Network:
 
     def _no_parameter(self, name: str) -> Deep500Error:
         names = listed(self.params)
-        return Deep500Error(f"no parameter is named {name!r}; there are: {names}")
+        return Deep500Error(
+            f"no parameter is named {name!r}; there are: {names}"
+        )
 
     def freeze(self, pattern: str = "*") -> list[str]:
         """Stop training the parameters whose name matches (`conv1.*`); returns their names."""
@@ -382,11 +404,17 @@ class Network:
         trained = {*self.trainable}
         for name in self._matching(pattern):
             dtype = self.params[name].dtype
-            is_float = np.issubdtype(dtype, np.floating) or dtype.name == "bfloat16"
+            is_float = (
+                np.issubdtype(dtype, np.floating) or dtype.name == "bfloat16"
+            )
             if is_float and name not in self.state_updates:
                 trained.add(name)
         self.trainable = [name for name in self.params if name in trained]
-        return [name for name in self.trainable if fnmatch.fnmatchcase(name, pattern)]
+        return [
+            name
+            for name in self.trainable
+            if fnmatch.fnmatchcase(name, pattern)
+        ]
 
     def _matching(self, pattern: str) -> list[str]:
         names = fnmatch.filter(self.params, pattern)
@@ -397,13 +425,17 @@ class Network:
             )
         return names
 
-    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
+    def load_state_dict(
+        self, state: Mapping[str, Any], strict: bool = True
+    ) -> None:
         """Set parameters by name from arrays or tensors; with `strict`, these must be all parameters and no others."""
         arrays = matching_weights(self.params, state, strict)
         for name, array in arrays.items():
             self.feed_tensor(name, array)
 
-    def load_weights(self, path: "str | os.PathLike[str]", strict: bool = True) -> None:
+    def load_weights(
+        self, path: "str | os.PathLike[str]", strict: bool = True
+    ) -> None:
         """Set parameters by name from a safetensors file."""
         self.load_state_dict(read_weights(path), strict)
 
@@ -502,7 +534,9 @@ class Network:
     def copy(self) -> "Network":
         """The same structure with copies of the arrays."""
         twin = self._twin()
-        twin.params = {name: value.copy() for name, value in self.params.items()}
+        twin.params = {
+            name: value.copy() for name, value in self.params.items()
+        }
         return twin
 
     def _twin(self) -> "Network":
@@ -519,12 +553,16 @@ class Network:
 
     def _has(self, name: str) -> bool:
         return (
-            name in self.inputs or name in self.params or name in self._graph.producers
+            name in self.inputs
+            or name in self.params
+            or name in self._graph.producers
         )
 
     def _check_exists(self, name: str) -> None:
         if not self._has(name):
-            values = sorted({*self.inputs, *self.params, *self._graph.producers})
+            values = sorted(
+                {*self.inputs, *self.params, *self._graph.producers}
+            )
             raise Deep500Error(
                 f"no value is named {name!r}; there are: {listed(values)}"
             )

@@ -17,7 +17,7 @@ Ints = tuple[int, ...] | None
 
 
 @dataclass(frozen=True)
-class Tensor:
+class TensorSpec:
     """Shape and dtype of a value. Dimensions of a network's inputs may be names instead of sizes."""
 
     shape: tuple[Any, ...]
@@ -136,7 +136,8 @@ class Operator(Definition):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name, value in self.settings.items():
-            if isinstance(value, list):  # caches look operators up by their hash
+            # caches look operators up by their hash
+            if isinstance(value, list):
                 object.__setattr__(self, name, tuple(value))
 
     def forward(self, xp: Any, *inputs: Any) -> Any:
@@ -163,11 +164,11 @@ class Operator(Definition):
     def check(self, *inputs: Any) -> None:
         pass
 
-    def infer(self, *inputs: Any) -> tuple[Tensor, ...]:
+    def infer(self, *inputs: Any) -> tuple[TensorSpec, ...]:
         """Elementwise by default: all inputs broadcast together, the dtype of the first."""
-        tensors = [x for x in inputs if isinstance(x, Tensor)]
+        tensors = [x for x in inputs if isinstance(x, TensorSpec)]
         shape = broadcast_shapes([tensor.shape for tensor in tensors])
-        return (Tensor(shape, tensors[0].dtype),)
+        return (TensorSpec(shape, tensors[0].dtype),)
 
     def flops(self, *inputs: Any) -> int:
         """One per element of the first output by default."""
@@ -180,7 +181,9 @@ class Operator(Definition):
     def bytes_moved(self, *inputs: Any) -> int:
         """Every input read once, every output written once."""
         values = (*inputs, *self.infer(*inputs))
-        return sum(value.nbytes for value in values if isinstance(value, Tensor))
+        return sum(
+            value.nbytes for value in values if isinstance(value, TensorSpec)
+        )
 
     def workspace(self, framework: str, direction: str, *inputs: Any) -> int:
         """Scratch memory of a framework's own kernel while it runs "forward" or "backward", in bytes; 0 if unknown."""
@@ -283,7 +286,9 @@ class Operator(Definition):
 
     def _check_gradient_count(self, count: int) -> None:
         """Raise a Deep500Error if `backward` has returned more gradients than there are array inputs."""
-        parameters = [p for name, p in self.inputs.items() if name not in self.static]
+        parameters = [
+            p for name, p in self.inputs.items() if name not in self.static
+        ]
         if count <= len(parameters):
             return
         if not any(p.kind is p.VAR_POSITIONAL for p in parameters):
@@ -333,7 +338,9 @@ def _bind(
     return bound
 
 
-def _named(prefix: str, names: Sequence[str], values: Sequence) -> dict[str, Any]:
+def _named(
+    prefix: str, names: Sequence[str], values: Sequence
+) -> dict[str, Any]:
     """The values by name; a name with a star gets a tuple of all remaining values."""
     by_name: dict[str, Any] = {}
     for place, name in enumerate(names[: len(values)]):

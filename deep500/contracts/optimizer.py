@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
     Rate = Any  # in a formula it is a number or an array
 else:
-    Rate = float | Schedule  # a learning rate: the same in every step, or a schedule
+    # a learning rate: the same in every step, or a schedule
+    Rate = float | Schedule
 
 State = dict[str, Any]  # arrays by name
-Update = tuple[str, Any, State]  # a parameter's name, its next value and its next state
+# a parameter's name, its next value and its next state
+Update = tuple[str, Any, State]
 
 
 class Optimizer(Definition):

@@ -38,4 +38,6 @@ class Programs(OrderedDict[Hashable, Built]):
         return program
 
     def __repr__(self) -> str:
-        return f"{len(self)} programs ({self.built} built, {self.dropped} dropped)"
+        return (
+            f"{len(self)} programs ({self.built} built, {self.dropped} dropped)"
+        )

@@ -137,7 +137,9 @@ class Recipe:
     def at_tier(self, tier: str) -> "Recipe":
         """The same recipe with the changes of one of its tiers."""
         settings = self.tiers.get(tier, {})
-        scale = {key: value for key, value in settings.items() if key != "seeds"}
+        scale = {
+            key: value for key, value in settings.items() if key != "seeds"
+        }
         return replace(self, scale=scale)
 
     def to_json(self) -> dict:
@@ -230,7 +232,11 @@ class Recipe:
         for name, metric in claim.metrics.items():
             metrics[name] = self._metric_form(metric)
         numbers = canonical_form(claim.numbers)
-        return {"claim": type(claim).__name__, "metrics": metrics, "numbers": numbers}
+        return {
+            "claim": type(claim).__name__,
+            "metrics": metrics,
+            "numbers": numbers,
+        }
 
     def _mutable_keys(self) -> list[str]:
         return [key for key in ENTRIES if not self.is_fixed(key)]
@@ -254,11 +260,15 @@ class Recipe:
 
     def _check_part(self, part: str, entries: Any) -> None:
         if not isinstance(entries, Mapping):
-            raise Deep500Error(f"recipe {self.name}: {part} is not a dictionary")
+            raise Deep500Error(
+                f"recipe {self.name}: {part} is not a dictionary"
+            )
         for key, value in entries.items():
             if key not in ENTRIES:
                 raise self._no_entry(part, key)
-            if not isinstance(value, ENTRIES[key].takes) or isinstance(value, bool):
+            if not isinstance(value, ENTRIES[key].takes) or isinstance(
+                value, bool
+            ):
                 raise Deep500Error(
                     f"recipe {self.name}: {part}[{key!r}] cannot be {value!r}"
                 )
@@ -331,7 +341,9 @@ class Recipe:
 
     def _check_claims(self) -> None:
         if not isinstance(self.claims, tuple | list):
-            raise Deep500Error(f"recipe {self.name}: CLAIMS is not a list of claims")
+            raise Deep500Error(
+                f"recipe {self.name}: CLAIMS is not a list of claims"
+            )
         for claim in self.claims:
             if not isinstance(claim, Claim):
                 raise Deep500Error(
@@ -430,7 +442,11 @@ def construct(
     try:
         return maker(*args, **settings)
     except TypeError as error:
-        name = entry if isinstance(entry, str) else getattr(entry, "__name__", entry)
+        name = (
+            entry
+            if isinstance(entry, str)
+            else getattr(entry, "__name__", entry)
+        )
         arguments = [repr(value) for value in args]
         arguments += [f"{key}={value!r}" for key, value in settings.items()]
         listed = ", ".join(arguments)

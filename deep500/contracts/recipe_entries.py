@@ -17,7 +17,7 @@ Part = Literal["FIXED", "MUTABLE"]
 
 
 @dataclass(frozen=True)
-class Entry:
+class RecipeEntry:
     """The values that a key may have, and the part that it belongs to by default.
 
     Names are looked up in `folder`; definitions must be instances of `contract`. If `definition` is set, there are two
@@ -31,42 +31,42 @@ class Entry:
     definition: bool = False
 
 
-def _definition(part: Part, folder: str, contract: type) -> Entry:
+def _definition(part: Part, folder: str, contract: type) -> RecipeEntry:
     takes = (str, type, Definition, Callable)
-    return Entry(part, takes, folder, contract, definition=True)
+    return RecipeEntry(part, takes, folder, contract, definition=True)
 
 
-TABLE: dict[str, Entry] = {
+TABLE: dict[str, RecipeEntry] = {
     "model": _definition("FIXED", "networks", object),
     "dataset": _definition("FIXED", "datasets", Dataset),
     "task": _definition("FIXED", "tasks", Task),
     "loss": _definition("FIXED", "losses", Loss),
     "train_sampler": _definition("FIXED", "samplers", Sampler),
     "procedure": _definition("FIXED", "", object),
-    "epochs": Entry("FIXED", int),
-    "batch_size": Entry("MUTABLE", int),
-    "executor": Entry("MUTABLE", object),
-    "executor_kwargs": Entry("MUTABLE", Mapping),
-    "optimizer": Entry("MUTABLE", object, "optimizers", definition=True),
+    "epochs": RecipeEntry("FIXED", int),
+    "batch_size": RecipeEntry("MUTABLE", int),
+    "executor": RecipeEntry("MUTABLE", object),
+    "executor_kwargs": RecipeEntry("MUTABLE", Mapping),
+    "optimizer": RecipeEntry("MUTABLE", object, "optimizers", definition=True),
     "precision": _definition("MUTABLE", "precisions", Precision),
-    "optimizers": Entry("MUTABLE", Mapping),
-    "events": Entry("MUTABLE", (tuple, list)),
-    "workers": Entry("MUTABLE", int),
-    "ranks": Entry("MUTABLE", int),
-    "transport": Entry("MUTABLE", str),
+    "optimizers": RecipeEntry("MUTABLE", Mapping),
+    "events": RecipeEntry("MUTABLE", (tuple, list)),
+    "workers": RecipeEntry("MUTABLE", int),
+    "ranks": RecipeEntry("MUTABLE", int),
+    "transport": RecipeEntry("MUTABLE", str),
     "scheme": _definition("MUTABLE", "schemes", Scheme),
     "codec": _definition("MUTABLE", "codecs", Codec),
 }
 ALWAYS_NEEDED = ("dataset", "epochs", "batch_size", "executor")
 
 
-def _all_entries() -> dict[str, Entry]:
-    entries: dict[str, Entry] = {}
+def _all_entries() -> dict[str, RecipeEntry]:
+    entries: dict[str, RecipeEntry] = {}
     for key, entry in TABLE.items():
         entries[key] = entry
         if entry.definition:
-            entries[f"{key}_args"] = Entry(entry.part, (tuple, list))
-            entries[f"{key}_kwargs"] = Entry(entry.part, Mapping)
+            entries[f"{key}_args"] = RecipeEntry(entry.part, (tuple, list))
+            entries[f"{key}_kwargs"] = RecipeEntry(entry.part, Mapping)
     return entries
 
 

@@ -108,11 +108,15 @@ class ResultKind(Definition):
         """0: good, 1: a check failed, 3: not decided."""
         return 0 if self.accepted(record) else 1
 
-    def check_files(self, blocks: Blocks, files: Mapping[str, str]) -> list[str]:
+    def check_files(
+        self, blocks: Blocks, files: Mapping[str, str]
+    ) -> list[str]:
         """The problems of the other files of a finished bundle, which are given by name and SHA-256."""
         return []
 
-    def compare(self, a: Record, b: Record, margin: float, level: float) -> Contrast:
+    def compare(
+        self, a: Record, b: Record, margin: float, level: float
+    ) -> Contrast:
         """B compared with A. A kind whose results cannot be compared does not define this."""
         kinds = ", ".join(comparable_kinds())
         raise Deep500Error(
@@ -132,7 +136,9 @@ class ResultKind(Definition):
 def result_kind(name: str) -> ResultKind:
     """The kind of that name; it is looked up only in `results/` and entry points, whatever a bundle says."""
     class_names = registry.known("results")
-    by_kind = {registry.file_stem(class_name): class_name for class_name in class_names}
+    by_kind = {
+        registry.file_stem(class_name): class_name for class_name in class_names
+    }
     if name not in by_kind:
         shown = name[:40]
         kinds = ", ".join(by_kind)

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..namespace import Namespace
 from .dtypes import name_of
-from .operator import Operator, Tensor
+from .operator import Operator, TensorSpec
 
 
 def rounded_once(
@@ -39,17 +39,20 @@ def _specs(operator: Operator, inputs: Sequence[Any]) -> list[Any]:
         if x is None or name in operator.static:
             specs.append(x)
         else:
-            specs.append(Tensor(tuple(x.shape), name_of(x.dtype)))
+            specs.append(TensorSpec(tuple(x.shape), name_of(x.dtype)))
     return specs
 
 
 def _widened(
-    xp: Namespace, specs: Sequence[Any], inputs: Sequence[Any], narrow: Collection[str]
+    xp: Namespace,
+    specs: Sequence[Any],
+    inputs: Sequence[Any],
+    narrow: Collection[str],
 ) -> list[Any]:
     """The inputs, with narrow floats as float32."""
     widened = []
     for spec, x in zip(specs, inputs, strict=True):
-        if isinstance(spec, Tensor) and spec.dtype in narrow:
+        if isinstance(spec, TensorSpec) and spec.dtype in narrow:
             x = xp.astype(x, "float32")
         widened.append(x)
     return widened

@@ -11,7 +11,8 @@ from .executor import Values
 from .layout import Bucket, Layout
 from .transport import Compute, Program, broadcast
 
-Buffers = dict[str, np.ndarray]  # flat buffers by dtype, see contracts/layout.py
+# flat buffers by dtype, see contracts/layout.py
+Buffers = dict[str, np.ndarray]
 
 
 class Worker(Protocol):

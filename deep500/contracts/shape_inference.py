@@ -5,11 +5,11 @@ from typing import Any
 
 from ..errors import Deep500Error
 from .graph import Node
-from .operator import Tensor
+from .operator import TensorSpec
 
 BATCH = "batch"
 Sizes = Mapping[str, int]  # of named dimensions
-Specs = dict[str, Tensor]
+Specs = dict[str, TensorSpec]
 
 # Sizes to try, to tell a shape that never fits from one that fits only some sizes.
 FIRST_SIZE = 2
@@ -21,12 +21,14 @@ class Mismatch(ValueError):
     """The inputs of a node have shapes or dtypes that its operator does not take."""
 
 
-def spec_of(array: Any) -> Tensor:
+def spec_of(array: Any) -> TensorSpec:
     """Shape and dtype of an array, or of anything that has both."""
-    return Tensor(tuple(array.shape), str(array.dtype))
+    return TensorSpec(tuple(array.shape), str(array.dtype))
 
 
-def checked_shape(name: str, shape: Iterable[int | str]) -> tuple[int | str, ...]:
+def checked_shape(
+    name: str, shape: Iterable[int | str]
+) -> tuple[int | str, ...]:
     """The shape of an input as a tuple; a first dimension of 0 becomes "batch". Raises a Deep500Error if it is none."""
     dimensions = tuple(shape)
     if dimensions[:1] == (0,):
@@ -41,7 +43,7 @@ def checked_shape(name: str, shape: Iterable[int | str]) -> tuple[int | str, ...
     return dimensions
 
 
-def dimension_names(tensors: Iterable[Tensor]) -> list[str]:
+def dimension_names(tensors: Iterable[TensorSpec]) -> list[str]:
     """The named dimensions, each once."""
     names: dict[str, None] = {}
     for tensor in tensors:
@@ -51,17 +53,17 @@ def dimension_names(tensors: Iterable[Tensor]) -> list[str]:
     return [*names]
 
 
-def sized(tensor: Tensor, sizes: Sizes) -> Tensor:
+def sized(tensor: TensorSpec, sizes: Sizes) -> TensorSpec:
     """The tensor with sizes instead of names; a name without a size becomes 1."""
     shape = []
     for size in tensor.shape:
         if isinstance(size, str):
             size = sizes.get(size, 1)
         shape.append(size)
-    return Tensor(tuple(shape), tensor.dtype)
+    return TensorSpec(tuple(shape), tensor.dtype)
 
 
-def trial_sizes(tensors: Iterable[Tensor]) -> dict[str, int]:
+def trial_sizes(tensors: Iterable[TensorSpec]) -> dict[str, int]:
     """A size for every named dimension: small for the batch, larger for heights and lengths."""
     tensors = [*tensors]
     sizes = dict.fromkeys(dimension_names(tensors), OTHER_SIZE)
@@ -72,7 +74,9 @@ def trial_sizes(tensors: Iterable[Tensor]) -> dict[str, int]:
     return sizes
 
 
-def node_specs(node: Node, specs: Mapping[str, Tensor]) -> tuple[Tensor, ...] | None:
+def node_specs(
+    node: Node, specs: Mapping[str, TensorSpec]
+) -> tuple[TensorSpec, ...] | None:
     """The outputs of a node for inputs of these shapes; None if they depend on values. Raises `Mismatch`."""
     inputs = []
     for name in node.inputs:
@@ -91,7 +95,7 @@ def node_specs(node: Node, specs: Mapping[str, Tensor]) -> tuple[Tensor, ...] | 
         return None
 
 
-def infer(nodes: Iterable[Node], sources: Mapping[str, Tensor]) -> Specs:
+def infer(nodes: Iterable[Node], sources: Mapping[str, TensorSpec]) -> Specs:
     """Shape and dtype of the sources and, where they can be inferred, of the outputs of the ordered nodes."""
     specs = dict(sources)
     for node in nodes:
@@ -104,7 +108,9 @@ def infer(nodes: Iterable[Node], sources: Mapping[str, Tensor]) -> Specs:
     return specs
 
 
-def named(tensors: Mapping[str, Tensor], inferred: Callable[[Specs], Specs]) -> Specs:
+def named(
+    tensors: Mapping[str, TensorSpec], inferred: Callable[[Specs], Specs]
+) -> Specs:
     """Shapes with the names of the inputs' dimensions; one that depends on them otherwise is called "value.axis".
 
     `inferred` returns the shapes of all values for inputs of given sizes; it is called with two choices of sizes.
@@ -112,16 +118,18 @@ def named(tensors: Mapping[str, Tensor], inferred: Callable[[Specs], Specs]) -> 
     first_sizes, second_sizes = _two_choices(tensors.values())
     first = inferred(_all_sized(tensors, first_sizes))
     second = inferred(_all_sized(tensors, second_sizes))
-    pairs = {(first_sizes[name], second_sizes[name]): name for name in first_sizes}
+    pairs = {
+        (first_sizes[name], second_sizes[name]): name for name in first_sizes
+    }
     specs = {}
     for value in first.keys() & second.keys():
         spec = first[value]
         shape = _named_shape(value, spec.shape, second[value].shape, pairs)
-        specs[value] = Tensor(shape, spec.dtype)
+        specs[value] = TensorSpec(shape, spec.dtype)
     return specs
 
 
-def _all_sized(tensors: Mapping[str, Tensor], sizes: Sizes) -> Specs:
+def _all_sized(tensors: Mapping[str, TensorSpec], sizes: Sizes) -> Specs:
     return {name: sized(tensor, sizes) for name, tensor in tensors.items()}
 
 
@@ -141,7 +149,9 @@ def _named_shape(
     return tuple(shape)
 
 
-def _two_choices(tensors: Iterable[Tensor]) -> tuple[dict[str, int], dict[str, int]]:
+def _two_choices(
+    tensors: Iterable[TensorSpec],
+) -> tuple[dict[str, int], dict[str, int]]:
     """Two sizes for every named dimension; the ratio between them is different for each name."""
     first = trial_sizes(tensors)
     second = {}
@@ -158,7 +168,7 @@ def uniform_sizes(names: Iterable[str]) -> Iterator[dict[str, int]]:
 
 
 def bind(
-    tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]]
+    tensors: Mapping[str, TensorSpec], shapes: Mapping[str, tuple[int, ...]]
 ) -> dict[str, int]:
     """The sizes of the named dimensions of these inputs; a Deep500Error if a shape is missing or does not fit."""
     sizes: dict[str, int] = {}
@@ -166,7 +176,9 @@ def bind(
     for name, tensor in tensors.items():
         if name not in shapes:
             passed = ", ".join(shapes) or "none"
-            raise Deep500Error(f"the input {name!r} is missing; these came: {passed}")
+            raise Deep500Error(
+                f"the input {name!r} is missing; these came: {passed}"
+            )
         shape = tuple(shapes[name])
         if not _fits(tensor.shape, shape):
             expected = ", ".join(map(str, tensor.shape))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Deep500Error
 from .graph import Node
-from .operator import Tensor
+from .operator import TensorSpec
 from .shape_inference import (
     Mismatch,
     Specs,
@@ -45,7 +45,9 @@ class ShapeTracker:
             _, node = affected.popitem()
             try:
                 results = node_specs(node, self._inputs(node))
-            except Mismatch:  # an error when it runs, unless this node is edited too
+            except (
+                Mismatch
+            ):  # an error when it runs, unless this node is edited too
                 results = None
             if self._note(node, results):
                 affected.update(self._users(node))
@@ -63,7 +65,7 @@ class ShapeTracker:
                 users[user.name] = user
         return users
 
-    def _note(self, node: Node, results: Sequence[Tensor] | None) -> bool:
+    def _note(self, node: Node, results: Sequence[TensorSpec] | None) -> bool:
         """Store the shapes of a node's outputs (None: not known); returns whether they have changed."""
         specs = self._specs or {}
         before = [specs.pop(name, None) for name in node.outputs]
@@ -73,14 +75,18 @@ class ShapeTracker:
         after = [specs.get(name) for name in node.outputs]
         return before != after
 
-    def _fitting(self, node: Node) -> tuple[Tensor, ...] | None:
+    def _fitting(self, node: Node) -> tuple[TensorSpec, ...] | None:
         """The outputs of a node (None: not known); a Deep500Error if it can never take its inputs."""
         try:
             return node_specs(node, self._inputs(node))
         except Mismatch as error:
             if self._fits_another_size(node):
                 return None
-            inputs = [self._described(name) for name in node.inputs if name is not None]
+            inputs = [
+                self._described(name)
+                for name in node.inputs
+                if name is not None
+            ]
             listed = ", ".join(inputs)
             operator = type(node.operator).__name__
             raise Deep500Error(

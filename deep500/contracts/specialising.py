@@ -11,7 +11,7 @@ from .expansion import Expandable
 from .graph import Node, in_evaluation
 from .limits import check_cost
 from .network import Network
-from .operator import Tensor
+from .operator import TensorSpec
 from .programs import Programs
 from .shape_inference import Specs, infer, spec_of
 from .writing_out import WritingOut
@@ -20,7 +20,7 @@ from .writing_out import WritingOut
 Fetch = Callable[[str], np.ndarray | None]
 
 
-class Mode(NamedTuple):
+class RunMode(NamedTuple):
     """The purpose of a run: whether derivatives are needed, and whether it is training or evaluation."""
 
     derivative: bool
@@ -50,7 +50,7 @@ class Specialiser:
         self._by_decisions: Programs[Specialised] = Programs()
 
     def specialised(
-        self, inputs: Mapping[str, Tensor], fetch: Fetch, mode: Mode
+        self, inputs: Mapping[str, TensorSpec], fetch: Fetch, mode: RunMode
     ) -> Specialised:
         """The network for these inputs; `fetch` returns the value of an input or of a parameter."""
         key = self._key(inputs, fetch, mode)
@@ -63,7 +63,9 @@ class Specialiser:
             self.sources += new
             self._by_sources.clear()
         decisions = (mode, tuple(written.decisions))
-        result = self._by_decisions.find(decisions, lambda: self._network(written))
+        result = self._by_decisions.find(
+            decisions, lambda: self._network(written)
+        )
         shapes = {name: tensor.shape for name, tensor in inputs.items()}
         check_cost(result.network, shapes)
         key = self._key(inputs, fetch, mode)  # with the new sources
@@ -73,7 +75,9 @@ class Specialiser:
         """Call this after setting a parameter: networks that depend on it are made again."""
         self._by_sources.clear()
 
-    def _key(self, inputs: Mapping[str, Tensor], fetch: Fetch, mode: Mode) -> Hashable:
+    def _key(
+        self, inputs: Mapping[str, TensorSpec], fetch: Fetch, mode: RunMode
+    ) -> Hashable:
         shapes = tuple((name, tensor.shape) for name, tensor in inputs.items())
         values = []
         for name in self.sources:
@@ -82,7 +86,7 @@ class Specialiser:
         return mode, shapes, tuple(values)
 
     def _written(
-        self, inputs: Mapping[str, Tensor], fetch: Fetch, mode: Mode
+        self, inputs: Mapping[str, TensorSpec], fetch: Fetch, mode: RunMode
     ) -> WritingOut:
         structure = self.structure
         shapes = {name: tensor.shape for name, tensor in inputs.items()}
@@ -102,14 +106,18 @@ class Specialiser:
 def is_open(network: Network) -> bool:
     """Whether the structure of a network depends on values that are known only at run time."""
     nodes = network.nodes
-    return any(isinstance(node.operator, Expandable) or node.deciding for node in nodes)
+    return any(
+        isinstance(node.operator, Expandable) or node.deciding for node in nodes
+    )
 
 
 def inferred(
-    network: Network, nodes: Sequence[Node], inputs: Mapping[str, Tensor]
+    network: Network, nodes: Sequence[Node], inputs: Mapping[str, TensorSpec]
 ) -> Specs:
     """Shape and dtype of the outputs of these ordered nodes, as far as shapes and parameters determine them."""
-    sources: Specs = {name: spec_of(value) for name, value in network.params.items()}
+    sources: Specs = {
+        name: spec_of(value) for name, value in network.params.items()
+    }
     sources.update(inputs)
     if not is_open(network):
         return infer(nodes, sources)
@@ -117,17 +125,21 @@ def inferred(
     return written.tensors
 
 
-def specialised(network: Network, inputs: Mapping[str, Tensor]) -> Network:
+def specialised(network: Network, inputs: Mapping[str, TensorSpec]) -> Network:
     """A copy with constants for everything that shapes of the inputs and parameters determine."""
     copy = network.copy()
-    sources: Specs = {name: spec_of(value) for name, value in network.params.items()}
+    sources: Specs = {
+        name: spec_of(value) for name, value in network.params.items()
+    }
     sources.update(inputs)
     written = _from_shapes(network, network.ordered(), sources)
     copy.nodes = written.nodes
     return copy
 
 
-def _from_shapes(network: Network, nodes: Sequence[Node], sources: Specs) -> WritingOut:
+def _from_shapes(
+    network: Network, nodes: Sequence[Node], sources: Specs
+) -> WritingOut:
     """The nodes written out as far as shapes and parameters determine them."""
 
     def fetch(name: str) -> np.ndarray | None:

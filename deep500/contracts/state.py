@@ -5,7 +5,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-State = Mapping[str, np.ndarray | Any]  # NumPy arrays, and values that JSON can hold
+# NumPy arrays, and values that JSON can hold
+State = Mapping[str, np.ndarray | Any]
 
 
 class Stateful(Protocol):

@@ -21,7 +21,7 @@ class Outline:
 
 
 @dataclass(frozen=True)
-class Entry:
+class TapeEntry:
     """One node that ran. Inputs and results that its operator's backward does not take are outlines."""
 
     node: Node
@@ -30,7 +30,7 @@ class Entry:
 
 
 # returns one gradient per input of the node
-Rule = Callable[[Entry, Mapping[str, Any]], Sequence[Any]]
+Rule = Callable[[TapeEntry, Mapping[str, Any]], Sequence[Any]]
 
 
 def forward(
@@ -40,20 +40,23 @@ def forward(
     keep: Collection[str],
     kernel: Kernel | None = None,
     record: bool = True,
-) -> tuple[dict[str, Any], list[Entry]]:
+) -> tuple[dict[str, Any], list[TapeEntry]]:
     """Run the nodes in order; returns the values named in `keep` and the tape. Values are freed after the last use."""
     nodes = list(nodes)
     alive: dict[Any, Any] = dict(values)
-    tape: list[Entry] = []
+    tape: list[TapeEntry] = []
     last_use: dict[Any, int] = {}
     for i, node in enumerate(nodes):
         for name in (*node.inputs, *node.outputs):
             last_use[name] = i
     for i, node in enumerate(nodes):
         inputs = [
-            alive[name] if isinstance(name, str) else name for name in node.inputs
+            alive[name] if isinstance(name, str) else name
+            for name in node.inputs
         ]
-        results = kernel(node, inputs) if kernel else node.operator.run(xp, *inputs)
+        results = (
+            kernel(node, inputs) if kernel else node.operator.run(xp, *inputs)
+        )
         alive |= zip(node.outputs, results, strict=False)
         if record:
             tape.append(_entry(node, inputs, results))
@@ -65,7 +68,7 @@ def forward(
 
 def backward(
     xp: Any,
-    tape: list[Entry],
+    tape: list[TapeEntry],
     y: str,
     seed: Any,
     by: Mapping[str, Any],
@@ -77,7 +80,7 @@ def backward(
 
 def sweep(
     xp: Any,
-    tape: list[Entry],
+    tape: list[TapeEntry],
     seeds: Mapping[str, Any],
     by: Mapping[str, Any],
     rule: Rule | None = None,
@@ -95,7 +98,9 @@ def sweep(
         if varying.isdisjoint(outputs) or grads.keys().isdisjoint(outputs):
             continue
         # no name for the list of gradients, which would keep them alive
-        for name, gradient in zip(entry.node.inputs, rule(entry, grads), strict=True):
+        for name, gradient in zip(
+            entry.node.inputs, rule(entry, grads), strict=True
+        ):
             if gradient is not None and name in varying:
                 _add(grads, name, gradient)
         for name in outputs:  # no earlier node needs them
@@ -118,7 +123,9 @@ def _add(grads: dict[str, Any], name: str, gradient: Any) -> None:
 def run(xp: Any, graph: Subgraph, inputs: Sequence[Any]) -> tuple:
     """The outputs of a subgraph."""
     values = dict(zip(graph.inputs, inputs, strict=True))
-    results, _ = forward(xp, graph.nodes, values, {*graph.outputs}, record=False)
+    results, _ = forward(
+        xp, graph.nodes, values, {*graph.outputs}, record=False
+    )
     return tuple(results[name] for name in graph.outputs)
 
 
@@ -155,7 +162,7 @@ def seed(xp: Any, value: Any, y: str) -> Any:
     return xp.ones_like(value)
 
 
-def _depending(tape: Sequence[Entry], sources: Iterable[str]) -> set[str]:
+def _depending(tape: Sequence[TapeEntry], sources: Iterable[str]) -> set[str]:
     """The sources, and all values that were computed from them."""
     names = set(sources)
     for entry in tape:
@@ -164,17 +171,19 @@ def _depending(tape: Sequence[Entry], sources: Iterable[str]) -> set[str]:
     return names
 
 
-def _entry(node: Node, inputs: Sequence, results: Sequence) -> Entry:
+def _entry(node: Node, inputs: Sequence, results: Sequence) -> TapeEntry:
     operator = node.operator
     needed = {*operator.wanted, *operator.static}
     input_names = operator.input_names(len(inputs))
     result_names = operator.result_names(len(results))
     saved_inputs = _saved(input_names, inputs, needed)
     saved_results = _saved(result_names, results, needed)
-    return Entry(node, saved_inputs, saved_results)
+    return TapeEntry(node, saved_inputs, saved_results)
 
 
-def _saved(names: Sequence[str], values: Sequence, needed: Collection[str]) -> tuple:
+def _saved(
+    names: Sequence[str], values: Sequence, needed: Collection[str]
+) -> tuple:
     """The values, with outlines instead of those that are not needed."""
     saved = []
     for name, value in zip(names, values, strict=True):
@@ -185,7 +194,9 @@ def _saved(names: Sequence[str], values: Sequence, needed: Collection[str]) -> t
     return tuple(saved)
 
 
-def entry_gradients(xp: Any, entry: Entry, grads: Mapping[str, Any]) -> list:
+def entry_gradients(
+    xp: Any, entry: TapeEntry, grads: Mapping[str, Any]
+) -> list:
     """One gradient per input of the node; the gradient of an unused output counts as zero."""
     operator = entry.node.operator
     if not operator.differentiable:

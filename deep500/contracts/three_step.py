@@ -11,8 +11,16 @@ import numpy as np
 from ..errors import Deep500Error, lacking
 from .executor import Executor, NetworkView, TrainingStep, Values
 
-CONSTANTS = (str, type, BuiltinFunctionType, FunctionType, MethodType, ModuleType)
-STRUCTURE = "structure"  # the array that describes how the others form the state
+CONSTANTS = (
+    str,
+    type,
+    BuiltinFunctionType,
+    FunctionType,
+    MethodType,
+    ModuleType,
+)
+# the array that describes how the others form the state
+STRUCTURE = "structure"
 NOT_STATE = ("executor", "network", "loss")
 
 
@@ -48,7 +56,9 @@ class ThreeStepOptimizer:
     def native(self, framework: str) -> None:
         """None: no framework has a kernel for it."""
 
-    def attached(self, executor: Executor, loss: str = "loss") -> "ThreeStepOptimizer":
+    def attached(
+        self, executor: Executor, loss: str = "loss"
+    ) -> "ThreeStepOptimizer":
         """A copy of this optimizer for the parameters of an executor."""
         shared = {id(value): value for value in (self.executor, self.network)}
         attached = copy.deepcopy(self, shared)
@@ -75,7 +85,9 @@ class ThreeStepTraining(TrainingStep):
 
     state_grows = True
 
-    def __init__(self, executor: Executor, optimizer: ThreeStepOptimizer, y: str):
+    def __init__(
+        self, executor: Executor, optimizer: ThreeStepOptimizer, y: str
+    ):
         super().__init__(executor, optimizer.attached(executor, y), y)
         self.rule: ThreeStepOptimizer = self.optimizer
 
@@ -160,18 +172,20 @@ def load_attribute_state(
         if key not in NOT_STATE and key not in structure:
             delattr(optimizer, key)
     for key, value in values.items():
-        if value is not Constant:
+        if value is not UnchangedAttribute:
             setattr(optimizer, key, value)
 
 
-class Constant:
+class UnchangedAttribute:
     """Stands for an attribute that a checkpoint does not change, such as a function."""
 
 
 def _encoded(value: Any, arrays: list[np.ndarray], where: str) -> Any:
     """The value as JSON; arrays are appended to `arrays` and replaced by their numbers."""
     if isinstance(value, dict):
-        pairs = [[key, _encoded(item, arrays, where)] for key, item in value.items()]
+        pairs = [
+            [key, _encoded(item, arrays, where)] for key, item in value.items()
+        ]
         if all(isinstance(key, str | int) for key in value):
             return {"dict": pairs}
     if isinstance(value, list | tuple):
@@ -181,7 +195,10 @@ def _encoded(value: Any, arrays: list[np.ndarray], where: str) -> Any:
         return {"value": value}
     if isinstance(value, CONSTANTS):
         return {"constant": True}
-    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biuf":
+    if (
+        isinstance(value, np.ndarray | np.generic)
+        and value.dtype.kind in "biuf"
+    ):
         arrays.append(np.array(value))
         return {"array": len(arrays) - 1}
     type_name = type(value).__name__
@@ -203,5 +220,5 @@ def _decoded(form: Mapping[str, Any], state: Mapping[str, np.ndarray]) -> Any:
     if kind == "array":
         return np.array(state[f"array {content}"])
     if kind == "constant":
-        return Constant
+        return UnchangedAttribute
     return content

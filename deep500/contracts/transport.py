@@ -27,7 +27,8 @@ import numpy as np
 
 from ..errors import Deep500Error
 
-DEADLINE = 60.0  # seconds that a wait takes at most, unless its step has a timeout
+# seconds that a wait takes at most, unless its step has a timeout
+DEADLINE = 60.0
 Handle = int
 Program = Generator[Any, Any, Any]
 ReduceOp = Literal["sum", "max", "min"]

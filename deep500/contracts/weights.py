@@ -24,7 +24,9 @@ def host_array(name: str, value: Any) -> np.ndarray:
         array = np.asarray(value)
     except Exception as error:  # a user's object may raise anything
         message = one_line(error)
-        raise Deep500Error(f"the weight {name!r} is no array: {message}") from None
+        raise Deep500Error(
+            f"the weight {name!r} is no array: {message}"
+        ) from None
     if array.dtype.kind not in "biufcV":
         type_name = type(value).__name__
         raise Deep500Error(
@@ -92,7 +94,13 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
         )
     try:
         return load_file(path)
-    except (OSError, SafetensorError, TypeError, AttributeError, ValueError) as error:
+    except (
+        OSError,
+        SafetensorError,
+        TypeError,
+        AttributeError,
+        ValueError,
+    ) as error:
         raise Deep500Error(
             f"cannot read weights from {os.fspath(path)}: {one_line(error)}"
         ) from None
@@ -104,7 +112,9 @@ def write_weights(
     """Write these arrays to a safetensors file, all or nothing."""
     from safetensors.numpy import save
 
-    contiguous = {name: np.asarray(value, order="C") for name, value in arrays.items()}
+    contiguous = {
+        name: np.asarray(value, order="C") for name, value in arrays.items()
+    }
     target = Path(path)
     draft = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:

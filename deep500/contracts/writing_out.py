@@ -8,17 +8,17 @@ import numpy as np
 
 from .. import registry
 from ..errors import Deep500Error, Unsupported
-from .expansion import Expandable, Writer
+from .expansion import Expandable, NodeWriter
 from .folding import Folding, on_host
 from .graph import Node, Subgraph
 from .inputs import static_input
-from .operator import Operator, Tensor
+from .operator import Operator, TensorSpec
 
 MOST_NODES = 10_000  # that subgraphs may be written out to
 LARGEST = 1 << 25  # elements of a value that is evaluated on the host
 
 
-class WritingOut(Folding, Writer):
+class WritingOut(Folding, NodeWriter):
     """Takes nodes in order. `sources` are the passed inputs and the parameters; `fetch` returns their values.
 
     `decisions` records everything that depends on values, `fetched` the sources whose values were used. Names in
@@ -27,7 +27,7 @@ class WritingOut(Folding, Writer):
 
     def __init__(
         self,
-        sources: Mapping[str, Tensor],
+        sources: Mapping[str, TensorSpec],
         fetch: Callable[[str], np.ndarray | None],
         derivative: bool,
         reserved: Collection[str] = (),
@@ -53,14 +53,14 @@ class WritingOut(Folding, Writer):
                 return
         self.append(self._with_constants(node))
 
-    def tensor(self, name: str) -> Tensor | None:
+    def tensor(self, name: str) -> TensorSpec | None:
         if name not in self.tensors:
             value = self.value(name)
             if value is not None:
-                self.tensors[name] = Tensor(value.shape, value.dtype.name)
+                self.tensors[name] = TensorSpec(value.shape, value.dtype.name)
         return self.tensors.get(name)
 
-    def inferred(self, names: Sequence[Any]) -> list[Tensor | None]:
+    def inferred(self, names: Sequence[Any]) -> list[TensorSpec | None]:
         return [self.tensors.get(name) for name in names]
 
     def has(self, name: str) -> bool:
@@ -96,19 +96,27 @@ class WritingOut(Folding, Writer):
             stems = [f"{stem}.{i}" for i in range(count)]
         outputs = [self._free_name(output_stem) for output_stem in stems]
         self._count_nodes(count, stem)
-        self.decisions.append((stem, operator, tuple(inputs), count, repr(attributes)))
+        self.decisions.append(
+            (stem, operator, tuple(inputs), count, repr(attributes))
+        )
         node = Node(outputs[0], definition, tuple(inputs), tuple(outputs))
         self.write(node)
         return outputs
 
-    def copy(self, graph: Subgraph, arguments: Sequence[Any], prefix: str) -> list[str]:
+    def copy(
+        self, graph: Subgraph, arguments: Sequence[Any], prefix: str
+    ) -> list[str]:
         self._count_nodes(1 + len(graph.nodes), prefix)
         self.decisions.append(prefix)
         names = dict(zip(graph.inputs, arguments, strict=True))
         for node in graph.nodes:
             name = f"{prefix}.{node.name}"
-            inputs = [names[i] if isinstance(i, str) else i for i in node.inputs]
-            outputs = [self._free_name(f"{prefix}.{output}") for output in node.outputs]
+            inputs = [
+                names[i] if isinstance(i, str) else i for i in node.inputs
+            ]
+            outputs = [
+                self._free_name(f"{prefix}.{output}") for output in node.outputs
+            ]
             self.write(Node(name, node.operator, tuple(inputs), tuple(outputs)))
             names.update(zip(node.outputs, outputs, strict=True))
         return [names[name] for name in graph.outputs]
@@ -119,15 +127,20 @@ class WritingOut(Folding, Writer):
         parameters = node.operator.input_names(len(inputs))
         for place, name in node.deciding.items():
             value = self.value(name)
-            if value is None:  # an input was not passed: no output needs this node
+            # an input was not passed: no output needs this node
+            if value is None:
                 return node
             numbers = value.reshape(-1)
             try:
-                constant = static_input(node.operator, parameters[place], numbers)
+                constant = static_input(
+                    node.operator, parameters[place], numbers
+                )
             except Deep500Error as error:
                 raise Deep500Error(f"node {node.name!r}: {error}") from None
             inputs[place] = constant
-            self.decisions.append((node.name, place, value.dtype.name, repr(constant)))
+            self.decisions.append(
+                (node.name, place, value.dtype.name, repr(constant))
+            )
         return replace(node, inputs=tuple(inputs))
 
     def append(self, node: Node) -> None:
@@ -139,11 +152,17 @@ class WritingOut(Folding, Writer):
         """Give the values that replace the node's outputs the names of these outputs."""
         for name, output in zip(node.outputs, outputs, strict=False):
             identity = registry.find("operators", "Identity")()
-            self.append(Node(f"{node.name}.{name}", identity, (output,), (name,)))
+            self.append(
+                Node(f"{node.name}.{name}", identity, (output,), (name,))
+            )
 
     def _free_name(self, stem: str) -> str:
         name, count = stem, 0
-        while name in self.makers or name in self._sources or name in self._reserved:
+        while (
+            name in self.makers
+            or name in self._sources
+            or name in self._reserved
+        ):
             count += 1
             name = f"{stem}_{count}"
         return name

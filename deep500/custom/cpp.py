@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..contracts.dtypes import name_of
-from ..contracts.operator import Tensor
+from ..contracts.operator import TensorSpec
 from ..errors import Deep500Error, Unsupported
 from .building import build
-from .description import Signature, TensorDesc
+from .description import OperatorSignature, TensorDesc
 from .operators import Arrays, CustomOp
 
 CTYPES = {
@@ -120,9 +120,12 @@ class Library:
         """
         self.library.d500_set_threads(count)
 
-    def call(self, function: Any, tensors: Sequence[Tensor], arrays: Arrays) -> None:
+    def call(
+        self, function: Any, tensors: Sequence[TensorSpec], arrays: Arrays
+    ) -> None:
         """Run on these arrays; `tensors` are the inputs and the outputs of the operator."""
-        structures = [*map(_tensor_t, tensors)]  # keep the memory of their sizes alive
+        # keep the memory of their sizes alive
+        structures = [*map(_tensor_t, tensors)]
         descriptions = (TensorT * len(tensors))(*structures)
         pointers = [array.ctypes.data for array in arrays]
         data = (ctypes.c_void_p * len(arrays))(*pointers)
@@ -174,7 +177,9 @@ class CppOp(CustomOp):
         if "D500_REGISTER_OP" not in code:
             cls = self._name
             name = re.escape(cls)
-            if re.search(rf"template\s*<[^>]*>\s*(class|struct)\s+{name}\b", code):
+            if re.search(
+                rf"template\s*<[^>]*>\s*(class|struct)\s+{name}\b", code
+            ):
                 cls = f"{cls}<DTYPE>"
             registration = f"\nD500_REGISTER_OP({cls});\n"
         header = f'#include <deep500/deep500.h>\n#line 1 "{self.source.name}"\n'
@@ -226,7 +231,7 @@ class CppOp(CustomOp):
         return self._libraries[key]
 
     @cached_property
-    def signature(self) -> Signature:  # type: ignore[override]
+    def signature(self) -> OperatorSignature:  # type: ignore[override]
         """As described; what is not described comes from the pointers that forward takes."""
         library = self.library("float32")
         inputs, outputs = self._descriptions
@@ -234,8 +239,10 @@ class CppOp(CustomOp):
         self._check_count("outputs", outputs, library.outputs)
         fixed = "DTYPE" in self.definitions or not self.open
         complete_inputs = _completed(self._name, inputs, library.inputs, fixed)
-        complete_outputs = _completed(self._name, outputs, library.outputs, fixed)
-        return Signature(self._name, complete_inputs, complete_outputs)
+        complete_outputs = _completed(
+            self._name, outputs, library.outputs, fixed
+        )
+        return OperatorSignature(self._name, complete_inputs, complete_outputs)
 
     def _check_count(
         self,
@@ -303,7 +310,9 @@ class CppOp(CustomOp):
         definitions = self.definitions | {"DTYPE": CTYPES[dtype]}
         new_inputs = inputs and signature.inputs
         new_outputs = outputs and signature.outputs
-        other = CppOp(self._name, self.source, new_inputs, new_outputs, definitions)
+        other = CppOp(
+            self._name, self.source, new_inputs, new_outputs, definitions
+        )
         other._threads = self._threads
         return other
 
@@ -315,21 +324,23 @@ class CppOp(CustomOp):
         for other in self._others.values():
             other.set_threads(count)
 
-    def infer(self, *inputs: Tensor) -> tuple[Tensor, ...]:
+    def infer(self, *inputs: TensorSpec) -> tuple[TensorSpec, ...]:
         """An output without a described shape has that of the first input."""
         outputs = []
         described = self.signature.described_outputs(inputs)
         for tensor, desc in zip(described, self.signature.outputs, strict=True):
             if tensor is None:
                 first = inputs[0]
-                tensor = Tensor(first.shape, desc.dtype or first.dtype)
+                tensor = TensorSpec(first.shape, desc.dtype or first.dtype)
             outputs.append(tensor)
         return tuple(outputs)
 
     def run(self, inputs: Arrays) -> tuple[np.ndarray, ...]:
         input_specs = _specs(inputs)
         output_specs = self.infer(*input_specs)
-        outputs = tuple(self.allocate(spec.shape, spec.dtype) for spec in output_specs)
+        outputs = tuple(
+            self.allocate(spec.shape, spec.dtype) for spec in output_specs
+        )
         library = self.library(float_of(input_specs))
         contiguous = map(np.ascontiguousarray, inputs)
         specs = (*input_specs, *output_specs)
@@ -341,7 +352,9 @@ class CppOp(CustomOp):
     ) -> tuple[np.ndarray, ...]:
         values = (*inputs, *outputs)
         specs = _specs(values)
-        input_grads = tuple(self.allocate(x.shape, x.dtype.name) for x in inputs)
+        input_grads = tuple(
+            self.allocate(x.shape, x.dtype.name) for x in inputs
+        )
         output_grads = []
         for gradient, output in zip(grads, outputs, strict=True):
             output_grads.append(np.ascontiguousarray(gradient, output.dtype))
@@ -411,11 +424,11 @@ def _completed(
     return tuple(completed)
 
 
-def _specs(arrays: Arrays) -> tuple[Tensor, ...]:
-    return tuple(Tensor(x.shape, x.dtype.name) for x in arrays)
+def _specs(arrays: Arrays) -> tuple[TensorSpec, ...]:
+    return tuple(TensorSpec(x.shape, x.dtype.name) for x in arrays)
 
 
-def float_of(specs: Sequence[Tensor]) -> str:
+def float_of(specs: Sequence[TensorSpec]) -> str:
     """The dtype that an operator is compiled for if it is called with such tensors."""
     for spec in specs:
         if "float" in spec.dtype:
@@ -423,7 +436,7 @@ def float_of(specs: Sequence[Tensor]) -> str:
     return "float32"
 
 
-def _tensor_t(tensor: Tensor) -> TensorT:
+def _tensor_t(tensor: TensorSpec) -> TensorT:
     rank = len(tensor.shape)
     array_type = ctypes.c_uint32 * max(rank, 1)
     sizes = array_type(*tensor.shape)

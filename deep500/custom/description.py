@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..contracts.dtypes import ALL, listed, name_of
-from ..contracts.operator import Tensor
+from ..contracts.operator import TensorSpec
 from ..errors import Deep500Error
 
 BATCH = "batch"
@@ -45,14 +45,14 @@ def tensordesc(
 
 
 @dataclass(frozen=True)
-class Signature:
+class OperatorSignature:
     """The tensors of one operator."""
 
     name: str
     inputs: tuple[TensorDesc, ...]
     outputs: tuple[TensorDesc, ...]
 
-    def bind(self, tensors: Sequence[Tensor]) -> dict[str, int]:
+    def bind(self, tensors: Sequence[TensorSpec]) -> dict[str, int]:
         """The sizes that have names, from inputs; raises `Deep500Error` if these do not match the descriptions."""
         sizes: dict[str, int] = {}
         matches = len(tensors) == len(self.inputs)
@@ -62,23 +62,27 @@ class Signature:
         if not matches:
             described = ", ".join(map(str, self.inputs))
             actual = describe(tensors) or "nothing"
-            raise Deep500Error(f"{self.name} takes {described}, and {actual} came")
+            raise Deep500Error(
+                f"{self.name} takes {described}, and {actual} came"
+            )
         return sizes
 
-    def described_outputs(self, inputs: Sequence[Tensor]) -> tuple[Tensor | None, ...]:
+    def described_outputs(
+        self, inputs: Sequence[TensorSpec]
+    ) -> tuple[TensorSpec | None, ...]:
         """The outputs for these inputs; None for one whose shape is not described."""
         sizes = self.bind(inputs)
-        outputs: list[Tensor | None] = []
+        outputs: list[TensorSpec | None] = []
         for desc in self.outputs:
             if desc.shape is None:
                 outputs.append(None)
                 continue
             shape = tuple(self._value(size, sizes) for size in desc.shape)
             dtype = desc.dtype or inputs[0].dtype
-            outputs.append(Tensor(shape, dtype))
+            outputs.append(TensorSpec(shape, dtype))
         return tuple(outputs)
 
-    def in_dtype(self, dtype: str) -> "Signature":
+    def in_dtype(self, dtype: str) -> "OperatorSignature":
         """The same with its floats in this dtype."""
 
         def cast(desc: TensorDesc) -> TensorDesc:
@@ -100,13 +104,15 @@ class Signature:
         return sizes[size]
 
 
-def describe(tensors: Sequence[Tensor]) -> str:
+def describe(tensors: Sequence[TensorSpec]) -> str:
     """Tensors as they are shown in messages."""
-    descriptions = [TensorDesc(tensor.shape, tensor.dtype) for tensor in tensors]
+    descriptions = [
+        TensorDesc(tensor.shape, tensor.dtype) for tensor in tensors
+    ]
     return ", ".join(map(str, descriptions))
 
 
-def _fits(desc: TensorDesc, tensor: Tensor, sizes: dict[str, int]) -> bool:
+def _fits(desc: TensorDesc, tensor: TensorSpec, sizes: dict[str, int]) -> bool:
     """Whether a tensor matches its description; adds named sizes to `sizes`."""
     if desc.dtype not in (None, tensor.dtype):
         return False
@@ -143,5 +149,7 @@ def _dtype(dtype: Any) -> str:
     python_types = {"float": "float64", "int": "int64"}
     name = python_types.get(name, name)
     if name not in ALL:
-        raise Deep500Error(f"no dtype is named {name!r}; there are {listed(ALL)}")
+        raise Deep500Error(
+            f"no dtype is named {name!r}; there are {listed(ALL)}"
+        )
     return name

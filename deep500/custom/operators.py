@@ -11,12 +11,12 @@ from ..contracts.dtypes import name_of
 from ..contracts.operator import (
     Adapted,
     Operator,
-    Tensor,
+    TensorSpec,
     case,
 )
 from ..errors import Deep500Error
 from ..namespace import kind
-from .description import Signature, TensorDesc
+from .description import OperatorSignature, TensorDesc
 
 Arrays = Sequence[np.ndarray]
 
@@ -24,7 +24,7 @@ Arrays = Sequence[np.ndarray]
 class CustomOp(Adapted):
     """An operator that a user wrote. `run` and `gradients` work on NumPy arrays, and neither copies nor keeps them."""
 
-    signature: Signature
+    signature: OperatorSignature
     differentiable: bool = True
 
     @property
@@ -52,11 +52,11 @@ class CustomOp(Adapted):
         """One gradient per input, of its shape and dtype."""
 
     @abstractmethod
-    def infer(self, *inputs: Tensor) -> tuple[Tensor, ...]:
+    def infer(self, *inputs: TensorSpec) -> tuple[TensorSpec, ...]:
         """Shapes and dtypes of the outputs; raises `Deep500Error` for inputs that do not match."""
 
     def try_gradients(
-        self, inputs: Sequence[Tensor], outputs: Sequence[Tensor]
+        self, inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]
     ) -> None:
         """Raise an error for gradients of a wrong shape now: in a framework's callback its message would be lost."""
 
@@ -78,7 +78,7 @@ class CustomOp(Adapted):
         cls = type(self.name, (base,), members)
         return cls(self)
 
-    def kinds(self, inputs: Sequence[Any]) -> tuple[Tensor, ...]:
+    def kinds(self, inputs: Sequence[Any]) -> tuple[TensorSpec, ...]:
         """The result of `infer` for values of any framework; sizes that are not known yet are None."""
         specs = specs_of(inputs)
         if all(map(has_known_shape, specs)):
@@ -92,7 +92,7 @@ class CustomOp(Adapted):
             shape: list[Any] = []
             for size, other in zip(first.shape, second.shape, strict=True):
                 shape.append(size if size == other else None)
-            outputs.append(Tensor(tuple(shape), first.dtype))
+            outputs.append(TensorSpec(tuple(shape), first.dtype))
         return tuple(outputs)
 
 
@@ -112,7 +112,7 @@ class Custom(Operator):
         results = xp.host(run, op.kinds(xs), *xs)
         return tuple(results)
 
-    def infer(self, *xs: Tensor) -> tuple[Tensor, ...]:
+    def infer(self, *xs: TensorSpec) -> tuple[TensorSpec, ...]:
         return self.op.infer(*xs)
 
     @property
@@ -156,7 +156,9 @@ class Differentiable(Custom):
         self, xp: Any, grads: Sequence, inputs: Sequence, results: Sequence
     ) -> list:
         """One gradient per float input; each has its input's shape already, so that nothing is summed."""
-        gradients = self.backward(xp, tuple(inputs), tuple(results), tuple(grads))
+        gradients = self.backward(
+            xp, tuple(inputs), tuple(results), tuple(grads)
+        )
         float_gradients = []
         for gradient, x in zip(gradients, inputs, strict=True):
             if kind(x) != "float":
@@ -165,26 +167,26 @@ class Differentiable(Custom):
         return float_gradients
 
 
-def specs_of(values: Sequence[Any]) -> tuple[Tensor, ...]:
+def specs_of(values: Sequence[Any]) -> tuple[TensorSpec, ...]:
     """Shapes and dtypes of values of any framework."""
     specs = []
     for value in values:
         shape = tuple(value.shape)
-        specs.append(Tensor(shape, name_of(value.dtype)))
+        specs.append(TensorSpec(shape, name_of(value.dtype)))
     return tuple(specs)
 
 
-def has_known_shape(spec: Tensor) -> bool:
+def has_known_shape(spec: TensorSpec) -> bool:
     return all(size is not None for size in spec.shape)
 
 
-def _filled(spec: Tensor, size: int) -> Tensor:
+def _filled(spec: TensorSpec, size: int) -> TensorSpec:
     """The tensor with this size in the place of sizes that are not known."""
     shape = list(spec.shape)
     for axis, known_size in enumerate(spec.shape):
         if known_size is None:
             shape[axis] = size
-    return Tensor(tuple(shape), spec.dtype)
+    return TensorSpec(tuple(shape), spec.dtype)
 
 
 def _case_input(desc: TensorDesc) -> Any:
@@ -195,7 +197,7 @@ def _case_input(desc: TensorDesc) -> Any:
         shape = tuple(sizes)
     if not desc.dtype or "float" in desc.dtype:
         return shape
-    return Tensor(shape, desc.dtype)
+    return TensorSpec(shape, desc.dtype)
 
 
 def as_operator(value: Any) -> Operator:

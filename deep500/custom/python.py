@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..contracts.operator import Tensor
+from ..contracts.operator import TensorSpec
 from ..errors import Deep500Error, one_line
-from .description import Signature, TensorDesc, describe
+from .description import OperatorSignature, TensorDesc, describe
 from .operators import Arrays, CustomOp, has_known_shape
 
 PLAIN = (bool, int, float, str, tuple)
@@ -34,18 +34,20 @@ class CustomPythonOp(CustomOp):
     ):
         self._inputs = inputs
         self._outputs = outputs
-        self._trials: dict[tuple[Tensor, ...], tuple[Tensor, ...]] = {}
-        self._tried_gradients: set[tuple[Tensor, ...]] = set()
+        self._trials: dict[tuple[TensorSpec, ...], tuple[TensorSpec, ...]] = {}
+        self._tried_gradients: set[tuple[TensorSpec, ...]] = set()
 
     def forward(self, inputs: Arrays) -> Any:
         raise NotImplementedError
 
-    def backward(self, grads: Arrays, fwd_inputs: Arrays, fwd_outputs: Arrays) -> Any:
+    def backward(
+        self, grads: Arrays, fwd_inputs: Arrays, fwd_outputs: Arrays
+    ) -> Any:
         """One gradient per input, from the gradients of the outputs."""
         raise NotImplementedError
 
     @cached_property
-    def signature(self) -> Signature:  # type: ignore[override]
+    def signature(self) -> OperatorSignature:  # type: ignore[override]
         try:
             inputs = self._inputs
             outputs = self._outputs
@@ -57,7 +59,9 @@ class CustomPythonOp(CustomOp):
             inputs = [TensorDesc()] * self.num_inputs
         if not outputs:
             outputs = [TensorDesc()] * self.num_outputs
-        return Signature(type(self).__name__, tuple(inputs), tuple(outputs))
+        return OperatorSignature(
+            type(self).__name__, tuple(inputs), tuple(outputs)
+        )
 
     @property
     def described_by_caller(self) -> bool:
@@ -94,7 +98,9 @@ class CustomPythonOp(CustomOp):
                     value == inputs
                 ):
                     names = [
-                        target for target in targets if isinstance(target, ast.Name)
+                        target
+                        for target in targets
+                        if isinstance(target, ast.Name)
                     ]
                     return tuple(name.id for name in names)
         return ()
@@ -136,7 +142,7 @@ class CustomPythonOp(CustomOp):
             gradients.append(self._gradient(i, gradient, x, arguments))
         return tuple(gradients)
 
-    def infer(self, *inputs: Tensor) -> tuple[Tensor, ...]:
+    def infer(self, *inputs: TensorSpec) -> tuple[TensorSpec, ...]:
         described = self.signature.described_outputs(inputs)
         outputs = tuple(tensor for tensor in described if tensor is not None)
         if len(outputs) < len(described):
@@ -144,7 +150,7 @@ class CustomPythonOp(CustomOp):
         return outputs
 
     def try_gradients(
-        self, inputs: Sequence[Tensor], outputs: Sequence[Tensor]
+        self, inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]
     ) -> None:
         specs = (*inputs, *outputs)
         if specs in self._tried_gradients:
@@ -163,7 +169,7 @@ class CustomPythonOp(CustomOp):
             # The operator may not be meant for ones; an error with the real values will be reported.
             return
 
-    def _trial(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def _trial(self, inputs: tuple[TensorSpec, ...]) -> tuple[TensorSpec, ...]:
         """The outputs that a run on ones gives; each combination of inputs is tried once."""
         if inputs not in self._trials:
             try:
@@ -175,7 +181,7 @@ class CustomPythonOp(CustomOp):
                 raise Deep500Error(
                     f"{type(self).__name__}.forward fails on {describe(inputs)}: {reason}"
                 ) from error
-            specs = [Tensor(y.shape, y.dtype.name) for y in outputs]
+            specs = [TensorSpec(y.shape, y.dtype.name) for y in outputs]
             self._trials[inputs] = tuple(specs)
         return self._trials[inputs]
 
@@ -201,7 +207,7 @@ def _as_sequence(result: Any) -> Sequence[Any]:
     return (result,)
 
 
-def _ones(spec: Tensor) -> np.ndarray:
+def _ones(spec: TensorSpec) -> np.ndarray:
     return np.ones(spec.shape, spec.dtype)
 
 
@@ -212,7 +218,9 @@ def _detached(array: Any, arguments: Arrays) -> np.ndarray:
     if not array.flags.c_contiguous:
         return np.array(array, order="C")
     for argument in arguments:
-        is_view = array.base is not None and np.may_share_memory(array, argument)
+        is_view = array.base is not None and np.may_share_memory(
+            array, argument
+        )
         if array is argument or is_view:
             return np.array(array, order="C")
     return array

@@ -8,7 +8,7 @@ import numpy as np
 from ..contracts.dataset import Bounds, Column, chunks, update_digest
 
 
-class Rows(Column):
+class RowsColumn(Column):
     """Some rows of an array or a memory map, which is not copied."""
 
     def __init__(self, source: np.ndarray, rows: np.ndarray):
@@ -56,11 +56,16 @@ class Pixels(Column):
         return Bounds(0.0, 1.0)
 
 
-class Windows(Column):
+class WindowsColumn(Column):
     """Windows of `length` tokens of a text, which start `stride` tokens apart, the first at token `first`."""
 
     def __init__(
-        self, tokens: np.ndarray, first: int, count: int, length: int, stride: int
+        self,
+        tokens: np.ndarray,
+        first: int,
+        count: int,
+        length: int,
+        stride: int,
     ):
         self.tokens = tokens
         self.first = first

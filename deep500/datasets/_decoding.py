@@ -9,7 +9,8 @@ import numpy as np
 from ..errors import Deep500Error, Unsupported, one_line
 
 Decoder = Callable[[bytes, np.ndarray], None]
-MOST_PIXELS = 1 << 26  # a small file can announce a picture that fills the memory
+# a small file can announce a picture that fills the memory
+MOST_PIXELS = 1 << 26
 JPEG = b"\xff\xd8\xff"
 DECODERS = ("auto", "simplejpeg", "pillow")
 
@@ -47,7 +48,8 @@ def decode_with_pillow(data: bytes, out: np.ndarray) -> None:
     """Decode any format that Pillow supports; a picture of another size is resized (bilinear)."""
     import PIL.Image
 
-    picture_size(data)  # raises an error if it is too large, before anything is decoded
+    # raises an error if it is too large, before anything is decoded
+    picture_size(data)
     height, width = out.shape[:2]
     try:
         with PIL.Image.open(io.BytesIO(data)) as picture:
@@ -85,7 +87,9 @@ def _announced_size(data: bytes) -> tuple[int, int]:
         with PIL.Image.open(io.BytesIO(data)) as picture:
             return picture.height, picture.width
     except PIL.Image.DecompressionBombError as error:
-        raise Deep500Error(f"is too large to decode: {one_line(error)}") from None
+        raise Deep500Error(
+            f"is too large to decode: {one_line(error)}"
+        ) from None
     except (OSError, ValueError, SyntaxError) as error:
         raise _undecodable(error) from None
 

@@ -39,7 +39,8 @@ def _unpacked(path: Path, dimensions: int) -> np.ndarray:
                     f"{printable_path(path)} announces {size} bytes, and at most {MOST_BYTES} are unpacked"
                 )
             contents = file.read(size)
-            surplus = file.read(1)  # reading to the end also verifies the checksum
+            # reading to the end also verifies the checksum
+            surplus = file.read(1)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise Deep500Error(
             f"{printable_path(path)} is truncated or damaged: {error}; copy it again"

@@ -19,7 +19,9 @@ STEMS = {
 }
 
 
-def mnist_files(name: str, folder: str, subfolders: Sequence[str]) -> dict[str, Path]:
+def mnist_files(
+    name: str, folder: str, subfolders: Sequence[str]
+) -> dict[str, Path]:
     """The paths of the four files, plain or gzipped, by their roles."""
     choices = {role: (stem, f"{stem}.gz") for role, stem in STEMS.items()}
     return find_files(name, folder, subfolders, choices)
@@ -36,7 +38,10 @@ def mnist_splits(
 def _pictures_and_labels(
     paths: dict[str, Path], part: str
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    picture_path, label_path = paths[f"{part} pictures"], paths[f"{part} labels"]
+    picture_path, label_path = (
+        paths[f"{part} pictures"],
+        paths[f"{part} labels"],
+    )
     pictures = read_idx(picture_path, 3)
     labels = np.asarray(read_idx(label_path, 1))
     file = printable_path(picture_path)

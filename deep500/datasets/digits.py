@@ -36,7 +36,11 @@ def _parts(label: np.ndarray) -> dict[str, np.ndarray]:
     """
     bits = np.random.Philox(key=500).random_raw(len(label))
     order = np.argsort(bits, kind="stable")
-    parts: dict[str, list[np.ndarray]] = {"train": [], "validation": [], "test": []}
+    parts: dict[str, list[np.ndarray]] = {
+        "train": [],
+        "validation": [],
+        "test": [],
+    }
     for digit in np.unique(label):
         rows = order[label[order] == digit]
         fifth = round(len(rows) / 5)

@@ -34,7 +34,9 @@ class Hdf5File(Dataset):
     def load(self) -> dict[str, Split]:
         path = str(self.files()["arrays"])
         if "train" in _members(path):
-            return {split: _split(path, self.names, f"{split}/") for split in SPLITS}
+            return {
+                split: _split(path, self.names, f"{split}/") for split in SPLITS
+            }
         whole = _split(path, self.names, "")
         parts = random_parts(len(whole), self.validation, self.test, self.seed)
         splits = {}
@@ -78,7 +80,9 @@ class Hdf5Column(Column):
             destination = np.s_[start:end]
             try:
                 array.read_direct(values, source, destination)
-            except Exception as error:  # h5py raises many kinds for a damaged file
+            except (
+                Exception
+            ) as error:  # h5py raises many kinds for a damaged file
                 raise _damaged(self.path, error) from None
         np.take(values, positions, axis=0, out=out, mode="clip")
 
@@ -94,7 +98,10 @@ class Hdf5Column(Column):
 
 
 def _split(
-    path: str, names: tuple[str, ...], group: str, rows: np.ndarray | None = None
+    path: str,
+    names: tuple[str, ...],
+    group: str,
+    rows: np.ndarray | None = None,
 ) -> Split:
     columns = {name: Hdf5Column(path, group + name, rows) for name in names}
     lengths = {len(column) for column in columns.values()}
@@ -131,7 +138,9 @@ def _checked_array(file: Any, path: str, name: str) -> Any:
                 f"{visible(path)} has no array {name!r}; there is: {names}"
             )
         if not isinstance(link, h5py.HardLink):
-            raise Deep500Error(f"{label} is a link to elsewhere, which is not followed")
+            raise Deep500Error(
+                f"{label} is a link to elsewhere, which is not followed"
+            )
         item = item[part]
     if not isinstance(item, h5py.Dataset):
         raise Deep500Error(f"{label} is no array")
@@ -178,7 +187,9 @@ def _open_file(path: str) -> Any:
 
 
 def _damaged(path: str, error: Exception) -> Deep500Error:
-    return Deep500Error(f"{visible(path)} is no complete HDF5 file: {one_line(error)}")
+    return Deep500Error(
+        f"{visible(path)} is no complete HDF5 file: {one_line(error)}"
+    )
 
 
 def _h5py() -> Any:

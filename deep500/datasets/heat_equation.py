@@ -69,6 +69,5 @@ class HeatEquation(Dataset):
         explicit = identity + ratio * laplacian
         one_step = np.linalg.solve(implicit, explicit)
         all_steps = np.linalg.matrix_power(one_step, self.steps)
-        return (
-            start @ all_steps
-        )  # the matrix is symmetric, so that rows may stand on its left
+        # the matrix is symmetric, so that rows may stand on its left
+        return start @ all_steps

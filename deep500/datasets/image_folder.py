@@ -165,9 +165,8 @@ def _pictures_in(folder: Path, root: Path) -> list[str]:
         if not entry.name.lower().endswith(ENDINGS):
             continue
         if entry.is_symlink() or not entry.is_file():
-            checked_file(
-                Path(entry.path), root
-            )  # raises an error unless it is a readable file inside the folder
+            # raises an error unless it is a readable file inside the folder
+            checked_file(Path(entry.path), root)
         paths.append(entry.path)
     return sorted(paths)
 

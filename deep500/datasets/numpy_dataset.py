@@ -7,7 +7,7 @@ import numpy as np
 
 from ..contracts.dataset import Column, Dataset, Split
 from ..errors import Deep500Error
-from ._columns import Rows
+from ._columns import RowsColumn
 from ._parts import random_parts
 
 
@@ -55,18 +55,24 @@ class NumpyDataset(Dataset):
 
     def __repr__(self) -> str:
         shapes = _shapes(self.arrays)
-        return (
-            f"NumpyDataset({shapes}; {self.validation}, {self.test}, seed={self.seed})"
-        )
+        return f"NumpyDataset({shapes}; {self.validation}, {self.test}, seed={self.seed})"
 
     def __eq__(self, other: Any) -> bool:
-        return isinstance(other, NumpyDataset) and self._digest() == other._digest()
+        return (
+            isinstance(other, NumpyDataset)
+            and self._digest() == other._digest()
+        )
 
     def __hash__(self) -> int:
         return hash(self._digest())
 
     def _digest(self) -> tuple[Any, ...]:
-        return Split(self.arrays).digest(), self.validation, self.test, self.seed
+        return (
+            Split(self.arrays).digest(),
+            self.validation,
+            self.test,
+            self.seed,
+        )
 
 
 def _shapes(arrays: Mapping[str, np.ndarray]) -> str:
@@ -76,5 +82,5 @@ def _shapes(arrays: Mapping[str, np.ndarray]) -> str:
 
 def _chosen_rows(values: np.ndarray, rows: np.ndarray) -> np.ndarray | Column:
     if isinstance(values, np.memmap):
-        return Rows(values, rows)
+        return RowsColumn(values, rows)
     return values[rows]

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..contracts.dataset import Dataset, Split
 from ..errors import Deep500Error
-from ._columns import Windows
+from ._columns import WindowsColumn
 from ._files import one_file, printable_path, read_bytes
 
 MOST_BYTES = 1 << 30
@@ -55,7 +55,9 @@ class TextFile(Dataset):
         first_of_validation = first_of_test - round(size * self.validation)
         return {
             "train": self._split(tokens, 0, first_of_validation),
-            "validation": self._split(tokens, first_of_validation, first_of_test),
+            "validation": self._split(
+                tokens, first_of_validation, first_of_test
+            ),
             "test": self._split(tokens, first_of_test, size),
         }
 
@@ -67,8 +69,8 @@ class TextFile(Dataset):
                 f"the text is too short: a split has {end - first} characters, and one sequence with "
                 f"what follows needs {self.length + 1}"
             )
-        inputs = Windows(tokens, first, count, self.length, stride)
-        following = Windows(tokens, first + 1, count, self.length, stride)
+        inputs = WindowsColumn(tokens, first, count, self.length, stride)
+        following = WindowsColumn(tokens, first + 1, count, self.length, stride)
         return Split({"tokens": inputs, "next": following})
 
     def _tokens(self) -> np.ndarray:

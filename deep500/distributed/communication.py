@@ -22,7 +22,12 @@ from ..contracts.transport import (
 )
 from ..errors import unknown
 
-MPI_LAUNCHERS = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK")
+MPI_LAUNCHERS = (
+    "PMI_RANK",
+    "PMIX_RANK",
+    "OMPI_COMM_WORLD_RANK",
+    "MV2_COMM_WORLD_RANK",
+)
 TORCH_LAUNCHERS = ("RANK", "WORLD_SIZE", "MASTER_ADDR")
 TRANSPORTS = ("mpi", "torch")
 
@@ -34,7 +39,10 @@ def launched_by(environment: dict[str, str] | None = None) -> str | None:
         return "torch"
     if any(name in variables for name in MPI_LAUNCHERS):
         return "mpi"
-    if int(variables.get("SLURM_NTASKS", "1")) > 1 and "SLURM_PROCID" in variables:
+    if (
+        int(variables.get("SLURM_NTASKS", "1")) > 1
+        and "SLURM_PROCID" in variables
+    ):
         return "mpi"
     return None
 
@@ -56,7 +64,9 @@ def process_transport(name: str, deadline: float = DEADLINE) -> Transport:
     if name not in TRANSPORTS:
         raise unknown("transport with processes", name, TRANSPORTS)
     if name not in _transports:
-        _transports[name] = registry.named("transports", name)(deadline=deadline)
+        _transports[name] = registry.named("transports", name)(
+            deadline=deadline
+        )
     return _transports[name]
 
 

@@ -22,14 +22,18 @@ from .distribution import Distribution
 from .recipe_training import recipe_sampler
 from .trainer import DistributedTrainer
 
-ORDER_DEADLINE = 600.0  # seconds that followers wait while rank 0 loads and rehearses
+# seconds that followers wait while rank 0 loads and rehearses
+ORDER_DEADLINE = 600.0
 
 
 class Crew:
     """The ranks of one run, seen from this process."""
 
     def __init__(
-        self, recipe: Recipe, distribution: Distribution, deadline: float = DEADLINE
+        self,
+        recipe: Recipe,
+        distribution: Distribution,
+        deadline: float = DEADLINE,
     ):
         self.recipe = recipe
         self.distribution = distribution
@@ -79,8 +83,12 @@ class Crew:
         text = json.dumps(document).encode()
 
         def program(rank: int) -> Program:
-            handle = yield AllGather(np.frombuffer(text, np.uint8).copy(), uneven=True)
-            [texts] = yield Wait([handle], max(ORDER_DEADLINE, self.transport.deadline))
+            handle = yield AllGather(
+                np.frombuffer(text, np.uint8).copy(), uneven=True
+            )
+            [texts] = yield Wait(
+                [handle], max(ORDER_DEADLINE, self.transport.deadline)
+            )
             return [json.loads(text.tobytes()) for text in texts]
 
         results = self.transport.run(program)
@@ -126,9 +134,18 @@ def follow(
             crew, Path(order["checkpoints"]), order["seed"], rank
         )
         trainer = crew.trainer(
-            task, splits, order["seed"], order["epochs"], order["threads"], [keeper]
+            task,
+            splits,
+            order["seed"],
+            order["epochs"],
+            order["threads"],
+            [keeper],
         )
-        start = load_checkpoint(keeper.path(order["done"])) if order["done"] else None
+        start = (
+            load_checkpoint(keeper.path(order["done"]))
+            if order["done"]
+            else None
+        )
         trainer.run(start)
         keeper.remove()
     crew.transport.close()
@@ -144,7 +161,9 @@ class FollowersCheckpoints(Event):
         self.rank = rank
 
     def path(self, epochs: int) -> Path:
-        return self.folder / f"rank-{self.rank}-{self.seed}-{epochs}.safetensors"
+        return (
+            self.folder / f"rank-{self.rank}-{self.seed}-{epochs}.safetensors"
+        )
 
     def after_epoch(self, trainer: Trainer, record: dict[str, Any]) -> None:
         """The state of the epoch before is kept, too: the block of this one may not be on disk yet."""
@@ -155,5 +174,7 @@ class FollowersCheckpoints(Event):
 
     def remove(self) -> None:
         """Remove what is left of a seed that is done."""
-        for file in self.folder.glob(f"rank-{self.rank}-{self.seed}-*.safetensors"):
+        for file in self.folder.glob(
+            f"rank-{self.rank}-{self.seed}-*.safetensors"
+        ):
             file.unlink(missing_ok=True)

@@ -80,7 +80,9 @@ def launch(
         try:
             group.is_mpi = transport == "mpi"
             if group.is_mpi:
-                group.start([*_mpiexec(), "-n", str(ranks), *NOTING, *command], {})
+                group.start(
+                    [*_mpiexec(), "-n", str(ranks), *NOTING, *command], {}
+                )
             else:
                 group.start_each(command, ranks)
             first = group.wait(grace)
@@ -100,7 +102,8 @@ class _Group:
         self.env = {**env, ERRORS: str(folder)}
         self.processes: list[subprocess.Popen] = []
         self.is_mpi = False
-        self.others = descendants(os.getpid())  # processes that are not ours to end
+        # processes that are not ours to end
+        self.others = descendants(os.getpid())
 
     def start_each(self, command: Sequence[str], ranks: int) -> None:
         address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}
@@ -110,11 +113,15 @@ class _Group:
                 "WORLD_SIZE": str(ranks),
                 "LOCAL_RANK": str(rank),
             }
-            self.start(command, {"GLOO_SOCKET_IFNAME": "lo", **address, **about})
+            self.start(
+                command, {"GLOO_SOCKET_IFNAME": "lo", **address, **about}
+            )
 
     def start(self, command: Sequence[str], more: Mapping[str, str]) -> None:
         number = len(self.processes)
-        out = open(self.folder / f"out-{number}", "wb") if self.capture else None  # noqa: SIM115
+        out = None
+        if self.capture:
+            out = open(self.folder / f"out-{number}", "wb")  # noqa: SIM115
         try:
             process = subprocess.Popen(
                 command,

@@ -36,8 +36,12 @@ class DistributedOptimizer:
         self.base_optimizer.new_input()
         for name in self.network.get_params():
             self.base_optimizer.prepare_param(name)
-        output = self.executor.inference_and_backprop(inputs, self.base_optimizer.loss)
-        for param_name, grad_name in self.network.gradient(self.base_optimizer.loss):
+        output = self.executor.inference_and_backprop(
+            inputs, self.base_optimizer.loss
+        )
+        for param_name, grad_name in self.network.gradient(
+            self.base_optimizer.loss
+        ):
             param, grad = self.network.fetch_tensors([param_name, grad_name])
             mean = self.communication.all_reduce(grad) / self.communication.size
             param = self.base_optimizer.update_rule(mean, param, param_name)

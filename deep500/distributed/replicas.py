@@ -29,7 +29,7 @@ class Replicas(Procedure):
             for rank, replica in self.replicas.items():
                 self.executors[f"rank {rank}"] = replica.executor
         self.series = {"loss": self.lead.loss}
-        self.parts = {"communication": Communication(self.replicas)}
+        self.parts = {"communication": CommunicationState(self.replicas)}
 
     def step(self, batch: Mapping[str, Any], first_row: int = 0) -> Values:
         """A step of the lead alone, without communication: what is built for it is built."""
@@ -51,14 +51,16 @@ class Replicas(Procedure):
             self.replicas[rank].load_optimizer_state(rank_state)
 
 
-class Communication:
+class CommunicationState:
     """What schemes keep beside parameters and optimizers: residuals, velocities, clocks."""
 
     def __init__(self, replicas: Mapping[int, Replica]):
         self.replicas = replicas
 
     def state(self) -> State:
-        states = {rank: replica.state for rank, replica in self.replicas.items()}
+        states = {
+            rank: replica.state for rank, replica in self.replicas.items()
+        }
         return _with_ranks(states)
 
     def load_state(self, state: State) -> None:

@@ -30,7 +30,12 @@ def bounds(rows: int, index: int, count: int) -> tuple[int, int]:
 
 
 def shards(
-    train: Split, sampler: Sampler, epoch: int, index: int, count: int, skip: int = 0
+    train: Split,
+    sampler: Sampler,
+    epoch: int,
+    index: int,
+    count: int,
+    skip: int = 0,
 ) -> Iterator[Shard]:
     """The parts of one epoch's batches for number `index` of `count` ranks, without the first `skip` batches.
 

@@ -60,14 +60,18 @@ def simulate(
             raise Deep500Error(
                 "a recipe is simulated by a scheme: give one, as in d5.schemes.AllReduce()"
             )
-        trainer = distributed_trainer(recipe_or_program, scheme, virtual, seed, epochs)
+        trainer = distributed_trainer(
+            recipe_or_program, scheme, virtual, seed, epochs
+        )
         return _of_training(trainer, trainer.run())
     if not callable(recipe_or_program):
         raise Deep500Error(
             f"{recipe_or_program!r} is neither a d5.Recipe nor a program: give a function"
         )
     results = virtual.run(_program(recipe_or_program, ranks))
-    sent = {rank: traffic.sent_bytes for rank, traffic in virtual.traffic.items()}
+    sent = {
+        rank: traffic.sent_bytes for rank, traffic in virtual.traffic.items()
+    }
     messages = {
         rank: traffic.sent_messages for rank, traffic in virtual.traffic.items()
     }
@@ -85,7 +89,9 @@ def _of_training(trainer: DistributedTrainer, history: History) -> Simulation:
     return Simulation(results, seconds, waited, sent, messages, history)
 
 
-def _program(function: Callable[..., Any], size: int) -> Callable[[int], Program]:
+def _program(
+    function: Callable[..., Any], size: int
+) -> Callable[[int], Program]:
     if inspect.isgeneratorfunction(function):
         return lambda rank: function(rank, size)
     return lambda rank: blocking(function, rank, size)

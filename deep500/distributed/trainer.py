@@ -57,7 +57,14 @@ class DistributedTrainer(Trainer):
     ):
         lead = min(transport.ranks)
         super().__init__(
-            executors[lead], optimizer, splits, sampler, epochs, events, loss, task
+            executors[lead],
+            optimizer,
+            splits,
+            sampler,
+            epochs,
+            events,
+            loss,
+            task,
         )
         self.scheme = scheme
         self.transport = transport
@@ -81,20 +88,28 @@ class DistributedTrainer(Trainer):
         """Run a program on every rank: a function of a worker."""
         return self.transport.run(lambda rank: program(self.replicas[rank]))
 
-    def _replica(self, rank: int, executor: Executor, optimizer: Optimizer) -> Replica:
-        replica = Replica(rank, self.transport.size, executor, optimizer, self.loss)
+    def _replica(
+        self, rank: int, executor: Executor, optimizer: Optimizer
+    ) -> Replica:
+        replica = Replica(
+            rank, self.transport.size, executor, optimizer, self.loss
+        )
         replica.clock = lambda: self.transport.clock(rank)
         replica.waited = lambda: self.transport.waited[rank]
         return replica
 
     def _new_procedure(self) -> Replicas:
-        predict = self._mean_outputs if self.scheme.averages_predictions else None
+        predict = (
+            self._mean_outputs if self.scheme.averages_predictions else None
+        )
         return Replicas(self.replicas, predict)
 
     def _mean_outputs(self, batch: Mapping[str, Any]) -> Values:
         """What all replicas predict for a batch, averaged; all processes ask for it at the same time."""
         names = self.task.reads()
-        outputs = self.run_programs(lambda worker: mean_outputs(worker, batch, names))
+        outputs = self.run_programs(
+            lambda worker: mean_outputs(worker, batch, names)
+        )
         return outputs[self.lead.rank]
 
     def _begin(self, start: Checkpoint | None) -> None:
@@ -123,12 +138,15 @@ class DistributedTrainer(Trainer):
     def _part_sizes(self, rank: int) -> list[int]:
         """The rows that a rank has of a whole batch, and of the last one of an epoch."""
         if rank not in self.trainers:
-            return [1]  # a server applies gradients, whose memory has to be there
+            # a server applies gradients, whose memory has to be there
+            return [1]
         examples = len(self.splits["train"])
         whole = min(self.sampler.batch_size, examples)
         sizes = []
         for rows in (whole, examples % whole):
-            first, stop = bounds(rows, self.trainers.index(rank), len(self.trainers))
+            first, stop = bounds(
+                rows, self.trainers.index(rank), len(self.trainers)
+            )
             if rows:
                 sizes.append(max(1, stop - first))
         return [*dict.fromkeys(sizes)]
@@ -142,7 +160,8 @@ class DistributedTrainer(Trainer):
             replica.series.clear()
         steps_before = self.steps
         before = {
-            rank: traffic.to_json() for rank, traffic in self.transport.traffic.items()
+            rank: traffic.to_json()
+            for rank, traffic in self.transport.traffic.items()
         }
         self.run_programs(self.scheme.epoch)
         reports = {}
@@ -159,12 +178,16 @@ class DistributedTrainer(Trainer):
             return iter(())
         index, count = self.trainers.index(rank), len(self.trainers)
         train = self.splits["train"]
-        return shards(train, self.sampler, self.epoch, index, count, skip=self.batch)
+        return shards(
+            train, self.sampler, self.epoch, index, count, skip=self.batch
+        )
 
     def _converted(self, value: Any) -> float:
         return float(self.procedure.framework.array(value))
 
-    def _merge(self, steps_before: int, reports: Mapping[int, EpochReport]) -> None:
+    def _merge(
+        self, steps_before: int, reports: Mapping[int, EpochReport]
+    ) -> None:
         """Replace the lead's own numbers of this epoch by those of all ranks."""
         gathered = self._gather_json(
             {r: report.to_json() for r, report in reports.items()}
@@ -185,7 +208,8 @@ class DistributedTrainer(Trainer):
             self.record("consensus distance", self._consensus())
 
     _evaluated: Mapping[str, np.ndarray] = MappingProxyType({})
-    _counted = 0.0  # examples of this epoch that the progress bar has been told of
+    # examples of this epoch that the progress bar has been told of
+    _counted = 0.0
 
     def _after_step(self, replica: Replica, outputs: Values) -> None:
         """The lead's own numbers, for events that look at a run while it goes on."""
@@ -242,7 +266,9 @@ class DistributedTrainer(Trainer):
 
         def program(worker: Replica) -> Program:
             text = json.dumps(documents.get(worker.rank)).encode()
-            handle = yield AllGather(np.frombuffer(text, np.uint8).copy(), uneven=True)
+            handle = yield AllGather(
+                np.frombuffer(text, np.uint8).copy(), uneven=True
+            )
             [texts] = yield Wait(
                 [handle], max(EVALUATION_DEADLINE, self.transport.deadline)
             )

@@ -44,7 +44,10 @@ class BundleComparison:
         return not (self.problems_of_a or self.problems_of_b)
 
     def to_json(self) -> dict[str, Any]:
-        problems = {"a": list(self.problems_of_a), "b": list(self.problems_of_b)}
+        problems = {
+            "a": list(self.problems_of_a),
+            "b": list(self.problems_of_b),
+        }
         content: dict[str, Any] = {
             "a": self.a,
             "b": self.b,

@@ -29,14 +29,25 @@ _TRIGGERS = {
     name: f"CREATE TRIGGER {name} BEFORE {operation} BEGIN SELECT RAISE(ABORT, 'append only'); END"
     for name, operation in _FORBIDDEN.items()
 }
-_CONTENT = ["folder", "kind", "plan", "manifest", "detail", "pid", "boot", "start"]
-_COLUMNS = ", ".join(["id", "run", "event", "at", *_CONTENT, "previous", "hash"])
+_CONTENT = [
+    "folder",
+    "kind",
+    "plan",
+    "manifest",
+    "detail",
+    "pid",
+    "boot",
+    "start",
+]
+_COLUMNS = ", ".join(
+    ["id", "run", "event", "at", *_CONTENT, "previous", "hash"]
+)
 
 Row = dict[str, object]
 
 
 @dataclass(frozen=True)
-class Run:
+class LedgerRun:
     """One run; its state is "finished", "failed", "running" or "unfinished" (it was killed)."""
 
     run: str
@@ -58,7 +69,9 @@ class Ledger:
             path = home() / "ledger.sqlite"
         self.path = Path(path).absolute()
 
-    def started(self, folder: str | os.PathLike[str], kind: str, plan_hash: str) -> str:
+    def started(
+        self, folder: str | os.PathLike[str], kind: str, plan_hash: str
+    ) -> str:
         """Record that this process starts a run; returns the run's name, which sorts by time."""
         pid = os.getpid()
         boot, start = _process(pid)
@@ -93,7 +106,7 @@ class Ledger:
                 )
             _insert(database, run, event, row)
 
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[LedgerRun]:
         """All runs, the newest first."""
         starts: dict[object, Row] = {}
         ends: dict[object, Row] = {}
@@ -103,7 +116,9 @@ class Ledger:
                 starts.setdefault(row["run"], row)
             else:
                 ends.setdefault(row["run"], row)
-        return [_run(row, ends.get(name)) for name, row in reversed(starts.items())]
+        return [
+            _run(row, ends.get(name)) for name, row in reversed(starts.items())
+        ]
 
     def problems(self) -> list[str]:
         """One line for everything that was changed, removed or inserted; empty if the ledger is intact."""
@@ -114,7 +129,9 @@ class Ledger:
         previous: object = ZERO
         for number, row in enumerate(rows, 1):
             if row["id"] != number or row["previous"] != previous:
-                problems.append(f"row {number} does not follow from the row before it")
+                problems.append(
+                    f"row {number} does not follow from the row before it"
+                )
             elif row["hash"] != _hash(row):
                 problems.append(f"row {number} was changed, its hash says")
             previous = row["hash"]
@@ -208,7 +225,9 @@ def _events(database: sqlite3.Connection, run: str) -> list[str]:
     return [event for (event,) in database.execute(query, [run])]
 
 
-def _insert(database: sqlite3.Connection, run: str, event: str, content: Row) -> None:
+def _insert(
+    database: sqlite3.Connection, run: str, event: str, content: Row
+) -> None:
     query = "SELECT id, hash FROM events ORDER BY id DESC LIMIT 1"
     last_row = database.execute(query).fetchone()
     last_id, last_hash = last_row or (0, ZERO)
@@ -219,7 +238,9 @@ def _insert(database: sqlite3.Connection, run: str, event: str, content: Row) ->
     row["previous"] = last_hash
     row["hash"] = _hash(row)
     placeholders = ":" + _COLUMNS.replace(", ", ", :")
-    database.execute(f"INSERT INTO events ({_COLUMNS}) VALUES ({placeholders})", row)
+    database.execute(
+        f"INSERT INTO events ({_COLUMNS}) VALUES ({placeholders})", row
+    )
 
 
 def _hash(row: Row) -> str | None:
@@ -230,24 +251,30 @@ def _hash(row: Row) -> str | None:
     try:
         return link(str(row["previous"]), content)[0]
     except Deep500Error:
-        return (
-            None  # a value is neither text nor a number, which this class never writes
-        )
+        return None  # a value is neither text nor a number, which this class never writes
 
 
-def _run(start: Row, end: Row | None) -> Run:
+def _run(start: Row, end: Row | None) -> LedgerRun:
     """The run with this start, and this end if it has one."""
     name, started = str(start["run"]), str(start["at"])
-    kind, folder, plan = str(start["kind"]), str(start["folder"]), str(start["plan"])
+    kind, folder, plan = (
+        str(start["kind"]),
+        str(start["folder"]),
+        str(start["plan"]),
+    )
     if not end:
         state = _state_of_unended(start)
-        return Run(name, state, kind, folder, plan, started, None, None, "")
+        return LedgerRun(
+            name, state, kind, folder, plan, started, None, None, ""
+        )
     state, ended = str(end["event"]), str(end["at"])
     manifest = None
     if end["manifest"] is not None:
         manifest = str(end["manifest"])
     detail = str(end["detail"] or "")
-    return Run(name, state, kind, folder, plan, started, ended, manifest, detail)
+    return LedgerRun(
+        name, state, kind, folder, plan, started, ended, manifest, detail
+    )
 
 
 def _state_of_unended(start: Row) -> str:
@@ -262,9 +289,7 @@ def _process(pid: int) -> tuple[str, int]:
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         status = Path(f"/proc/{pid}/stat").read_bytes()
-    except (
-        OSError
-    ):  # it has ended, or this system has no /proc: then no run counts as running
+    except OSError:  # it has ended, or this system has no /proc: then no run counts as running
         return "", 0
     fields = status.rpartition(b")")[2].split()
     state, start_time = fields[0], fields[19]

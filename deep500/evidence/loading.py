@@ -16,9 +16,7 @@ from ..reports.blocks import Report
 from ..reports.text import clean
 from .testimony import testimony
 
-TOLERANCE = (
-    1e-9  # the mathematical library of another machine may differ in the last bits
-)
+TOLERANCE = 1e-9  # the mathematical library of another machine may differ in the last bits
 MOST_DIFFERENCES = 100  # the most differences that are listed
 HOSTILE = (
     ArithmeticError,
@@ -95,9 +93,8 @@ def as_json(record: Record) -> dict[str, Any]:
     """A record as `--json` prints it."""
     with one_line(f"{record.bundle} cannot be shown, see `d5 verify`"):
         content = record.to_json()
-        json.dumps(
-            content, allow_nan=False
-        )  # a malicious sample may lead to an infinity
+        # a malicious sample may lead to an infinity
+        json.dumps(content, allow_nan=False)
         return content
 
 
@@ -113,7 +110,9 @@ def one_line(problem: str) -> Iterator[None]:
         raise Deep500Error(f"{problem} ({kind}: {text})") from None
 
 
-def _false_claims(kind: ResultKind, bundle: Bundle, derived: object) -> list[str]:
+def _false_claims(
+    kind: ResultKind, bundle: Bundle, derived: object
+) -> list[str]:
     """The differences between derived.json and the numbers that follow from the blocks."""
     recorded = bundle.documents.get("derived.json")
     if not isinstance(recorded, dict):
@@ -130,7 +129,9 @@ def _false_claims(kind: ResultKind, bundle: Bundle, derived: object) -> list[str
     return [f"derived.json: {difference}" for difference in differences]
 
 
-def _differences(recorded: object, computed: object, path: str) -> Iterator[str]:
+def _differences(
+    recorded: object, computed: object, path: str
+) -> Iterator[str]:
     """The differences between two JSON values; numbers may differ in the last few bits."""
     if isinstance(recorded, dict) and isinstance(computed, dict):
         for key in sorted(recorded.keys() | computed.keys()):

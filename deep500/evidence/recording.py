@@ -143,7 +143,9 @@ def recorded_run(
     clock = calibrate()
     document = plan.to_json() | {"clock": asdict(clock)}
     with recording(kind, document, folder) as record:
-        sensors = measure_plan(plan, clock, record.plan, record.append, progress)
+        sensors = measure_plan(
+            plan, clock, record.plan, record.append, progress
+        )
         if more:
             more(record)
         return record.finish(sensors)
@@ -160,7 +162,9 @@ def recorded_diagnosis(
     for problem in Ledger().problems()[:MOST_PROBLEMS]:
         document["advice"].append(f"the ledger is broken: {problem}")
     surroundings = here.to_json()
-    with recording("doctor", document, folder, surroundings=surroundings) as record:
+    with recording(
+        "doctor", document, folder, surroundings=surroundings
+    ) as record:
         sensors = measure_plan(plan, clock, record.plan, record.append)
         return record.finish(sensors)
 
@@ -213,8 +217,11 @@ def _created(
     return Recording(kind, plan, surroundings, writer, [])
 
 
-def _reopened(kind: ResultKind, plan: Mapping[str, Any], folder: Path) -> Recording:
-    writer, existing = bundle.reopen(folder)  # which locks it against other writers
+def _reopened(
+    kind: ResultKind, plan: Mapping[str, Any], folder: Path
+) -> Recording:
+    # which locks it against other writers
+    writer, existing = bundle.reopen(folder)
     try:
         check_same_plan(folder, kind, plan, existing)
         surroundings = existing.documents.get("environment.json")

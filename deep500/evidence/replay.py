@@ -16,7 +16,11 @@ from ..measure.machine.facts import Fact
 from ..measure.machine.table import RESULTS
 from ..reports.text import clean
 from ..results.outcomes.rebuilding import changed_definitions, rebuilt_recipe
-from ..results.outcomes.replaying import Comparison, own_metric_values, replayed_numbers
+from ..results.outcomes.replaying import (
+    ReplayComparison,
+    own_metric_values,
+    replayed_numbers,
+)
 from .loading import HOSTILE, record_of
 from .resumption import recorded_environment
 
@@ -34,9 +38,10 @@ class Replay:
     """Whether the recorded weights reproduce the recorded numbers: "same", "different" or "not decided"."""
 
     verdict: str
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[ReplayComparison, ...] = ()
     reason: str = ""  # why it is not decided
-    setup: tuple[str, ...] = ()  # the differences from the environment of the run
+    # the differences from the environment of the run
+    setup: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -44,7 +49,9 @@ class Replay:
 
     @property
     def differences(self) -> list[str]:
-        return [number.sentence for number in self.comparisons if not number.holds]
+        return [
+            number.sentence for number in self.comparisons if not number.holds
+        ]
 
     @property
     def lines(self) -> list[str]:
@@ -89,7 +96,7 @@ class Replay:
         }
 
 
-def _number_json(comparison: Comparison) -> dict[str, Any]:
+def _number_json(comparison: ReplayComparison) -> dict[str, Any]:
     return {
         "seed": comparison.seed,
         "name": comparison.name,
@@ -132,7 +139,9 @@ def replay(
         return Replay("not decided", reason=reason)
 
 
-def _replayed(bundle: Bundle, record: Record, loaded_recipe: Recipe | None) -> Replay:
+def _replayed(
+    bundle: Bundle, record: Record, loaded_recipe: Recipe | None
+) -> Replay:
     recipe = rebuilt_recipe(record.plan, loaded_recipe)
     setups = _Setups(record)
 
@@ -161,9 +170,7 @@ def _doubt(record: Record) -> str:
         return "numbers differ, and the bundle has no checksum of its data: they may be others here"
     if changed := changed_definitions(record.plan):
         definitions = ", ".join(changed)
-        return (
-            f"numbers differ, and the source of {definitions} is not the recorded one"
-        )
+        return f"numbers differ, and the source of {definitions} is not the recorded one"
     return ""
 
 
@@ -176,7 +183,9 @@ class _Setups:
 
     def differences(self, seed: int) -> list[str]:
         if seed not in self.by_seed:
-            self.by_seed[seed] = self._differences(evaluated_in(self.record, seed))
+            self.by_seed[seed] = self._differences(
+                evaluated_in(self.record, seed)
+            )
         return self.by_seed[seed]
 
     def _differences(self, recorded: Environment) -> list[str]:

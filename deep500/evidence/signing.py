@@ -14,7 +14,7 @@ from ..bundle.reading import read_attestations
 from ..errors import Deep500Error, Unsupported, Wrong, one_line
 from .ssh_signature import (
     PublicKey,
-    Signature,
+    SshSignature,
     make_signature,
     parse_public_keys,
     parse_signature,
@@ -23,7 +23,9 @@ from .ssh_signature import (
 from .verification import verify
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+    )
 
 NAMESPACE = "deep500-bundle"
 STAMPS = {
@@ -48,13 +50,18 @@ class Attestations:
     signed: Sequence[Signed]
     problems: Sequence[str]
     stamps: Sequence[str]
-    signers: Sequence[str] | None = None  # fingerprints, one of which must have signed
+    # fingerprints, one of which must have signed
+    signers: Sequence[str] | None = None
 
     @property
     def by_signers(self) -> list[Signed]:
         """The signatures by one of the required signers."""
         signers = self.signers or ()
-        return [signed for signed in self.signed if signed.key.fingerprint in signers]
+        return [
+            signed
+            for signed in self.signed
+            if signed.key.fingerprint in signers
+        ]
 
     @property
     def lacks_signer(self) -> bool:
@@ -124,7 +131,9 @@ def attestations(path: str | Path, signer: str | None = None) -> Attestations:
     return Attestations(signed, problems, stamps, signers)
 
 
-def sign(path: str | Path, key_file: Path, passphrase: Callable[[], bytes]) -> Signed:
+def sign(
+    path: str | Path, key_file: Path, passphrase: Callable[[], bytes]
+) -> Signed:
     """Sign a bundle that verifies; `passphrase` is called if the key needs one."""
     folder = Path(path)
     if not folder.is_dir():
@@ -149,7 +158,9 @@ def sign(path: str | Path, key_file: Path, passphrase: Callable[[], bytes]) -> S
     try:
         file.write_text(signature.armoured(), encoding="ascii")
     except OSError as error:
-        raise Deep500Error(f"{file} cannot be written: {error.strerror}") from None
+        raise Deep500Error(
+            f"{file} cannot be written: {error.strerror}"
+        ) from None
     return Signed(name, signature.key)
 
 
@@ -159,8 +170,12 @@ def load_private_key(
     """The Ed25519 key of an OpenSSH private-key file."""
     require_cryptography()
     from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import load_ssh_private_key
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+    )
+    from cryptography.hazmat.primitives.serialization import (
+        load_ssh_private_key,
+    )
 
     data = _read_key(file)
     if b"PRIVATE KEY" not in data:
@@ -208,10 +223,12 @@ def _read_key(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise Deep500Error(f"the key {file} cannot be read: {error.strerror}") from None
+        raise Deep500Error(
+            f"the key {file} cannot be read: {error.strerror}"
+        ) from None
 
 
-def _checked(data: bytes, manifest: bytes) -> Signature:
+def _checked(data: bytes, manifest: bytes) -> SshSignature:
     signature = parse_signature(data)
     if not signature.holds(manifest, NAMESPACE):
         raise Deep500Error(

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from ..errors import Deep500Error, Unsupported
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+    )
 
 MAGIC = b"SSHSIG"
 VERSION = 1
@@ -46,7 +48,7 @@ class PublicKey:
 
 
 @dataclass(frozen=True)
-class Signature:
+class SshSignature:
     """A signature and the key that it claims to be made with."""
 
     key: PublicKey
@@ -58,7 +60,9 @@ class Signature:
         """Whether the owner of `key` signed this message for this purpose."""
         require_cryptography()
         from cryptography.exceptions import InvalidSignature
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+            Ed25519PublicKey,
+        )
 
         if self.namespace != namespace.encode():
             return False
@@ -73,7 +77,9 @@ class Signature:
     def armoured(self) -> str:
         """The text of a signature file."""
         signature = _strings(TYPE, self.raw)
-        parts = _strings(self.key.blob, self.namespace, b"", self.hash_name, signature)
+        parts = _strings(
+            self.key.blob, self.namespace, b"", self.hash_name, signature
+        )
         blob = MAGIC + struct.pack(">I", VERSION) + parts
         text = base64.b64encode(blob).decode()
         starts = range(0, len(text), COLUMNS)
@@ -93,16 +99,18 @@ def require_cryptography() -> None:
 
 def make_signature(
     private_key: "Ed25519PrivateKey", message: bytes, namespace: str
-) -> Signature:
+) -> SshSignature:
     """Sign a message for a purpose."""
     hash_name = b"sha512"
     signed = _signed_data(namespace.encode(), hash_name, message)
     raw_key = private_key.public_key().public_bytes_raw()
     signature = private_key.sign(signed)
-    return Signature(PublicKey(raw_key), namespace.encode(), hash_name, signature)
+    return SshSignature(
+        PublicKey(raw_key), namespace.encode(), hash_name, signature
+    )
 
 
-def parse_signature(data: bytes) -> Signature:
+def parse_signature(data: bytes) -> SshSignature:
     """Read a signature file; raises a Deep500Error if it is malformed, or made by a key of another type."""
     text = data.decode("ascii", "replace")
     stripped = [line.strip() for line in text.split("\n")]
@@ -120,7 +128,7 @@ def parse_signature(data: bytes) -> Signature:
         raise Deep500Error(
             "not by an Ed25519 key (ssh-ed25519), the only type that is checked"
         )
-    return Signature(_public_key(key), namespace, hash_name, raw)
+    return SshSignature(_public_key(key), namespace, hash_name, raw)
 
 
 def parse_public_keys(text: str) -> list[PublicKey]:

@@ -8,10 +8,12 @@ from typing import Literal
 
 from ..bundle import Bundle
 from ..errors import Deep500Error
-from .ledger import Ledger, Run
+from .ledger import Ledger, LedgerRun
 
 AGREES = "the ledger knows this run and agrees"
-CHANGED = "the ledger knows this manifest, but the bundle is not as the run left it"
+CHANGED = (
+    "the ledger knows this manifest, but the bundle is not as the run left it"
+)
 UNKNOWN = "the ledger does not know it"
 
 
@@ -42,7 +44,8 @@ def testimony(bundle: Bundle) -> Testimony:
         return Testimony("unknown", UNKNOWN)
     if run.manifest is None:
         return Testimony(
-            "unknown", f"the ledger has no hash of run {run.run}: it is {run.state}"
+            "unknown",
+            f"the ledger has no hash of run {run.run}: it is {run.state}",
         )
     return Testimony("differs", _difference(bundle, run))
 
@@ -55,11 +58,13 @@ def checked_testimony(bundle: Bundle) -> Testimony:
     ledger_problems = Ledger().problems()
     if not ledger_problems:
         return answer
-    sentence = f"{answer.sentence}; but the ledger is broken: {ledger_problems[0]}"
+    sentence = (
+        f"{answer.sentence}; but the ledger is broken: {ledger_problems[0]}"
+    )
     return replace(answer, sentence=sentence)
 
 
-def _difference(bundle: Bundle, run: Run) -> str:
+def _difference(bundle: Bundle, run: LedgerRun) -> str:
     recorded = f"the ledger differs: run {run.run} finished at {run.ended} with manifest {run.manifest}"
     if not bundle.finished:
         return f"{recorded}, and here is none: it was taken away"
@@ -68,7 +73,7 @@ def _difference(bundle: Bundle, run: Run) -> str:
     return f"{recorded}, here it is {bundle.hash}: resealed after that, or replaced"
 
 
-def _run_of(bundle: Bundle, runs: Sequence[Run]) -> Run | None:
+def _run_of(bundle: Bundle, runs: Sequence[LedgerRun]) -> LedgerRun | None:
     """The last run into this folder, else the run with this plan during which the bundle was created."""
     folder = bundle.path.absolute()
     for run in runs:
@@ -87,7 +92,7 @@ def _is_same_folder(a: Path, b: Path) -> bool:
     return a.name == b.name and os.path.realpath(a) == os.path.realpath(b)
 
 
-def _is_during(created: str, run: Run) -> bool:
+def _is_during(created: str, run: LedgerRun) -> bool:
     """Whether a time lies within a run, compared to the second; all times are in UTC and in the same format."""
     if run.ended is None:
         return False

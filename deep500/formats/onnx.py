@@ -37,18 +37,22 @@ class Onnx(Format):
         return write(network, path)
 
     def backward(
-        self, network: Network, y: str, sizes: Mapping[str, int] | None, training: bool
+        self,
+        network: Network,
+        y: str,
+        sizes: Mapping[str, int] | None,
+        training: bool,
     ) -> Network:
         self.require("onnx", "spox")
         from ..onnx.recording.any_batch import any_size_model
         from ..onnx.recording.graphs import backward_model
-        from ..onnx.recording.namespace import Recorder
+        from ..onnx.recording.namespace import OnnxRecorder
 
         def record(sizes: Mapping[str, int]) -> "onnx.ModelProto":
             shapes = {}
             for name, spec in network.inputs.items():
                 shapes[name] = sized(spec, sizes).shape
-            return backward_model(Recorder(), network, y, shapes, training)
+            return backward_model(OnnxRecorder(), network, y, shapes, training)
 
         if sizes is None:
             model = any_size_model(record, network.inputs)

@@ -55,7 +55,9 @@ def native_optimizers(name: str) -> dict[str, type[NativeOptimizer]]:
 
 
 def evaluate(
-    operator: Operator | CustomOp, inputs: Sequence[Any], framework: str = "reference"
+    operator: Operator | CustomOp,
+    inputs: Sequence[Any],
+    framework: str = "reference",
 ) -> list[np.ndarray]:
     """Return the outputs of one operator, as the framework computes them.
 

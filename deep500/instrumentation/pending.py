@@ -38,7 +38,8 @@ def _entered_regions(
     for index, path in enumerate(paths):
         seconds = []
         for _, _, _, step_regions in steps:
-            was_known = index < len(step_regions)  # a region of a later step was not
+            # a region of a later step was not
+            was_known = index < len(step_regions)
             seconds.append(step_regions[index] if was_known else 0.0)
         if any(seconds):
             regions[path] = seconds

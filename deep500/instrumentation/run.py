@@ -27,7 +27,7 @@ MOST_PENDING = 10_000  # steps held in memory
 T = TypeVar("T")
 
 
-class Run:
+class InstrumentedRun:
     """A script that is being measured. Close it with a with-block or by calling `finish`.
 
     A step is timed from the end of the previous step (or from `begin`, which `batches` calls) to the call of `step`, so
@@ -41,7 +41,8 @@ class Run:
         self._wait = wait
         self._regions = StepRegions()
         self._steps: list[Step] = []
-        self._names: set[str] = set()  # of values that were checked to be numbers
+        # of values that were checked to be numbers
+        self._names: set[str] = set()
         self._done = 0  # steps on disk
         self._outside = 0.0
         self._writing = 0.0
@@ -94,7 +95,8 @@ class Run:
         if self._wait:
             with self.region("wait"):
                 values = {
-                    name: as_number(name, value) for name, value in values.items()
+                    name: as_number(name, value)
+                    for name, value in values.items()
                 }
         regions = self._regions.take()
         moment = perf_counter()
@@ -148,7 +150,7 @@ class Run:
         self._opened.__exit__(None, None, None)
         return self.record
 
-    def __enter__(self) -> "Run":
+    def __enter__(self) -> "InstrumentedRun":
         return self
 
     def __exit__(
@@ -248,7 +250,7 @@ def instrument(
     better: Mapping[str, str] | None = None,
     settings: Mapping[str, Any] | None = None,
     wait: bool = False,
-) -> Run:
+) -> InstrumentedRun:
     """Begin a bundle for a script: `with d5.instrument("mine", seed=0) as run: …`, or call `run.finish()` at the end.
 
     name       What the run is called.
@@ -270,7 +272,7 @@ def instrument(
         "settings": dict(settings or {}),
     }
     opened = recording(KIND, plan, out, name=_file_name(str(name)))
-    return Run(opened, opened.__enter__(), wait)
+    return InstrumentedRun(opened, opened.__enter__(), wait)
 
 
 def _file_name(name: str) -> str:

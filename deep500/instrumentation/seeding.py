@@ -25,6 +25,8 @@ def seed_generators(seed: int) -> list[str]:
     names = ["python", "numpy"]
     for name in available_frameworks():
         candidate = framework(name)
-        if candidate.module_name in sys.modules and candidate.seed_generator(seed):
+        if candidate.module_name in sys.modules and candidate.seed_generator(
+            seed
+        ):
             names.append(name)
     return names

@@ -1,7 +1,7 @@
 """The contrastive loss of pairs: it pulls similar ones together and pushes others a margin apart."""
 
 from ..contracts.loss import Loss
-from ..contracts.operator import Tensor
+from ..contracts.operator import TensorSpec
 
 NEAREST = 1e-12  # the smallest squared distance, since the root of 0 has no derivative
 
@@ -23,5 +23,5 @@ class Contrastive(Loss):
         losses = alike * squared + (1 - alike) * (missing * missing)
         return xp.mean(losses)
 
-    def target(self, prediction: Tensor) -> Tensor:
-        return Tensor(prediction.shape[:1], "int64")
+    def target(self, prediction: TensorSpec) -> TensorSpec:
+        return TensorSpec(prediction.shape[:1], "int64")

@@ -2,7 +2,7 @@
 
 from ..contracts.loss import Loss
 from ..contracts.network import Network
-from ..contracts.operator import Tensor
+from ..contracts.operator import TensorSpec
 from ..errors import Deep500Error
 
 
@@ -26,7 +26,10 @@ class CrossEntropy(Loss):
         if self.label_smoothing:
             return super().add(network, prediction, target)
         return network.add_node(
-            "SoftmaxCrossEntropyLoss", (prediction, target), ["loss"], name="loss"
+            "SoftmaxCrossEntropyLoss",
+            (prediction, target),
+            ["loss"],
+            name="loss",
         )
 
     def formula(self, xp, prediction, target):
@@ -37,9 +40,11 @@ class CrossEntropy(Loss):
         of_labels = xp.sum(labels * log_probability, axis=-1)
         of_label = xp.mean(of_labels)
         of_all = xp.mean(log_probability)
-        return (self.label_smoothing - 1) * of_label - self.label_smoothing * of_all
+        return (
+            self.label_smoothing - 1
+        ) * of_label - self.label_smoothing * of_all
 
-    def target(self, prediction: Tensor) -> Tensor:
+    def target(self, prediction: TensorSpec) -> TensorSpec:
         shape = prediction.shape
         without_classes = (*shape[:1], *shape[2:])
-        return Tensor(without_classes, "int64")
+        return TensorSpec(without_classes, "int64")

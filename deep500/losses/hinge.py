@@ -1,7 +1,7 @@
 """The multi-class hinge loss: the score of the label must exceed all others by a margin."""
 
 from ..contracts.loss import Loss
-from ..contracts.operator import Tensor
+from ..contracts.operator import TensorSpec
 
 
 class Hinge(Loss):
@@ -16,5 +16,5 @@ class Hinge(Loss):
         shortfall = xp.maximum(prediction - of_label + self.margin, 0.0)
         return xp.mean((1 - labels) * shortfall)
 
-    def target(self, prediction: Tensor) -> Tensor:
-        return Tensor(prediction.shape[:1], "int64")
+    def target(self, prediction: TensorSpec) -> TensorSpec:
+        return TensorSpec(prediction.shape[:1], "int64")

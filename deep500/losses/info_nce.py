@@ -2,7 +2,8 @@
 
 from ..contracts.loss import Loss
 
-SHORTEST = 1e-12  # the smallest squared length, so that no embedding is divided by 0
+# the smallest squared length, so that no embedding is divided by 0
+SHORTEST = 1e-12
 
 
 class InfoNCE(Loss):

@@ -2,7 +2,8 @@
 
 from ..contracts.loss import Loss
 
-SMALLEST = 1.1754943508222875e-38  # the smallest normal float32, so that 0 log 0 is 0
+# the smallest normal float32, so that 0 log 0 is 0
+SMALLEST = 1.1754943508222875e-38
 
 
 class KLDivergence(Loss):

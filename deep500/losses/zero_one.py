@@ -1,7 +1,7 @@
 """The zero-one loss: the share of wrong predictions."""
 
 from ..contracts.loss import Loss
-from ..contracts.operator import Tensor
+from ..contracts.operator import TensorSpec
 
 
 class ZeroOne(Loss):
@@ -18,7 +18,7 @@ class ZeroOne(Loss):
         is_wrong = xp.logical_not(is_right)
         return xp.mean(xp.astype(is_wrong, prediction.dtype))
 
-    def target(self, prediction: Tensor) -> Tensor:
+    def target(self, prediction: TensorSpec) -> TensorSpec:
         shape = prediction.shape
         without_classes = (*shape[:1], *shape[2:])
-        return Tensor(without_classes, "int64")
+        return TensorSpec(without_classes, "int64")

@@ -10,8 +10,10 @@ from dataclasses import asdict, dataclass
 from ..errors import Deep500Error
 
 LARGEST = 1 << 62
-LEAST_SPENT = 0.3  # of the wall time: messages and waiting for a CPU take the rest
-LEAST_TIMED = 0.7  # of what was spent, besides the loop around the timed intervals
+# of the wall time: messages and waiting for a CPU take the rest
+LEAST_SPENT = 0.3
+# of what was spent, besides the loop around the timed intervals
+LEAST_TIMED = 0.7
 VISIT_NS = 50_000  # what that loop may take for one visit on a busy machine, the repeated first ones included
 NOTICED_NS = 100_000_000  # a shorter difference is the scheduler's
 
@@ -48,11 +50,15 @@ def checked_rounds(
     """The nanoseconds that a process has sent, one for each visit; anything else raises a Deep500Error."""
     count = len(orders)
     if not isinstance(rounds, list) or len(rounds) != count:
-        raise Deep500Error(f"it sent no times of {count} rounds: {_shown(rounds)}")
+        raise Deep500Error(
+            f"it sent no times of {count} rounds: {_shown(rounds)}"
+        )
     for times, order in zip(rounds, orders, strict=True):
         visits = len(order)
         if not _are_counts(times, visits, least):
-            raise Deep500Error(f"it sent no times of {visits} visits: {_shown(times)}")
+            raise Deep500Error(
+                f"it sent no times of {visits} visits: {_shown(times)}"
+            )
     return rounds
 
 
@@ -83,7 +89,9 @@ def is_clocks(clocks: object) -> bool:
     return bool(clocks["timed_ns"] <= clocks["spent_ns"] <= clocks["wall_ns"])
 
 
-def disagreement(blocks: Sequence[Mapping], bare: bool, one_group: bool) -> str | None:
+def disagreement(
+    blocks: Sequence[Mapping], bare: bool, one_group: bool
+) -> str | None:
     """A warning if the clocks of a run's blocks disagree; None if they agree or were not recorded.
 
     `bare`: nothing but the timed statements runs in a round, neither emptying of caches nor waiting for a device.
@@ -96,7 +104,9 @@ def disagreement(blocks: Sequence[Mapping], bare: bool, one_group: bool) -> str 
         )
     timed_and_loop_ns = total.timed_ns + _visits(blocks) * VISIT_NS
     if bare and _too_little(timed_and_loop_ns, total.spent_ns, LEAST_TIMED):
-        return _note("timed intervals add up to", total.timed_ns, total.spent_ns)
+        return _note(
+            "timed intervals add up to", total.timed_ns, total.spent_ns
+        )
     return None
 
 
@@ -132,7 +142,9 @@ def _note(claim: str, part_ns: int, whole_ns: int) -> str:
 def _are_counts(values: object, length: int, least: int) -> bool:
     if not isinstance(values, list) or len(values) != length:
         return False
-    return all(type(value) is int and least <= value < LARGEST for value in values)
+    return all(
+        type(value) is int and least <= value < LARGEST for value in values
+    )
 
 
 def _shown(value: object) -> str:

@@ -144,7 +144,9 @@ def check(candidate: Candidate) -> None:
         command_words(candidate.text)
     else:
         _parse(candidate.setup, "setup")
-    if isinstance(candidate, Statement) and not _parse(candidate.text, "statement"):
+    if isinstance(candidate, Statement) and not _parse(
+        candidate.text, "statement"
+    ):
         raise Deep500Error(
             f"the statement {candidate.text!r} is empty: give Python code to time"
         )
@@ -204,7 +206,9 @@ def _loop(
     teardown: list[ast.stmt] | None = None,
 ) -> Timer:
     """A timer whose setup has run; a call with 0 runs the teardown and ends it."""
-    code = _loop_code(setup, statement, teardown or [], bool(before), bool(after))
+    code = _loop_code(
+        setup, statement, teardown or [], bool(before), bool(after)
+    )
     namespace: dict = {"__name__": "__d5__"}
     exec(code, namespace)
     make_loop = namespace["_d5_loop"]
@@ -228,7 +232,11 @@ def _loop_code(
     has_after: bool,
 ) -> CodeType:
     """The template with the code in its place, and without the calls that have nothing to call."""
-    replacements = {"SETUP": setup, "STATEMENT": statement, "TEARDOWN": teardown}
+    replacements = {
+        "SETUP": setup,
+        "STATEMENT": statement,
+        "TEARDOWN": teardown,
+    }
     if not has_before:
         replacements["_d5_before"] = []
     if not has_after:
@@ -237,9 +245,7 @@ def _loop_code(
     ast.fix_missing_locations(tree)
     try:
         return compile(tree, "<timed>", "exec", dont_inherit=True)
-    except (
-        SyntaxError
-    ) as error:  # legal alone, but not inside a function, such as `from m import *`
+    except SyntaxError as error:  # legal alone, but not inside a function, such as `from m import *`
         raise Deep500Error(f"this cannot be timed: {error.msg}") from None
 
 
@@ -265,7 +271,9 @@ def command_words(text: str) -> list[str]:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise Deep500Error(f"the command {text!r} does not parse: {error}") from None
+        raise Deep500Error(
+            f"the command {text!r} does not parse: {error}"
+        ) from None
     if not words:
         raise Deep500Error("the command is empty: give one to run")
     return words

@@ -9,10 +9,8 @@ from pathlib import Path
 # Reading the clock may cost this share of a timed interval. Five per cent is the limit of good practice (SC'15);
 # one per cent keeps a batched call within 2 % of timeit, which amortises its clock over a fifth of a second.
 CLOCK_SHARE = 0.01
-SHIFTS = {
-    "K": 10,
-    "M": 20,
-}  # of the units in which the kernel gives the sizes of caches
+# of the units in which the kernel gives the sizes of caches
+SHIFTS = {"K": 10, "M": 20}
 now = time.perf_counter_ns
 
 
@@ -43,7 +41,9 @@ def calibrate(reads: int = 2001) -> Clock:
     return Clock("perf_counter_ns", smallest, median)
 
 
-def last_level_bytes(caches: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> int:
+def last_level_bytes(
+    caches: Path = Path("/sys/devices/system/cpu/cpu0/cache"),
+) -> int:
     """The size of the largest cache; 64 MiB where the system does not say."""
     sizes = []
     for path in caches.glob("index*/size"):

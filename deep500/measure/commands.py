@@ -7,14 +7,14 @@ from ..supervision.child import Died, Ended, Silent
 from ..supervision.commands import CommandRunner, Finished
 from .candidates import Command, command_words
 from .clock import cold_caches, last_level_bytes
-from .plan import Entry
+from .plan import PlanEntry
 from .session import Visits
 
 
 class CommandSession:
     """The same calls as Session, for entries that are commands."""
 
-    def __init__(self, entries: Sequence[Entry], cold: bool = False):
+    def __init__(self, entries: Sequence[PlanEntry], cold: bool = False):
         self.entries = entries
         self.flush = cold_caches(last_level_bytes()) if cold else None
         self.runner = CommandRunner()
@@ -27,7 +27,9 @@ class CommandSession:
             self._time(entry)
         return [1] * len(self.entries)
 
-    def block(self, calls: Sequence[int], orders: Sequence[Sequence[int]]) -> Visits:
+    def block(
+        self, calls: Sequence[int], orders: Sequence[Sequence[int]]
+    ) -> Visits:
         """Time the rounds, visit by visit."""
         visits = Visits()
         for order in orders:
@@ -39,7 +41,7 @@ class CommandSession:
     def finish(self) -> None:
         """Commands have no teardown."""
 
-    def _time(self, entry: Entry) -> Finished:
+    def _time(self, entry: PlanEntry) -> Finished:
         command = entry.candidate
         assert isinstance(command, Command)  # Plan keeps kinds apart
         text = command.at(entry.levels)

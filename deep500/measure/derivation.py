@@ -26,7 +26,9 @@ def derive(result: "Result") -> dict:
     """All derived numbers of a run, as they stand in derived.json."""
     settled = result.settled
     more = None if settled else _more(result)
-    comparisons = [_comparison(result, a, b, c) for a, b, c in result.comparisons]
+    comparisons = [
+        _comparison(result, a, b, c) for a, b, c in result.comparisons
+    ]
     derived = {
         "procedure": PROCEDURE,
         "stopped": "precise" if settled else "budget",
@@ -75,7 +77,9 @@ def _entry(result: "Result", name: str) -> dict:
         where = ""
         if len(states) > 1:
             where = f" in {unsteady} of {len(states)} processes"
-        entry["notes"].append(f"never steady{where}: the times change throughout")
+        entry["notes"].append(
+            f"never steady{where}: the times change throughout"
+        )
     return entry
 
 

@@ -9,7 +9,7 @@ from ..errors import Deep500Error
 from ..supervision.child import Child, Died, Ended, Silent
 from .agreement import Clocks, checked_calls, checked_clocks, checked_rounds
 from .clock import Clock, now
-from .layout import Layout, draw_layout
+from .layout import MemoryLayout, draw_layout
 from .plan import Plan
 from .session import Visits
 
@@ -17,7 +17,9 @@ from .session import Visits
 class FreshSession:
     """The same calls as Session, answered by a new Python process."""
 
-    def __init__(self, plan: Plan, clock: Clock, layout: Layout | None = None):
+    def __init__(
+        self, plan: Plan, clock: Clock, layout: MemoryLayout | None = None
+    ):
         if layout is None:
             layout = draw_layout(plan.seed, 0, len(plan.entries))
         self.layout = layout
@@ -47,7 +49,9 @@ class FreshSession:
         with self._explained():
             return checked_calls(calls, len(self._first["entries"]))
 
-    def block(self, calls: Sequence[int], orders: Sequence[Sequence[int]]) -> Visits:
+    def block(
+        self, calls: Sequence[int], orders: Sequence[Sequence[int]]
+    ) -> Visits:
         began = now()
         answer = self._ask({"calls": calls, "orders": orders}, "block")
         wall_ns = now() - began

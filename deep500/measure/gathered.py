@@ -8,7 +8,7 @@ from dataclasses import replace
 from .agreement import Clocks
 from .clock import Clock
 from .fresh import FreshSession
-from .layout import Layout, draw_layout
+from .layout import MemoryLayout, draw_layout
 from .plan import Plan
 from .session import Visits
 
@@ -16,7 +16,9 @@ from .session import Visits
 class GatheredSession:
     """The same calls as FreshSession; while one process answers, the others are stopped."""
 
-    def __init__(self, plan: Plan, clock: Clock, layout: Layout | None = None):
+    def __init__(
+        self, plan: Plan, clock: Clock, layout: MemoryLayout | None = None
+    ):
         if layout is None:
             layout = draw_layout(plan.seed, 0, len(plan.entries))
         self.layout = layout
@@ -45,12 +47,16 @@ class GatheredSession:
             self.sessions[group].pause()
         return [calls[i] for i in range(len(self.groups))]
 
-    def block(self, calls: Sequence[int], orders: Sequence[Sequence[int]]) -> Visits:
+    def block(
+        self, calls: Sequence[int], orders: Sequence[Sequence[int]]
+    ) -> Visits:
         rounds = Visits()
         for order in orders:
             times: list[int] = []
             used: list[int] = []
-            for group, places in itertools.groupby(order, self.groups.__getitem__):
+            for group, places in itertools.groupby(
+                order, self.groups.__getitem__
+            ):
                 visits = self._visits(group, list(places), calls)
                 times += visits.ns[0][1:]
                 used += visits.cpu_ns[0][1:]
@@ -58,7 +64,9 @@ class GatheredSession:
             rounds.cpu_ns.append(used)
         return rounds
 
-    def _visits(self, group: str, visits: list[int], calls: Sequence[int]) -> Visits:
+    def _visits(
+        self, group: str, visits: list[int], calls: Sequence[int]
+    ) -> Visits:
         """The first visit is made twice and counts once: it wakes threads and fills caches after the others' turn."""
         members = self.members[group]
         places = [members.index(i) for i in visits]

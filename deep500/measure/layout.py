@@ -16,12 +16,13 @@ SMALLEST, LARGEST = 16, 2048
 
 
 @dataclass(frozen=True)
-class Layout:
+class MemoryLayout:
     """The random choices that move the data of one process in memory."""
 
     environment: int  # bytes added to the environment variables
     setups: Sequence[int]  # the entries, in the order in which their setups run
-    allocations: Sequence[int]  # objects made before each of these setups, and kept
+    # objects made before each of these setups, and kept
+    allocations: Sequence[int]
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -30,28 +31,30 @@ class Layout:
             "allocations": list(self.allocations),
         }
 
-    def part(self, members: Sequence[int]) -> "Layout":
+    def part(self, members: Sequence[int]) -> "MemoryLayout":
         """The layout of a process that holds only these entries, which it numbers from 0."""
         setups = []
         allocations = []
-        for entry, allocation in zip(self.setups, self.allocations, strict=True):
+        for entry, allocation in zip(
+            self.setups, self.allocations, strict=True
+        ):
             if entry in members:
                 setups.append(members.index(entry))
                 allocations.append(allocation)
-        return Layout(self.environment, setups, allocations)
+        return MemoryLayout(self.environment, setups, allocations)
 
 
-def draw_layout(seed: int, process: int, entries: int) -> Layout:
+def draw_layout(seed: int, process: int, entries: int) -> MemoryLayout:
     """The layout of one process of a run."""
     rng = random.Random(f"{seed}/{process}/layout")
     setups = rng.sample(range(entries), entries)
     allocations = [rng.randrange(MOST_ALLOCATIONS) for _ in setups]
     environment = rng.randrange(MOST_ENVIRONMENT)
-    return Layout(environment, setups, allocations)
+    return MemoryLayout(environment, setups, allocations)
 
 
-def layout_from_json(fields: Mapping[str, Any]) -> Layout:
-    return Layout(
+def layout_from_json(fields: Mapping[str, Any]) -> MemoryLayout:
+    return MemoryLayout(
         environment=fields["environment"],
         setups=fields["setups"],
         allocations=fields["allocations"],

@@ -19,13 +19,13 @@ from .candidates import (
     candidate,
     check,
 )
-from .layout import Layout, draw_layout
+from .layout import MemoryLayout, draw_layout
 
 CONTROL = " (control)"
 
 
 @dataclass(frozen=True)
-class Entry:
+class PlanEntry:
     """One candidate at one combination of levels."""
 
     name: str
@@ -58,7 +58,7 @@ class Entry:
 class Plan:
     """Candidates x levels of factors, how precise, how long, and the seed of every random choice."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[PlanEntry, ...]
     factors: Mapping[str, Sequence[Level]] = field(default_factory=dict)
     level: float = 0.95
     precision: float = 0.02
@@ -84,13 +84,16 @@ class Plan:
     def fresh(self) -> bool:
         """Whether every repetition runs in a fresh Python process; a command is a process of its own."""
         return all(
-            isinstance(entry.candidate, Statement | Function) for entry in self.entries
+            isinstance(entry.candidate, Statement | Function)
+            for entry in self.entries
         )
 
     @property
     def local(self) -> bool:
         """Whether the candidates live in this process."""
-        return all(isinstance(entry.candidate, InProcess) for entry in self.entries)
+        return all(
+            isinstance(entry.candidate, InProcess) for entry in self.entries
+        )
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -121,7 +124,7 @@ class Plan:
             else:
                 yield [0]
 
-    def layout(self, process: int) -> Layout:
+    def layout(self, process: int) -> MemoryLayout:
         """The random placement of data in the memory of one process."""
         return draw_layout(self.seed, process, len(self.entries))
 
@@ -151,10 +154,12 @@ class Settings(TypedDict, total=False):
     """Everything that can be asked of a run; the defaults are Plan's."""
 
     budget_s: float  # seconds of wall time, process starts included
-    precision: float  # stop when every interval is within this relative half-width
+    # stop when every interval is within this relative half-width
+    precision: float
     processes: int | None  # None: as many as the budget makes sensible
     level: float  # of every interval
-    margin: float  # ratios within 1 / (1 + margin) .. 1 + margin count as the same
+    # ratios within 1 / (1 + margin) .. 1 + margin count as the same
+    margin: float
     setup: str  # runs once per process before the candidates given as text
     # every candidate is measured at every combination of levels
     factors: Mapping[str, Sequence[Level]]
@@ -162,11 +167,14 @@ class Settings(TypedDict, total=False):
     sync: Callable | str | None
     cache: str  # "warm", or "cold": caches are driven out before every call
     control: bool  # measure the first candidate twice: a ratio that must be 1
-    timeout_s: float | None  # for one answer of a process; None: max(10, 3 * budget_s)
+    # for one answer of a process; None: max(10, 3 * budget_s)
+    timeout_s: float | None
     seed: int | None  # of the order of rounds; None: drawn, and recorded
 
 
-def make_plan(candidates: Mapping[str, object], **settings: Unpack[Settings]) -> Plan:
+def make_plan(
+    candidates: Mapping[str, object], **settings: Unpack[Settings]
+) -> Plan:
     """The plan of a run; raises a Deep500Error for settings or candidates that make no sense. Nothing is run."""
     if not candidates:
         raise Deep500Error("nothing to measure: give at least one candidate")
@@ -194,7 +202,9 @@ def _named_candidates(
 ) -> dict[str, Candidate]:
     """The candidates by name, with the control if there is to be one, in the form in which they will run."""
     setup = asked.get("setup", "")
-    named = {name: candidate(value, setup) for name, value in candidates.items()}
+    named = {
+        name: candidate(value, setup) for name, value in candidates.items()
+    }
     if asked["control"]:
         first = next(iter(named))
         control = first + CONTROL
@@ -212,7 +222,9 @@ def _named_candidates(
     return named
 
 
-def _check_candidates(named: dict[str, Candidate], asked: Mapping[str, Any]) -> None:
+def _check_candidates(
+    named: dict[str, Candidate], asked: Mapping[str, Any]
+) -> None:
     for value in named.values():
         check(value)
         _check_engine(value, asked)
@@ -238,12 +250,12 @@ def _check_engine(value: Candidate, asked: Mapping[str, Any]) -> None:
 
 def _entries(
     named: Mapping[str, Candidate], factors: Mapping[str, Sequence[Level]]
-) -> Iterator[Entry]:
+) -> Iterator[PlanEntry]:
     _check_factors(factors)
     for combination in itertools.product(*factors.values()):
         levels = dict(zip(factors, combination, strict=True))
         for name, value in named.items():
-            yield Entry(name + level_suffix(levels), value, levels)
+            yield PlanEntry(name + level_suffix(levels), value, levels)
 
 
 def level_suffix(levels: Mapping[str, Level]) -> str:
@@ -303,7 +315,9 @@ def _check_factors(factors: Mapping[str, Sequence[Level]]) -> None:
         distinct = {(type(level), level) for level in levels}
         if len(distinct) < len(levels):
             listed = ", ".join(map(str, levels))
-            raise Deep500Error(f"the factor {name!r} has a level twice: {listed}")
+            raise Deep500Error(
+                f"the factor {name!r} has a level twice: {listed}"
+            )
 
 
 _ENGINES = {

@@ -30,7 +30,9 @@ def _rate(amount: float, times: list) -> dict[str, float | None]:
     return dict(zip(("value", "low", "high"), rates, strict=True))
 
 
-def _share(times: list, work: Mapping[str, Any], peaks: Peaks | None) -> dict[str, Any]:
+def _share(
+    times: list, work: Mapping[str, Any], peaks: Peaks | None
+) -> dict[str, Any]:
     flops = _count(work, "flops")
     moved = _count(work, "bytes")
     dtype = str(work.get("dtype"))

@@ -42,7 +42,8 @@ class Result:
         self.environment = environment  # where and when it was measured
         # of processes that have ended, so that a look need not do them again
         self._arranged = arranged or {}
-        self.manifest: str | None = None  # the hash of the bundle it was written to
+        # the hash of the bundle it was written to
+        self.manifest: str | None = None
         self.names: list[str] = [entry["name"] for entry in plan["entries"]]
 
     @cached_property
@@ -96,7 +97,11 @@ class Result:
         return int(calls[self.index(name)])
 
     def compare(
-        self, a: str, b: str, level: float | None = None, margin: float | None = None
+        self,
+        a: str,
+        b: str,
+        level: float | None = None,
+        margin: float | None = None,
     ) -> Comparison:
         """b against a, paired round by round inside every process."""
         i = self.index(a)
@@ -112,7 +117,9 @@ class Result:
         )
         if self.interference is None:
             return comparison
-        fewer_threads = "use --threads 1" if self.told_threads else "use fewer threads"
+        fewer_threads = (
+            "use --threads 1" if self.told_threads else "use fewer threads"
+        )
         base = self.exposure(a)
         other = self.exposure(b)
         return judged(comparison, self.interference, base, other, fewer_threads)
@@ -156,9 +163,12 @@ class Result:
         precision = self.plan["precision"]
         try:
             if self.comparisons:
-                return all(_is_settled(c, precision) for _, _, c in self.comparisons)
+                return all(
+                    _is_settled(c, precision) for _, _, c in self.comparisons
+                )
             return all(
-                self.interval(name).half_width <= precision for name in self.names
+                self.interval(name).half_width <= precision
+                for name in self.names
             )
         except Refused:
             return False
@@ -248,7 +258,9 @@ class Result:
         """The place of a candidate in the plan; raises a Deep500Error if there is none of this name."""
         if name not in self.names:
             names = ", ".join(self.names)
-            raise Deep500Error(f"no candidate is named {name!r}; there are: {names}")
+            raise Deep500Error(
+                f"no candidate is named {name!r}; there are: {names}"
+            )
         return self.names.index(name)
 
 

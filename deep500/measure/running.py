@@ -31,13 +31,16 @@ from .statistics.repetition import best_rounds
 BLOCK_S = 0.1
 # Rounds in one process; every look costs a little coverage, so they are few.
 FIRST_LOOK, LOOK_GROWTH = 50, 1.5
-FIRST_PROCESSES, PROCESSES_GROWTH = 6, 1.25  # the same for looks after whole processes
-GUESSED_PROCESSES = 10  # share the budget at first; later Kalibera and Jones decide
+# the same for looks after whole processes
+FIRST_PROCESSES, PROCESSES_GROWTH = 6, 1.25
+# share the budget at first; later Kalibera and Jones decide
+GUESSED_PROCESSES = 10
 FEWEST_PROCESSES = 3  # an interval over processes needs as many
 # Per process: beyond, only the differences between processes are left.
 MOST_ROUNDS = 1000
 MOST_ROUNDS_ALONE = 20_000
-PROCESS_S = 0.5  # of measuring is enough for a process, unless its start is dear
+# of measuring is enough for a process, unless its start is dear
+PROCESS_S = 0.5
 LEAST_WORK_S = 0.2  # a process that measures for less is not worth its start
 
 Progress = Callable[[float, str], None]
@@ -60,7 +63,9 @@ def run(
 
 
 def execute(
-    plan: Plan, folder: str | Path | None = None, progress: Progress | None = None
+    plan: Plan,
+    folder: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> Result:
     """Run a plan; with a folder, write the result there as a bundle."""
     clock = calibrate()
@@ -100,14 +105,14 @@ def measure_plan(
 
     `document` is the plan as it is written down, which the looks at the data need.
     """
-    running = _Run(plan, clock, document, record, progress)
+    running = _MeasuringRun(plan, clock, document, record, progress)
     with sensors() as sensing:
         running.go()
     readings = sensing.readings().items()
     return {name: asdict(reading) for name, reading in readings}
 
 
-class _Run:
+class _MeasuringRun:
     """The state of a run between its blocks."""
 
     def __init__(
@@ -236,7 +241,10 @@ class _Run:
             "calls": self.calls,
             "orders": rounds,
             "ns": visits.ns,
-            "span_s": [round(began - self.began, 4), round(ended - self.began, 4)],
+            "span_s": [
+                round(began - self.began, 4),
+                round(ended - self.began, 4),
+            ],
         }
         if isinstance(session, FreshSession | GatheredSession):
             block["clocks"] = session.take_clocks().to_json()
@@ -247,7 +255,9 @@ class _Run:
             block["load"] = self._load(others, rounds, visits)
         self._emit(block)
 
-    def _load(self, others: float, orders: list[list[int]], visits: Visits) -> dict:
+    def _load(
+        self, others: float, orders: list[list[int]], visits: Visits
+    ) -> dict:
         """The share of the CPUs that others used, and the median number of CPUs that each entry kept busy."""
         load: dict = {"others": round(others, 4), "cpus": self.others.cpus}
         if self.plan.cache == "cold" or self.plan.sync:

@@ -9,8 +9,8 @@ from typing import TypeVar
 from ..errors import Deep500Error, one_line
 from .candidates import Command, Statement, Timer
 from .clock import Clock, cold_caches, last_level_bytes
-from .layout import Layout, allocate
-from .plan import Entry
+from .layout import MemoryLayout, allocate
+from .plan import PlanEntry
 
 T = TypeVar("T")
 
@@ -28,11 +28,11 @@ class Session:
 
     def __init__(
         self,
-        entries: Sequence[Entry],
+        entries: Sequence[PlanEntry],
         clock: Clock,
         sync: Callable | None = None,
         cold: bool = False,
-        layout: Layout | None = None,
+        layout: MemoryLayout | None = None,
     ):
         self.clock = clock
         self.cold = cold
@@ -58,7 +58,9 @@ class Session:
             calls[i] = _guarded(entry, self._calls, entry, self.timers[i])
         return [calls[i] for i in range(len(self.entries))]
 
-    def block(self, calls: Sequence[int], orders: Sequence[Sequence[int]]) -> Visits:
+    def block(
+        self, calls: Sequence[int], orders: Sequence[Sequence[int]]
+    ) -> Visits:
         """Time the rounds, visit by visit."""
         timers = self.timers
         cpu_now = time.process_time_ns
@@ -87,15 +89,20 @@ class Session:
     def finish(self) -> None:
         """Run the teardowns, where there are any."""
         for entry, timer in zip(self.entries, self.timers, strict=True):
-            if isinstance(entry.candidate, Statement) and entry.candidate.teardown:
+            if (
+                isinstance(entry.candidate, Statement)
+                and entry.candidate.teardown
+            ):
                 _guarded(entry, timer, 0)
 
-    def _calls(self, entry: Entry, timer: Timer) -> int:
+    def _calls(self, entry: PlanEntry, timer: Timer) -> int:
         if self.cold:
             timer(1)
             return 1
         calls = 1
-        while (elapsed := min(timer(calls), timer(calls))) < self.clock.shortest_ns:
+        while (
+            elapsed := min(timer(calls), timer(calls))
+        ) < self.clock.shortest_ns:
             enough = self.clock.calls_for(elapsed / calls)
             calls = max(calls * 2, min(calls * 100, enough))
         return calls
@@ -116,7 +123,9 @@ def _before(sync: Callable | None, cold: bool) -> Callable | None:
     return before
 
 
-def _timer(entry: Entry, before: Callable | None, after: Callable | None) -> Timer:
+def _timer(
+    entry: PlanEntry, before: Callable | None, after: Callable | None
+) -> Timer:
     if isinstance(entry.candidate, Command):
         raise Deep500Error(
             f"{entry.name!r} is a command, which runs in a process of its own"
@@ -124,14 +133,14 @@ def _timer(entry: Entry, before: Callable | None, after: Callable | None) -> Tim
     return entry.candidate.timer(entry.levels, before, after)
 
 
-def _guarded(entry: Entry, function: Callable[..., T], *args: object) -> T:
+def _guarded(entry: PlanEntry, function: Callable[..., T], *args: object) -> T:
     try:
         return function(*args)
     except Exception as error:
         raise _explained(entry, error) from None
 
 
-def _explained(entry: Entry, error: Exception) -> Deep500Error:
+def _explained(entry: PlanEntry, error: Exception) -> Deep500Error:
     if isinstance(error, Deep500Error):
         return error
     reason = one_line(error, 300, kind=True)

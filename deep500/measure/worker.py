@@ -9,11 +9,11 @@ from ..supervision.serving import Message, Progress, serve
 from .candidates import Function, Statement, resolve
 from .clock import Clock, now
 from .layout import layout_from_json
-from .plan import Entry
+from .plan import PlanEntry
 from .session import Session
 
 
-class Worker:
+class MeasuringWorker:
     """Answers requests: the first makes a session, an empty one finishes it, the others are blocks to time."""
 
     session: Session | None = None
@@ -45,7 +45,7 @@ def _session(request: Message) -> Session:
     entries = []
     for entry in request["entries"]:
         candidate = _candidate(entry)
-        entries.append(Entry(entry["name"], candidate, entry["levels"]))
+        entries.append(PlanEntry(entry["name"], candidate, entry["levels"]))
     sync = resolve(request["sync"]) if request["sync"] else None
     layout = layout_from_json(request["layout"])
     clock = Clock(**request["clock"])
@@ -59,4 +59,4 @@ def _candidate(entry: dict[str, Any]) -> Statement | Function:
 
 
 if __name__ == "__main__":
-    serve(Worker().answer)
+    serve(MeasuringWorker().answer)

@@ -14,14 +14,17 @@ class TimeToQuality(Metric):
 
     name: str
     target: float
-    direction: str = "higher"  # which values are better; `for_qualities` sets it
+    # which values are better; `for_qualities` sets it
+    direction: str = "higher"
     unit = "s"
     kind = "cost"
     better = "lower"
     needs = ("real time",)
 
     def value(self, history: History) -> float | None:
-        evaluation = first_reaching(history, self.name, self.target, self.direction)
+        evaluation = first_reaching(
+            history, self.name, self.target, self.direction
+        )
         if not evaluation:
             return None
         return evaluation["seconds"]

@@ -60,7 +60,9 @@ class Architecture(Model):
         """The network without a loss. With a seed of None the parameters take no memory, which is for counting."""
         self._check_sizes(shape, outputs)
         weights = registry.find("initialisers", self.weights)()
-        builder = Builder(type(self).__name__, seed, dtype, weights, output_name)
+        builder = Builder(
+            type(self).__name__, seed, dtype, weights, output_name
+        )
         x = builder.input(input_name, shape, self.input_dtype or dtype)
         result = self.forward(builder, x, outputs)
         _rename_result(builder.network, result, output_name)
@@ -70,7 +72,11 @@ class Architecture(Model):
     def for_task(self, task: Task, train: Split, seed: int = 0) -> Network:
         shape, outputs = task.sizes(train)
         return self.predictor(
-            shape, outputs, seed, input_name=task.input, output_name=task.prediction
+            shape,
+            outputs,
+            seed,
+            input_name=task.input,
+            output_name=task.prediction,
         )
 
     def parameter_count(self, shape: Sequence[int], outputs: int) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 from .. import registry
 from ..contracts.initialiser import Initialiser
 from ..contracts.network import Network
-from ..contracts.operator import Operator, Tensor
+from ..contracts.operator import Operator, TensorSpec
 from ..errors import Deep500Error
 
 BATCH = 1  # stands for the batch while shapes are inferred
@@ -34,26 +34,28 @@ class Builder:
         self.dtype = dtype
         self.weights = weights
         self.output_name = output_name  # of the network
-        self._tensors: dict[str, Tensor] = {}
+        self._tensors: dict[str, TensorSpec] = {}
 
     def shape(self, x: str) -> tuple[int, ...]:
         """The shape of a value, without its batch."""
         return self._tensors[x].shape[1:]
 
     def input(self, name: str, shape: Sequence[int], dtype: str) -> str:
-        self._tensors[name] = Tensor((BATCH, *shape), dtype)
+        self._tensors[name] = TensorSpec((BATCH, *shape), dtype)
         return self.network.add_input(name, (0, *shape), dtype)
 
     def param(
         self, name: str, shape: Sequence[int], rule: Initialiser | None = None
     ) -> str:
         """A trained parameter; without a rule it is initialised as weights are."""
-        return self._add_param(name, shape, rule or self.weights, trainable=True)
+        return self._add_param(
+            name, shape, rule or self.weights, trainable=True
+        )
 
     def constant(self, name: str, value: Any, dtype: str | None = None) -> str:
         """Numbers that are not trained."""
         array = np.asarray(value, dtype or self.dtype)
-        self._tensors[name] = Tensor(array.shape, str(array.dtype))
+        self._tensors[name] = TensorSpec(array.shape, str(array.dtype))
         return self.network.add_param(name, array, trainable=False)
 
     def node(
@@ -90,7 +92,9 @@ class Builder:
         if not leading:
             return self.node("Gemm", (x, *params), name, transB=1)
         rows = self.node("Reshape", (x, (-1, width)), f"{name}.rows")
-        product = self.node("Gemm", (rows, *params), f"{name}.product", transB=1)
+        product = self.node(
+            "Gemm", (rows, *params), f"{name}.product", transB=1
+        )
         return self.node("Reshape", (product, (-1, *leading, outputs)), name)
 
     def conv(
@@ -169,7 +173,9 @@ class Builder:
         size = self.shape(x)[-1:]
         scale = self.param(f"{name}.weight", size, ones())
         shift = self.param(f"{name}.bias", size, zeros())
-        return self.node("LayerNormalization", (x, scale, shift), name, epsilon=epsilon)
+        return self.node(
+            "LayerNormalization", (x, scale, shift), name, epsilon=epsilon
+        )
 
     def embedding(self, name: str, indices: str, rows: int, width: int) -> str:
         """The rows of a table at these indices."""
@@ -233,7 +239,11 @@ class Builder:
     def average_pool(self, x: str, kernel: int = 2) -> str:
         window = (kernel, kernel)
         return self.node(
-            "AveragePool", (x,), f"{x}.pool", kernel_shape=window, strides=window
+            "AveragePool",
+            (x,),
+            f"{x}.pool",
+            kernel_shape=window,
+            strides=window,
         )
 
     def channel_means(self, x: str) -> str:
@@ -254,7 +264,11 @@ class Builder:
         return value
 
     def _add_param(
-        self, name: str, shape: Sequence[int], rule: Initialiser, trainable: bool
+        self,
+        name: str,
+        shape: Sequence[int],
+        rule: Initialiser,
+        trainable: bool,
     ) -> str:
         size = tuple(shape)
         if self.seed is None:
@@ -262,7 +276,7 @@ class Builder:
             array = np.broadcast_to(zero, size)
         else:
             array = rule.array(size, self.seed, name, self.dtype)
-        self._tensors[name] = Tensor(size, self.dtype)
+        self._tensors[name] = TensorSpec(size, self.dtype)
         return self.network.add_param(name, array, trainable)
 
 

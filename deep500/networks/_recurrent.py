@@ -16,7 +16,8 @@ class RecurrentClassifier(Architecture):
     axes = ("length", "features")
     operator: ClassVar[str]
     gates: ClassVar[int]
-    attributes: ClassVar[Mapping[str, int]] = {}  # of the operator, besides hidden_size
+    # of the operator, besides hidden_size
+    attributes: ClassVar[Mapping[str, int]] = {}
 
     def forward(self, builder: Builder, x: str, outputs: int) -> str:
         x = builder.node("Transpose", (x,), f"{x}.by_step", perm=(1, 0, 2))
@@ -37,7 +38,9 @@ class RecurrentClassifier(Architecture):
         rows = self.gates * hidden
         start = normal(1 / math.sqrt(3 * hidden))
         weight = builder.param(f"{name}.weight", (1, rows, features), start)
-        recurrence = builder.param(f"{name}.recurrence", (1, rows, hidden), start)
+        recurrence = builder.param(
+            f"{name}.recurrence", (1, rows, hidden), start
+        )
         bias = builder.param(f"{name}.bias", (1, 2 * rows), zeros())
         inputs = (x, weight, recurrence, bias)
         attributes: Any = {"hidden_size": hidden, **self.attributes}

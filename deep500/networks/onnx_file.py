@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ..contracts.model import Model
 from ..contracts.network import Network
-from ..contracts.operator import Tensor
+from ..contracts.operator import TensorSpec
 from ..errors import Deep500Error
 
 
@@ -14,13 +14,17 @@ class OnnxFile(Model):
     path: str
 
     def build(
-        self, shape: Sequence[int], outputs: int, seed: int = 0, dtype: str = "float32"
+        self,
+        shape: Sequence[int],
+        outputs: int,
+        seed: int = 0,
+        dtype: str = "float32",
     ) -> Network:
         """The network in the file, which brings its own weights: the seed changes nothing."""
         network = Network.from_onnx(self.path)
         inputs = {
-            "x": Tensor(("batch", *shape), dtype),
-            "label": Tensor(("batch",), "int64"),
+            "x": TensorSpec(("batch", *shape), dtype),
+            "label": TensorSpec(("batch",), "int64"),
         }
         has_outputs = {"loss", "logits"} <= set(network.outputs)
         if network.inputs != inputs or not has_outputs:

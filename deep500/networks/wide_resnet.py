@@ -30,7 +30,9 @@ class WideResNet(Architecture):
             channels = narrow * self.widen
             for i in range(count):
                 stride = 2 if stage > 1 and i == 0 else 1
-                x = self._block(builder, f"block{stage}.{i}", x, channels, stride)
+                x = self._block(
+                    builder, f"block{stage}.{i}", x, channels, stride
+                )
         x = builder.batch_norm("bn", x)
         x = builder.relu(x)
         x = builder.channel_means(x)
@@ -48,9 +50,16 @@ class WideResNet(Architecture):
         if builder.shape(x)[0] != channels or stride > 1:
             shortcut_name = f"{name}.shortcut"
             shortcut = builder.conv(
-                shortcut_name, active, channels, kernel=1, stride=stride, bias=False
+                shortcut_name,
+                active,
+                channels,
+                kernel=1,
+                stride=stride,
+                bias=False,
             )
-        x = builder.conv(f"{name}.conv1", active, channels, stride=stride, bias=False)
+        x = builder.conv(
+            f"{name}.conv1", active, channels, stride=stride, bias=False
+        )
         x = builder.batch_norm(f"{name}.bn2", x)
         x = builder.relu(x)
         x = builder.dropout(x, self.dropout)

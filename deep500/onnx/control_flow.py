@@ -6,10 +6,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 import onnx
 
 from ..contracts.graph import Subgraph
-from ..contracts.operator import Tensor
+from ..contracts.operator import TensorSpec
 from ..contracts.shape_inference import dimension_names
 from ..errors import Deep500Error, Unsupported
 from .operators import UNKNOWN, If, Loop, Scan
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from .reading import Reader
 
 # Returns what the outputs of a node refer to; None if the node is read like any other.
-Expansion = Callable[["Reader", onnx.NodeProto, Scope], Sequence[Reference] | None]
+Expansion = Callable[
+    ["Reader", onnx.NodeProto, Scope], Sequence[Reference] | None
+]
 
 
 class Body:
@@ -47,7 +50,9 @@ class Body:
             stem = prefix + weight.name
             self.scope.bound[weight.name] = reader.weight(stem, array(weight))
 
-    def inline(self, arguments: Sequence[Reference], suffix: str) -> list[Reference]:
+    def inline(
+        self, arguments: Sequence[Reference], suffix: str
+    ) -> list[Reference]:
         """Add the nodes of the subgraph for these arguments; returns the references of its outputs."""
         node_count = len(self.graph.node)
         self.reader.limit_expansion(1 + node_count, self.node)
@@ -72,7 +77,9 @@ class Body:
             )
 
 
-def _if(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Reference]:
+def _if(
+    reader: "Reader", node: onnx.NodeProto, scope: Scope
+) -> Sequence[Reference]:
     output_count = len(node.output)
     bodies: dict[str, Body] = {}
     for name in ("then", "else"):
@@ -92,7 +99,10 @@ def _if(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Refere
 
 
 def _if_operator(
-    reader: "Reader", node: onnx.NodeProto, scope: Scope, bodies: dict[str, Body]
+    reader: "Reader",
+    node: onnx.NodeProto,
+    scope: Scope,
+    bodies: dict[str, Body],
 ) -> Sequence[Reference]:
     """Keep both branches in an operator; the outer values that they use become its inputs."""
     subgraphs = []
@@ -108,7 +118,9 @@ def _if_operator(
     return reader.add_operator(operator, node, [condition, *inputs], scope)
 
 
-def _loop(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Reference]:
+def _loop(
+    reader: "Reader", node: onnx.NodeProto, scope: Scope
+) -> Sequence[Reference]:
     # The number of rounds and the condition may be left out.
     input_count = max(2, len(node.input))
     carried = input_count - 2
@@ -118,7 +130,8 @@ def _loop(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Refe
     unrolled = _unrolled_loop(reader, node, scope, body)
     if unrolled is not None:
         return unrolled
-    del reader.nodes[nodes_before:]  # rounds before the one that cannot be foreseen
+    # rounds before the one that cannot be foreseen
+    del reader.nodes[nodes_before:]
     return _loop_operator(reader, node, scope, body)
 
 
@@ -201,7 +214,7 @@ def _body_subgraph(
     return replace(subgraph, inputs=(*formal, *captured)), captured
 
 
-def _row_spec(info: onnx.ValueInfoProto) -> Tensor:
+def _row_spec(info: onnx.ValueInfoProto) -> TensorSpec:
     """Shape and dtype of a row; UNKNOWN unless the file declares both completely."""
     try:
         spec = tensor(info)
@@ -212,7 +225,9 @@ def _row_spec(info: onnx.ValueInfoProto) -> Tensor:
     return spec
 
 
-def _scan(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Reference]:
+def _scan(
+    reader: "Reader", node: onnx.NodeProto, scope: Scope
+) -> Sequence[Reference]:
     if reader.opsets[""] < 9:
         raise Unsupported(
             f"node {label(node)} is a Scan of opset 8, which has a batch axis: convert it to opset 9"
@@ -231,14 +246,18 @@ def _scan(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Refe
     names = [scope.value(node, name) for name in node.input]
     scanned_names = names[carried:]
     if not all(name in reader.folding.tensors for name in scanned_names):
-        return _scan_operator(reader, node, scope, body, names, (axes, backwards))
+        return _scan_operator(
+            reader, node, scope, body, names, (axes, backwards)
+        )
     columns = []
     for name, axis, reverse in zip(scanned_names, axes, backwards, strict=True):
         column = _slices(reader, node, name, axis, bool(reverse))
         columns.append(column)
     length = len(columns[0])
     if any(len(column) != length for column in columns):
-        raise Unsupported(f"node {label(node)} scans inputs of different lengths")
+        raise Unsupported(
+            f"node {label(node)} scans inputs of different lengths"
+        )
     state = [scope[name] for name in node.input[:carried]]
     return _unrolled_scan(reader, node, body, state, columns)
 
@@ -328,7 +347,9 @@ def _sequence_map(
     length = len(scope.sequence(node, node.input[0]))
     for value in inputs:
         if isinstance(value, tuple) and len(value) != length:
-            raise Unsupported(f"node {label(node)} maps sequences of different lengths")
+            raise Unsupported(
+                f"node {label(node)} maps sequences of different lengths"
+            )
     rows = []
     for i in range(length):
         arguments = [_element(value, i) for value in inputs]
@@ -349,7 +370,11 @@ def _element(value: Reference, index: int) -> Reference:
 
 
 def _slices(
-    reader: "Reader", node: onnx.NodeProto, name: str, axis: int, backwards: bool
+    reader: "Reader",
+    node: onnx.NodeProto,
+    name: str,
+    axis: int,
+    backwards: bool,
 ) -> list[str]:
     """The slices of a value along an axis, without that axis."""
     shape = reader.folding.tensors[name].shape

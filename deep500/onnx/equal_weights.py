@@ -16,13 +16,15 @@ from .roles import KIND, RUNNING
 
 SIGNATURE = "pkg.torch.export.ExportedProgram.graph_signature"
 SOURCE = "pkg.torch.onnx.fx_node"
-DECLARED = re.compile(r"^(\w+): (PARAMETER|BUFFER) target='([^']+)'", re.MULTILINE)
+DECLARED = re.compile(
+    r"^(\w+): (PARAMETER|BUFFER) target='([^']+)'", re.MULTILINE
+)
 ARGUMENT = re.compile(r"%(\w+)")
 STATISTICS = {3: "running_mean", 4: "running_var"}  # of a BatchNormalization
 
 
 @dataclass(frozen=True)
-class Original:
+class OriginalWeight:
     """A weight as it was in the module."""
 
     kind: str  # "PARAMETER" or "BUFFER"
@@ -35,10 +37,12 @@ class Separation:
 
     node: int
     position: int
-    original: Original
+    original: OriginalWeight
 
 
-def with_separate_weights(model: onnx.ModelProto) -> tuple[onnx.ModelProto, list[str]]:
+def with_separate_weights(
+    model: onnx.ModelProto,
+) -> tuple[onnx.ModelProto, list[str]]:
     """The model with a copy of every weight that shares its array with others, and the names of the copies."""
     separations = [*_separations(model.graph)]
     if not separations:
@@ -61,12 +65,14 @@ def with_separate_weights(model: onnx.ModelProto) -> tuple[onnx.ModelProto, list
 
 
 def _add_copy(
-    graph: onnx.GraphProto, shared: onnx.TensorProto, original: Original
+    graph: onnx.GraphProto, shared: onnx.TensorProto, original: OriginalWeight
 ) -> None:
     copy = graph.initializer.add()
     copy.CopyFrom(shared)
     copy.name = original.name
-    info = helper.make_tensor_value_info(original.name, shared.data_type, shared.dims)
+    info = helper.make_tensor_value_info(
+        original.name, shared.data_type, shared.dims
+    )
     info.metadata_props.add(key=KIND, value=original.kind)
     graph.value_info.append(info)
 
@@ -99,11 +105,11 @@ def _weight_uses(graph: onnx.GraphProto, weights: set[str]) -> Counter[str]:
     return uses
 
 
-def _declared(graph: onnx.GraphProto) -> dict[str, Original]:
+def _declared(graph: onnx.GraphProto) -> dict[str, OriginalWeight]:
     """The weights of the module, by the names that they have in the metadata of nodes."""
     declared = {}
     for argument, kind, name in DECLARED.findall(_metadata(graph, SIGNATURE)):
-        declared[argument] = Original(kind, name)
+        declared[argument] = OriginalWeight(kind, name)
     return declared
 
 
@@ -116,8 +122,10 @@ def _metadata(message: onnx.GraphProto | onnx.NodeProto, key: str) -> str:
 
 
 def _originals(
-    node: onnx.NodeProto, weights: Counter[str], declared: dict[str, Original]
-) -> dict[int, Original]:
+    node: onnx.NodeProto,
+    weights: Counter[str],
+    declared: dict[str, OriginalWeight],
+) -> dict[int, OriginalWeight]:
     """What the weights of a node were, by position: as its metadata say, or else its running statistics at least."""
     positions = []
     for position, name in enumerate(node.input):
@@ -134,5 +142,5 @@ def _originals(
     for position in RUNNING.get(node.op_type, {}):
         if position in positions and node.output:
             name = f"{node.output[0]}.{STATISTICS[position]}"
-            statistics[position] = Original("BUFFER", name)
+            statistics[position] = OriginalWeight("BUFFER", name)
     return statistics

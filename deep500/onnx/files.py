@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+import onnx
 
 from ..contracts.folding import Evaluate
 from ..contracts.network import Network
@@ -44,7 +45,10 @@ def write(
     try:
         content = model.SerializeToString(deterministic=True)
         Path(path).write_bytes(content)
-    except (OSError, ValueError) as error:  # a ValueError: beyond protobuf's 2 GB
+    except (
+        OSError,
+        ValueError,
+    ) as error:  # a ValueError: beyond protobuf's 2 GB
         raise Deep500Error(f"cannot write {os.fspath(path)}: {error}") from None
     return model
 
@@ -70,7 +74,9 @@ def _parsed(content: bytes, title: str) -> onnx.ModelProto:
     try:
         model = onnx.ModelProto.FromString(content)
     except (DecodeError, ValueError):
-        raise Deep500Error(f"{title} is not an ONNX model: it does not parse") from None
+        raise Deep500Error(
+            f"{title} is not an ONNX model: it does not parse"
+        ) from None
     if not model.HasField("graph"):
         raise Deep500Error(f"{title} is not an ONNX model: it has no graph")
     if not model.opset_import:

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 import onnx
 
-from ..contracts.operator import Tensor
+from ..contracts.operator import TensorSpec
 from ..errors import Deep500Error, Unsupported
 from .control_flow import Body
 from .scopes import Reference, Scope
@@ -73,7 +74,7 @@ def flex_attention(
     return [result]
 
 
-def _spec(reader: "Reader", node: onnx.NodeProto, name: str) -> Tensor:
+def _spec(reader: "Reader", node: onnx.NodeProto, name: str) -> TensorSpec:
     """Shape and dtype of an input, which must be known and have four axes."""
     if name not in reader.folding.tensors:
         raise Unsupported(

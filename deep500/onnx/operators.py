@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 
 from ..contracts import tape
-from ..contracts.expansion import Expandable, Writer, stands
+from ..contracts.expansion import Expandable, NodeWriter, stands
 from ..contracts.graph import Node, Subgraph
-from ..contracts.operator import Tensor
+from ..contracts.operator import TensorSpec
 from ..errors import Deep500Error, Unsupported
 from ..namespace import kind
 from .rows import slices, stacked
 
 MOST_ROUNDS = 20_000  # of a loop whose end is decided at run time
-UNKNOWN = Tensor((), "")  # a row whose shape or dtype the file does not declare
+# a row whose shape or dtype the file does not declare
+UNKNOWN = TensorSpec((), "")
 
 
 class If(Expandable):
@@ -82,7 +83,9 @@ class If(Expandable):
         then_ys = self.then_branch.infer(xs)
         else_ys = self.else_branch.infer(xs)
         if then_ys != else_ys:
-            raise TypeError(f"the branches of an If make {then_ys} and {else_ys}")
+            raise TypeError(
+                f"the branches of an If make {then_ys} and {else_ys}"
+            )
         return then_ys
 
     def stands(self, derivative: bool) -> bool:
@@ -90,10 +93,10 @@ class If(Expandable):
             return False
         return stands(self.else_branch, derivative)
 
-    def keeps_shapes(self, *inputs: Tensor) -> bool:
+    def keeps_shapes(self, *inputs: TensorSpec) -> bool:
         return _infers(self, inputs)
 
-    def expand(self, writer: Writer, node: Node) -> list[str] | None:
+    def expand(self, writer: NodeWriter, node: Node) -> list[str] | None:
         condition, *xs = node.inputs
         value = _single(writer, node, condition, "bool")
         if value is None:
@@ -114,7 +117,7 @@ class Loop(Expandable):
     domain = "deep500"
     body: Subgraph
     carried: int
-    rows: tuple[Tensor, ...] = ()  # shape and dtype of a row, or UNKNOWN
+    rows: tuple[TensorSpec, ...] = ()  # shape and dtype of a row, or UNKNOWN
     outputs = ("*ys",)
 
     def forward(self, xp, most=None, go=None, *xs):
@@ -148,8 +151,8 @@ class Loop(Expandable):
         return tuple(checked)
 
     def infer(self, most=None, go=None, *xs):
-        count = Tensor((), "int64")
-        condition = Tensor((), "bool")
+        count = TensorSpec((), "int64")
+        condition = TensorSpec((), "bool")
         _, *after = self.body.infer((count, condition, *xs))
         carried = xs[: self.carried]
         if self.rows or tuple(after) != carried:
@@ -161,10 +164,10 @@ class Loop(Expandable):
             return False
         return stands(self.body, derivative)
 
-    def keeps_shapes(self, *inputs: Tensor) -> bool:
+    def keeps_shapes(self, *inputs: TensorSpec) -> bool:
         return _infers(self, inputs)
 
-    def expand(self, writer: Writer, node: Node) -> list[str] | None:
+    def expand(self, writer: NodeWriter, node: Node) -> list[str] | None:
         limits = _limits(writer, node)
         if limits is None:
             return None
@@ -202,13 +205,15 @@ class Scan(Expandable):
     carried: int
     axes: tuple[int, ...]
     backwards: tuple[int, ...]  # which inputs are scanned from their end
-    rows: tuple[Tensor, ...]
+    rows: tuple[TensorSpec, ...]
     row_axes: tuple[int, ...]
     rows_backwards: tuple[int, ...]
     outputs = ("*ys",)
 
     def forward(self, xp, *xs):
-        raise Unsupported("a Scan runs only as the nodes that it is written out as")
+        raise Unsupported(
+            "a Scan runs only as the nodes that it is written out as"
+        )
 
     def infer(self, *xs):
         raise TypeError("the length of what a Scan scans decides on its shapes")
@@ -216,15 +221,17 @@ class Scan(Expandable):
     def stands(self, derivative: bool) -> bool:
         return False
 
-    def keeps_shapes(self, *inputs: Tensor) -> bool:
+    def keeps_shapes(self, *inputs: TensorSpec) -> bool:
         return False
 
-    def expand(self, writer: Writer, node: Node) -> list[str] | None:
+    def expand(self, writer: NodeWriter, node: Node) -> list[str] | None:
         first_captured = self.carried + len(self.axes)
         scanned: list[Any] = [*node.inputs[self.carried : first_captured]]
         captured = node.inputs[first_captured:]
         columns: list[list[str]] = []
-        for name, axis, back in zip(scanned, self.axes, self.backwards, strict=True):
+        for name, axis, back in zip(
+            scanned, self.axes, self.backwards, strict=True
+        ):
             length = _length(writer, node, name, axis)
             if length is None:
                 return None
@@ -233,7 +240,9 @@ class Scan(Expandable):
             columns.append(column)
         lengths = {len(column) for column in columns}
         if len(lengths) != 1:
-            raise Deep500Error(f"node {node.name!r} scans inputs of different lengths")
+            raise Deep500Error(
+                f"node {node.name!r} scans inputs of different lengths"
+            )
         state: list[Any] = [*node.inputs[: self.carried]]
         rows = []
         for t, parts in enumerate(zip(*columns, strict=True)):
@@ -263,7 +272,7 @@ def _at_positions(
     return entries
 
 
-def _infers(operator: Any, inputs: Sequence[Tensor]) -> bool:
+def _infers(operator: Any, inputs: Sequence[TensorSpec]) -> bool:
     try:
         operator.infer(*inputs)
     except Exception:
@@ -271,7 +280,7 @@ def _infers(operator: Any, inputs: Sequence[Tensor]) -> bool:
     return True
 
 
-def _limits(writer: Writer, node: Node) -> tuple[float, bool] | None:
+def _limits(writer: NodeWriter, node: Node) -> tuple[float, bool] | None:
     """The largest number of rounds and the first condition; None if one of them is known only at run time."""
     most, go = node.inputs[:2]
     count: np.ndarray | None = np.asarray(math.inf)
@@ -285,7 +294,9 @@ def _limits(writer: Writer, node: Node) -> tuple[float, bool] | None:
     return count.item(), condition.item()
 
 
-def _single(writer: Writer, node: Node, name: Any, dtype: str) -> np.ndarray | None:
+def _single(
+    writer: NodeWriter, node: Node, name: Any, dtype: str
+) -> np.ndarray | None:
     """The value of a condition or a count; None if it is known only at run time."""
     value = writer.value(name)
     if value is None:
@@ -298,7 +309,7 @@ def _single(writer: Writer, node: Node, name: Any, dtype: str) -> np.ndarray | N
     return value
 
 
-def _length(writer: Writer, node: Node, name: Any, axis: int) -> int | None:
+def _length(writer: NodeWriter, node: Node, name: Any, axis: int) -> int | None:
     tensor = writer.tensor(name)
     if tensor is None:
         return None
@@ -310,16 +321,16 @@ def _length(writer: Writer, node: Node, name: Any, axis: int) -> int | None:
     return tensor.shape[axis]
 
 
-def _constant(writer: Writer, stem: str, value: np.generic) -> str:
+def _constant(writer: NodeWriter, stem: str, value: np.generic) -> str:
     (name,) = writer.emit("ConstantOfShape", [()], stem, value=value)
     return name
 
 
 def _columns(
-    writer: Writer,
+    writer: NodeWriter,
     node: Node,
     rows: Sequence[Sequence[str]],
-    specs: Sequence[Tensor],
+    specs: Sequence[TensorSpec],
     axes: Sequence[int] | None = None,
     backwards: Sequence[int] | None = None,
 ) -> list[str]:
@@ -339,7 +350,9 @@ def _columns(
     return columns
 
 
-def _no_rows(writer: Writer, node: Node, row: Tensor, axis: int, stem: str) -> str:
+def _no_rows(
+    writer: NodeWriter, node: Node, row: TensorSpec, axis: int, stem: str
+) -> str:
     if row == UNKNOWN:
         raise Unsupported(
             f"node {node.name!r} does not run once, and the file does not say of what shape its rows are"

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
+
 import onnx
 
 from .. import registry
 from ..contracts.folding import Evaluate, Folding
 from ..contracts.network import Network, Node, Subgraph
-from ..contracts.operator import Operator, Tensor
+from ..contracts.operator import Operator, TensorSpec
 from ..errors import Deep500Error, Unsupported, one_line
 from .control_flow import CONTROL_FLOW, Expansion
 from .equal_weights import with_separate_weights
@@ -94,15 +95,18 @@ class Reader:
         # The names of trained weights, in the order of their first use.
         self.trained: dict[str, None] = {}
         self.roles = Roles(graph)
-        self.weights = {weight.name: array(weight) for weight in graph.initializer}
+        self.weights = {
+            weight.name: array(weight) for weight in graph.initializer
+        }
         self.constants = dict(self.weights)
-        inputs: dict[str, Tensor] = {}
+        inputs: dict[str, TensorSpec] = {}
         for graph_input in graph.input:
             if graph_input.name not in self.weights:
                 inputs[graph_input.name] = tensor(graph_input)
         self.network.inputs = inputs
         self.values = {*inputs, *self.constants}  # their names, as far as read
-        self.reserved: set[str] = set()  # names that values of subgraphs may not have
+        # names that values of subgraphs may not have
+        self.reserved: set[str] = set()
         for node in graph.node:
             self.reserved.update(node.output)
         self.node_names: set[str] = set()
@@ -141,7 +145,9 @@ class Reader:
                     continue
             renamed = onnx.NodeProto()
             renamed.CopyFrom(proto)
-            renamed.input[:] = [scope.value(proto, name) for name in proto.input]
+            renamed.input[:] = [
+                scope.value(proto, name) for name in proto.input
+            ]
             if scope.outer:
                 self._rename_outputs(renamed, scope)
                 scope.bind(proto.output, renamed.output)
@@ -282,7 +288,7 @@ class Reader:
     def _set_constant(self, name: str, value: np.ndarray) -> None:
         self.constants[name] = value
         self.folding.values[name] = value
-        self.folding.tensors[name] = Tensor(value.shape, value.dtype.name)
+        self.folding.tensors[name] = TensorSpec(value.shape, value.dtype.name)
         self.values.add(name)
 
     def _append(self, node: Node) -> None:
@@ -382,7 +388,10 @@ class Reader:
         return outputs
 
     def _add_state_updates(
-        self, proto: onnx.NodeProto, inputs: Sequence[Any], outputs: Sequence[str]
+        self,
+        proto: onnx.NodeProto,
+        inputs: Sequence[Any],
+        outputs: Sequence[str],
     ) -> None:
         """Note which outputs replace running statistics."""
         for position, output in RUNNING.get(proto.op_type, {}).items():
@@ -402,7 +411,10 @@ class Reader:
             self._add(new, cast(type[Operator], cls))
 
     def _inputs(
-        self, proto: onnx.NodeProto, cls: type[Operator], attributes: dict[str, Any]
+        self,
+        proto: onnx.NodeProto,
+        cls: type[Operator],
+        attributes: dict[str, Any],
     ) -> list:
         """Names of values; static inputs as Python values, from constants or (older opsets) from attributes."""
         parameters = list(cls.inputs.values())
@@ -416,7 +428,9 @@ class Reader:
             )
         inputs: list[Any] = []
         parameter_names = cls.input_names(len(proto.input))
-        for parameter_name, name in zip(parameter_names, proto.input, strict=True):
+        for parameter_name, name in zip(
+            parameter_names, proto.input, strict=True
+        ):
             position = len(inputs)
             if parameter_name in cls.static:
                 parameter = cls.inputs[parameter_name]
@@ -427,7 +441,9 @@ class Reader:
             argument = None
             if parameter.name in cls.static:
                 argument = attributes.pop(parameter.name, None)
-            is_required = parameter.default is inspect.Parameter.empty and not variadic
+            is_required = (
+                parameter.default is inspect.Parameter.empty and not variadic
+            )
             if argument is None and is_required:
                 raise Deep500Error(
                     f"node {label(proto)} lacks its input {parameter.name!r}"
@@ -471,14 +487,18 @@ class Reader:
                 "int64 and float32"
             )
 
-    def _dynamic(self, proto: onnx.NodeProto, name: str, position: int) -> str | None:
+    def _dynamic(
+        self, proto: onnx.NodeProto, name: str, position: int
+    ) -> str | None:
         if not name:
             return None
         self._check_available(proto, name)
         if name in self.weights and name not in self.trained:
             operator_schema = schema(proto, self.opsets)
             weight = self.weights[name]
-            if self.roles.trains(proto, position, name, weight, operator_schema):
+            if self.roles.trains(
+                proto, position, name, weight, operator_schema
+            ):
                 self.trained[name] = None
         return self._parameter(name)
 
@@ -489,7 +509,10 @@ class Reader:
             )
 
     def _settings(
-        self, proto: onnx.NodeProto, cls: type[Operator], attributes: dict[str, Any]
+        self,
+        proto: onnx.NodeProto,
+        cls: type[Operator],
+        attributes: dict[str, Any],
     ) -> dict[str, Any]:
         """The attributes that the operator has; an unknown one is ignored only at its default."""
         fields = {field.name for field in dataclasses.fields(cls)}
@@ -512,7 +535,9 @@ class Reader:
             )
         if reference in self.constants:
             if name not in network.params:
-                network.add_param(name, self.constants[reference], trainable=False)
+                network.add_param(
+                    name, self.constants[reference], trainable=False
+                )
         elif reference != name:
             identity = registry.find("operators", "Identity")()
             node_name = self._node_name(name)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
 import onnx
 
 from ..contracts.network import Network
@@ -29,7 +30,8 @@ PARAMETRIC = {
     "GRU",
     "RNN",
 }
-PRODUCTS = {"MatMul", "Gemm", "Conv", "Einsum"}  # an Add behind one adds its bias
+# an Add behind one adds its bias
+PRODUCTS = {"MatMul", "Gemm", "Conv", "Einsum"}
 FLOATS = {"float16", "bfloat16", "float32", "float64"}
 # The key under which PyTorch's exporter writes whether a weight was a parameter or a buffer.
 KIND = "pkg.torch.export.graph_signature.InputSpec.kind"
@@ -51,7 +53,8 @@ class Roles:
             for entry in info.metadata_props:
                 if entry.key == KIND:
                     self.is_parameter[info.name] = entry.value == "PARAMETER"
-        self.producers: dict[str, str] = {}  # the operator that computes each value
+        # the operator that computes each value
+        self.producers: dict[str, str] = {}
         for node in graph.node:
             self.producers |= dict.fromkeys(node.output, node.op_type)
 
@@ -88,7 +91,9 @@ class Roles:
         return self.producers.get(other) in PRODUCTS
 
 
-def _without_derivative(schema: onnx.defs.OpSchema | None, position: int) -> bool:
+def _without_derivative(
+    schema: onnx.defs.OpSchema | None, position: int
+) -> bool:
     if schema is None or not schema.inputs:
         return False
     last = len(schema.inputs) - 1

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
 import onnx
 from onnx import helper, numpy_helper
 
-from ..contracts.operator import Tensor
+from ..contracts.operator import TensorSpec
 from ..errors import Unsupported
 from .values import attribute_values, label
 
@@ -36,7 +37,7 @@ FIRST = {
 
 
 def upgraded(
-    node: onnx.NodeProto, version: int, tensors: Mapping[str, Tensor]
+    node: onnx.NodeProto, version: int, tensors: Mapping[str, TensorSpec]
 ) -> list[onnx.NodeProto]:
     """Nodes that compute the same in the opset that FIRST gives; `tensors` holds the shapes that are known."""
     attributes = attribute_values(node)
@@ -59,7 +60,7 @@ def _aligned(
     node: onnx.NodeProto,
     attributes: dict[str, Any],
     axis: int,
-    tensors: Mapping[str, Tensor],
+    tensors: Mapping[str, TensorSpec],
 ) -> list:
     """The second input's axes begin at `axis` of the first's: give it axes of length 1 behind them."""
     a = _known_tensor(node, node.input[0], tensors)
@@ -78,7 +79,7 @@ def _aligned(
 
 
 def _over_matrices(
-    node: onnx.NodeProto, axis: int, tensors: Mapping[str, Tensor]
+    node: onnx.NodeProto, axis: int, tensors: Mapping[str, TensorSpec]
 ) -> list[onnx.NodeProto]:
     """All axes from `axis` on are taken together."""
     x = _known_tensor(node, node.input[0], tensors)
@@ -87,7 +88,9 @@ def _over_matrices(
     if axis % max(rank, 1) == rank - 1:
         return [upgraded]
     if 0 in x.shape:
-        raise Unsupported(f"node {label(node)} takes an empty array along several axes")
+        raise Unsupported(
+            f"node {label(node)} takes an empty array along several axes"
+        )
     source = node.input[0]
     target = node.output[0]
     matrix = f"{target}.matrix"
@@ -120,10 +123,14 @@ def _with_attributes(
     """The node with other attributes."""
     inputs = list(node.input)
     outputs = list(node.output)
-    return helper.make_node(node.op_type, inputs, outputs, name=node.name, **attributes)
+    return helper.make_node(
+        node.op_type, inputs, outputs, name=node.name, **attributes
+    )
 
 
-def _reshape(source: str, result: str, shape: tuple[int, ...]) -> list[onnx.NodeProto]:
+def _reshape(
+    source: str, result: str, shape: tuple[int, ...]
+) -> list[onnx.NodeProto]:
     sizes = numpy_helper.from_array(np.asarray(shape, np.int64))
     sizes_name = f"{result}.shape"
     constant = helper.make_node("Constant", [], [sizes_name], value=sizes)
@@ -132,8 +139,8 @@ def _reshape(source: str, result: str, shape: tuple[int, ...]) -> list[onnx.Node
 
 
 def _known_tensor(
-    node: onnx.NodeProto, name: str, tensors: Mapping[str, Tensor]
-) -> Tensor:
+    node: onnx.NodeProto, name: str, tensors: Mapping[str, TensorSpec]
+) -> TensorSpec:
     """Shape and dtype of a value; raises `Unsupported` if they are not known."""
     if name not in tensors:
         raise Unsupported(

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
+
 import onnx
 
 from ..canonical import canonical
@@ -13,7 +14,7 @@ from ..contracts.dtypes import (
     bits,
     listed,
 )
-from ..contracts.operator import Tensor
+from ..contracts.operator import TensorSpec
 from ..contracts.shape_inference import BATCH
 from ..errors import Deep500Error, Unsupported
 
@@ -71,15 +72,19 @@ def _dtype(number: int, name: str) -> str:
     for onnx_name, onnx_number in onnx.TensorProto.DataType.items():
         if onnx_number == number:
             dtype = onnx_name.lower()
-    raise Unsupported(f"{name!r} is of {dtype}; those that can be read: {listed(ALL)}")
+    raise Unsupported(
+        f"{name!r} is of {dtype}; those that can be read: {listed(ALL)}"
+    )
 
 
-def tensor(value: onnx.ValueInfoProto) -> Tensor:
+def tensor(value: onnx.ValueInfoProto) -> TensorSpec:
     """Shape and dtype of an input; a dimension without a size gets a name, the first one that of the batch."""
     tensor_type = value.type.tensor_type
     is_tensor = value.type.HasField("tensor_type")
     if not is_tensor or not tensor_type.HasField("shape"):
-        raise Unsupported(f"the input {value.name!r} is no tensor of known shape")
+        raise Unsupported(
+            f"the input {value.name!r} is no tensor of known shape"
+        )
     shape: list[int | str] = []
     for axis, dimension in enumerate(tensor_type.shape.dim):
         size = _dimension(value.name, axis, dimension)
@@ -90,7 +95,7 @@ def tensor(value: onnx.ValueInfoProto) -> Tensor:
             f"the input {value.name!r} has the negative shape {tuple(shape)}"
         )
     dtype = _dtype(tensor_type.elem_type, value.name)
-    return Tensor(tuple(shape), dtype)
+    return TensorSpec(tuple(shape), dtype)
 
 
 def _dimension(name: str, axis: int, dimension: Any) -> int | str:

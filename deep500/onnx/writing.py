@@ -5,6 +5,7 @@ from collections.abc import Set
 from typing import Any
 
 import numpy as np
+
 import onnx
 from onnx import helper, numpy_helper
 
@@ -31,7 +32,10 @@ def model_of(network: Network) -> onnx.ModelProto:
         opsets.append(helper.make_opsetid(domain, 1))
     ir_version = helper.find_min_ir_version_for(opsets, ignore_unknown=True)
     model = helper.make_model(
-        graph, producer_name="deep500", ir_version=ir_version, opset_imports=opsets
+        graph,
+        producer_name="deep500",
+        ir_version=ir_version,
+        opset_imports=opsets,
     )
     metadata = {
         "deep500.trainable": json.dumps(network.trainable),
@@ -56,7 +60,9 @@ def model_of(network: Network) -> onnx.ModelProto:
 
 
 def _graph(
-    network: Network, nodes: list[onnx.NodeProto], constants: dict[str, np.ndarray]
+    network: Network,
+    nodes: list[onnx.NodeProto],
+    constants: dict[str, np.ndarray],
 ) -> onnx.GraphProto:
     inputs = []
     for name, tensor in network.inputs.items():
@@ -80,7 +86,9 @@ def _opset(network: Network) -> int:
     return opset
 
 
-def _match_dtypes(graph: onnx.GraphProto, constants: Set[str], opset: int) -> None:
+def _match_dtypes(
+    graph: onnx.GraphProto, constants: Set[str], opset: int
+) -> None:
     """Give constants the dtype of other inputs of their node where ONNX requires it, as for Pad's fill value."""
     element_types = {}
     for value in (*graph.input, *graph.value_info):

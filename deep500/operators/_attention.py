@@ -6,9 +6,7 @@ import math
 def heads_first(xp, x, heads):
     """(batch, length, heads * size) as (batch, heads, length, size)."""
     batch, length, width = x.shape
-    return xp.permute_dims(
-        xp.reshape(x, (batch, length, heads, width // heads)), (0, 2, 1, 3)
-    )
+    return xp.permute_dims(xp.reshape(x, (batch, length, heads, width // heads)), (0, 2, 1, 3))
 
 
 def heads_last(xp, x):
@@ -42,9 +40,7 @@ def softmax(xp, x, empty=None):
         return e / xp.sum(e, axis=-1, keepdims=True)
     e = xp.exp(x - xp.where(empty, 0, largest))
     total = xp.sum(e, axis=-1, keepdims=True)
-    return xp.where(
-        empty, xp.zeros_like(e), e / xp.where(empty, xp.ones_like(total), total)
-    )
+    return xp.where(empty, xp.zeros_like(e), e / xp.where(empty, xp.ones_like(total), total))
 
 
 def softmax_gradient(xp, dy, y):

@@ -3,7 +3,7 @@
 import math
 from typing import ClassVar
 
-from ..contracts.operator import Operator, Tensor
+from ..contracts.operator import Operator, TensorSpec
 from ._dtypes import dtype_of
 
 
@@ -21,16 +21,13 @@ class CosineWindow(Operator):
     def forward(self, xp, size: int):  # type: ignore[no-untyped-def]
         length = size if self.periodic else size - 1
         squares = [
-            math.sin(math.pi * min(n, length - n) / max(length, 1)) ** 2
-            for n in range(size)
+            math.sin(math.pi * min(n, length - n) / max(length, 1)) ** 2 for n in range(size)
         ]
-        values = [
-            sum(c * s**k for k, c in enumerate(self.coefficients)) for s in squares
-        ]
+        values = [sum(c * s**k for k, c in enumerate(self.coefficients)) for s in squares]
         return xp.asarray(values, dtype_of(self.output_datatype))
 
     def infer(self, size):
-        return (Tensor((size,), dtype_of(self.output_datatype)),)
+        return (TensorSpec((size,), dtype_of(self.output_datatype)),)
 
     def flops(self, size):
         return 2 * size * len(self.coefficients)

@@ -2,7 +2,7 @@
 
 import math
 
-from ..contracts.operator import Tensor
+from ..contracts.operator import TensorSpec
 from ._dtypes import dtype_of
 
 FINEST = 2.0**-25  # half the distance between two numbers that xp.uniform draws
@@ -29,4 +29,4 @@ def kind(number, like="float32"):
 
 def like(x, number):
     """What is made in the shape of x."""
-    return (Tensor(x.shape, kind(number, x.dtype)),)
+    return (TensorSpec(x.shape, kind(number, x.dtype)),)

@@ -19,9 +19,7 @@ def converted(xp, x, dtype, saturate=True, round_mode="up"):
         return _power_of_two(xp, x, saturate, round_mode)
     if dtype in FLOAT8 and saturate:
         x = xp.where(
-            x > FLOAT8[dtype],
-            FLOAT8[dtype],
-            xp.where(x < -FLOAT8[dtype], -FLOAT8[dtype], x),
+            x > FLOAT8[dtype], FLOAT8[dtype], xp.where(x < -FLOAT8[dtype], -FLOAT8[dtype], x)
         )
     if kind(x) == "float" and "int" in dtype and bits(dtype) < 8:
         x = xp.astype(x, "int32")  # of which the lowest bits stay
@@ -35,14 +33,6 @@ def _power_of_two(xp, x, saturate, round_mode):
     half = 0x400000 + xp.astype(
         exponent == 0, "int32"
     )  # a tie goes up, but to the smallest number of all
-    up = (
-        rest > 0
-        if round_mode == "up"
-        else rest >= half
-        if round_mode == "nearest"
-        else rest < 0
-    )
-    exponent = exponent + xp.astype(
-        up & (exponent < (254 if saturate else 255)), "int32"
-    )
+    up = rest > 0 if round_mode == "up" else rest >= half if round_mode == "nearest" else rest < 0
+    exponent = exponent + xp.astype(up & (exponent < (254 if saturate else 255)), "int32")
     return xp.bitcast(xp.astype(exponent, "uint8"), "float8_e8m0fnu")

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from ..contracts.operator import Operator, Tensor
+from ..contracts.operator import Operator, TensorSpec
 
 
 class Elementwise(Operator):
@@ -24,9 +24,9 @@ class Flat(Operator):
 class Predicate(Operator):
     """True or false for every element, without a derivative."""
 
-    def infer(self, *inputs: Any) -> tuple[Tensor, ...]:
+    def infer(self, *inputs: Any) -> tuple[TensorSpec, ...]:
         (y,) = super().infer(*inputs)
-        return (Tensor(y.shape, "bool"),)
+        return (TensorSpec(y.shape, "bool"),)
 
 
 class Variadic(Operator):
@@ -36,7 +36,7 @@ class Variadic(Operator):
         return max(1, len(inputs) - 1) * self.infer(*inputs)[0].size
 
 
-class Extreme(Variadic):
+class ElementwiseExtreme(Variadic):
     """One of the inputs: the gradient goes to it, in equal parts where several are the same."""
 
     def backward(self, xp, dy, y, xs):

@@ -1,6 +1,6 @@
 """What ArgMax and ArgMin share."""
 
-from ..contracts.operator import Operator, Tensor
+from ..contracts.operator import Operator, TensorSpec
 from ._reduction import reduced
 
 
@@ -21,10 +21,7 @@ class ExtremeIndex(Operator):
 
     def infer(self, data):
         return (
-            Tensor(
-                reduced(data.shape, (self.axis % len(data.shape),), self.keepdims),
-                "int64",
-            ),
+            TensorSpec(reduced(data.shape, (self.axis % len(data.shape),), self.keepdims), "int64"),
         )
 
     def flops(self, data):

@@ -5,9 +5,7 @@ import math
 import numpy as np
 
 
-def transform(
-    elements: int, parts: int, length: int, inverse: bool, onesided: bool
-) -> np.ndarray:
+def transform(elements: int, parts: int, length: int, inverse: bool, onesided: bool) -> np.ndarray:
     """From rows of `elements` numbers of so many parts to the transform of this length, both flattened.
 
     One-sided is the first half, of which the rest is the mirror image; its inverse is real.
@@ -15,9 +13,7 @@ def transform(
     half = length // 2 + 1
     rows = np.arange(min(elements, half if inverse and onesided else length))
     columns = np.arange(half if onesided and not inverse else length)
-    angle = (
-        2 * np.pi * (np.outer(rows, columns) % length) / length
-    )  # small, so that it is exact
+    angle = 2 * np.pi * (np.outer(rows, columns) % length) / length  # small, so that it is exact
     cos, sin = np.cos(angle), np.sin(angle) * (-1 if inverse else 1)
     matrix = np.stack(
         [np.stack([cos, -sin], -1), np.stack([sin, cos], -1)], 1

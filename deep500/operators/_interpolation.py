@@ -24,7 +24,7 @@ class Line(NamedTuple):
     roi: tuple[float, float] = (0.0, 1.0)
 
 
-class Rows(NamedTuple):
+class InterpolationRows(NamedTuple):
     """For every new element, the places and weights of old ones; `outside` marks those that are none of them."""
 
     places: list[list[int]]
@@ -51,19 +51,17 @@ def coordinate(mode: str, at: int, line: Line) -> float:
     if mode == "tf_crop_and_resize":
         start, end = line.roi
         inner = (end - start) * (size - 1)
-        return start * (size - 1) + (
-            inner / 2 if length == 1 else at * inner / (length - 1)
-        )
+        return start * (size - 1) + (inner / 2 if length == 1 else at * inner / (length - 1))
     raise ValueError(f"there is no coordinate_transformation_mode {mode!r}")
 
 
-def nearest_rows(line: Line, coordinates: Sequence[float], rounding: str) -> Rows:
+def nearest_rows(line: Line, coordinates: Sequence[float], rounding: str) -> InterpolationRows:
     if rounding not in ROUNDING:
         raise ValueError(
             f"there is no nearest_mode {rounding!r}; those that are: {', '.join(ROUNDING)}"
         )
     places = [[_inside(ROUNDING[rounding](x), line.size)] for x in coordinates]
-    return Rows(places, None, _outside(line, coordinates))
+    return InterpolationRows(places, None, _outside(line, coordinates))
 
 
 def kernel_rows(
@@ -73,25 +71,21 @@ def kernel_rows(
     radius: int,
     antialias: bool,
     exclude_outside: bool,
-) -> Rows:
+) -> InterpolationRows:
     """Weights by distance; beyond the ends the last element goes on, or what is there does not count."""
-    shrink = (
-        min(line.scale, 1.0) if antialias else 1.0
-    )  # a smaller picture takes a wider kernel
+    shrink = min(line.scale, 1.0) if antialias else 1.0  # a smaller picture takes a wider kernel
     reach = math.ceil(radius / shrink)
     places, weights = [], []
     for x in coordinates:
         near = range(math.floor(x) - reach + 1, math.floor(x) + reach + 1)
         row = [
-            0.0
-            if exclude_outside and not 0 <= i < line.size
-            else kernel(shrink * (i - x))
+            0.0 if exclude_outside and not 0 <= i < line.size else kernel(shrink * (i - x))
             for i in near
         ]
         total = sum(row) if antialias or exclude_outside else 1.0
         places.append([_inside(i, line.size) for i in near])
         weights.append([w / (total or 1.0) for w in row])
-    return Rows(places, weights, _outside(line, coordinates))
+    return InterpolationRows(places, weights, _outside(line, coordinates))
 
 
 def linear(t: float) -> float:
@@ -120,18 +114,14 @@ def resample(xp, x, axis, rows, fill):
             axis=axis + 1,
         )
     if any(rows.outside):
-        y = xp.where(
-            xp.reshape(xp.asarray(rows.outside, "bool"), (-1, *behind)), fill, y
-        )
+        y = xp.where(xp.reshape(xp.asarray(rows.outside, "bool"), (-1, *behind)), fill, y)
     return y
 
 
 def resample_adjoint(xp, dy, axis, rows, size):
     behind = [1] * (dy.ndim - axis - 1)
     if any(rows.outside):
-        dy = xp.where(
-            xp.reshape(xp.asarray(rows.outside, "bool"), (-1, *behind)), 0, dy
-        )
+        dy = xp.where(xp.reshape(xp.asarray(rows.outside, "bool"), (-1, *behind)), 0, dy)
     shape = (*dy.shape[:axis], size, *dy.shape[axis + 1 :])
     if rows.weights is not None:
         dy = xp.expand_dims(dy, axis + 1) * xp.reshape(
@@ -142,8 +132,7 @@ def resample_adjoint(xp, dy, axis, rows, size):
 
 def _places(xp, rows):
     return xp.asarray(
-        [row[0] for row in rows.places] if rows.weights is None else rows.places,
-        "int64",
+        [row[0] for row in rows.places] if rows.weights is None else rows.places, "int64"
     )
 
 

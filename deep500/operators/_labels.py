@@ -17,9 +17,7 @@ def hot(xp, labels, scores):
 
 def picked(xp, labels, scores):
     """The score that every label points to."""
-    return xp.sum(
-        xp.where(hot(xp, labels, scores), scores, xp.zeros_like(scores)), axis=1
-    )
+    return xp.sum(xp.where(hot(xp, labels, scores), scores, xp.zeros_like(scores)), axis=1)
 
 
 def weight_of(xp, labels, scores, weights, ignore_index):

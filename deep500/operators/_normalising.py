@@ -5,9 +5,7 @@ def statistics(xp, x, axes, epsilon):
     """The mean and the inverse of the standard deviation, with axes of length 1; of halves in float32."""
     x = xp.astype(x, statistics_dtype(x))
     mean = xp.mean(x, axis=axes, keepdims=True)
-    return mean, 1 / xp.sqrt(
-        xp.mean(xp.square(x - mean), axis=axes, keepdims=True) + epsilon
-    )
+    return mean, 1 / xp.sqrt(xp.mean(xp.square(x - mean), axis=axes, keepdims=True) + epsilon)
 
 
 def statistics_dtype(x):

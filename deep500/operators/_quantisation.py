@@ -30,13 +30,9 @@ def gathered(xp, gradient, value, axis, block_size=0):
         return xp.reshape(xp.sum(gradient), value.shape)
     axis %= gradient.ndim
     if not block_size:
-        return xp.sum(
-            gradient, axis=tuple(i for i in range(gradient.ndim) if i != axis)
-        )
+        return xp.sum(gradient, axis=tuple(i for i in range(gradient.ndim) if i != axis))
     lacking = value.shape[axis] * block_size - gradient.shape[axis]
-    full = xp.pad(
-        gradient, [(0, lacking if i == axis else 0) for i in range(gradient.ndim)]
-    )
+    full = xp.pad(gradient, [(0, lacking if i == axis else 0) for i in range(gradient.ndim)])
     blocks = (*value.shape[: axis + 1], block_size, *value.shape[axis + 1 :])
     return xp.sum(xp.reshape(full, blocks), axis=axis + 1)
 
@@ -58,9 +54,7 @@ def centred(xp, x, zero, dtype="int32"):
 def per_row(xp, value, matrix):
     """A scale or zero point of the left factor: one per row as a column."""
     return (
-        value
-        if value is None or value.ndim != 1 or matrix.ndim < 2
-        else xp.expand_dims(value, -1)
+        value if value is None or value.ndim != 1 or matrix.ndim < 2 else xp.expand_dims(value, -1)
     )
 
 

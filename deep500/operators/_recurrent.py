@@ -7,7 +7,7 @@ then those that go with R.
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..contracts.operator import Operator, Tensor
+from ..contracts.operator import Operator, TensorSpec
 from ._recurrent_activations import activations
 
 
@@ -49,19 +49,12 @@ class Recurrent(Operator):
 
     def through(self, xp, x, w, r, b, lens, initial, p=None):
         """The outputs: that of every step, and the last state."""
-        passes = [
-            self._pass(xp, d, x, w, r, b, lens, initial, p) for d in range(r.shape[0])
-        ]
-        ys, last = zip(
-            *[(self._outputs(xp, one), one.last(xp)) for one in passes], strict=True
-        )
+        passes = [self._pass(xp, d, x, w, r, b, lens, initial, p) for d in range(r.shape[0])]
+        ys, last = zip(*[(self._outputs(xp, one), one.last(xp)) for one in passes], strict=True)
         y = xp.stack(list(ys), axis=1)
         return (
             xp.permute_dims(y, (2, 0, 1, 3)) if self.layout else y,
-            *(
-                self._state(xp, xp.stack(list(part)))
-                for part in zip(*last, strict=True)
-            ),
+            *(self._state(xp, xp.stack(list(part))) for part in zip(*last, strict=True)),
         )
 
     def back(self, xp, dy, dlast, x, w, r, b, lens, initial, p=None):
@@ -76,10 +69,7 @@ class Recurrent(Operator):
         ]
         dx, dw, dr, db, dinitial, dp = zip(*found, strict=True)
         total = dx[0] if len(dx) == 1 else dx[0] + dx[1]
-        first = [
-            self._state(xp, xp.stack(list(part)))
-            for part in zip(*dinitial, strict=True)
-        ]
+        first = [self._state(xp, xp.stack(list(part))) for part in zip(*dinitial, strict=True)]
         return (
             self._state(xp, total),
             xp.stack(list(dw)),
@@ -92,13 +82,9 @@ class Recurrent(Operator):
     def infer(self, x, w, r, *rest):
         steps, batch = x.shape[:2] if not self.layout else x.shape[1::-1]
         directions, _, size = r.shape
-        y = (
-            (batch, steps, directions, size)
-            if self.layout
-            else (steps, directions, batch, size)
-        )
+        y = (batch, steps, directions, size) if self.layout else (steps, directions, batch, size)
         last = (batch, directions, size) if self.layout else (directions, batch, size)
-        return Tensor(y, x.dtype), *[Tensor(last, x.dtype)] * (len(self.outputs) - 1)
+        return TensorSpec(y, x.dtype), *[TensorSpec(last, x.dtype)] * (len(self.outputs) - 1)
 
     def flops(self, x, w, r, *rest):
         return 2 * x.shape[0] * x.shape[1] * (w.size + r.size)
@@ -110,9 +96,7 @@ class Recurrent(Operator):
     def functions(self, d, directions):
         """The activations of one direction."""
         names = self.activations or self.usual * directions
-        found = activations(
-            names, self.activation_alpha, self.activation_beta, self.clip
-        )
+        found = activations(names, self.activation_alpha, self.activation_beta, self.clip)
         return found[d * len(self.usual) : (d + 1) * len(self.usual)]
 
     def recurrent_gradient(self, xp, rows, h):
@@ -125,13 +109,10 @@ class Recurrent(Operator):
     def native(self, framework):
         """PyTorch's kernels are for the usual activations."""
         usual = tuple(
-            name.lower()
-            for name in self.usual * (1 + (self.direction == "bidirectional"))
+            name.lower() for name in self.usual * (1 + (self.direction == "bidirectional"))
         )
         given = tuple(name.lower() for name in self.activations or usual)[: len(usual)]
-        return (
-            super().native(framework) if given == usual and self.clip is None else None
-        )
+        return super().native(framework) if given == usual and self.clip is None else None
 
     def by_pytorch(self, torch, kernel, order, x, w, r, b, states):
         """One of PyTorch's kernels, which has its gates in this order."""
@@ -142,16 +123,11 @@ class Recurrent(Operator):
 
         x = steps_first(x)
         first = [
-            x.new_zeros(len(r), x.shape[1], size) if s is None else steps_first(s)
-            for s in states
+            x.new_zeros(len(r), x.shape[1], size) if s is None else steps_first(s) for s in states
         ]
         bias = x.new_zeros(len(r), 2 * r.shape[1]) if b is None else b
-        parts = [
-            part for d in range(len(r)) for part in (w[d], r[d], *bias[d].chunk(2))
-        ]
-        gates = [
-            torch.cat([part.chunk(self.gates)[i] for i in order]) for part in parts
-        ]
+        parts = [part for d in range(len(r)) for part in (w[d], r[d], *bias[d].chunk(2))]
+        gates = [torch.cat([part.chunk(self.gates)[i] for i in order]) for part in parts]
         y, *last = kernel(
             x.flip(0) if reverse else x,
             first if len(first) > 1 else first[0],
@@ -177,28 +153,13 @@ class Recurrent(Operator):
         x = self._state(xp, x)
         zero = xp.zeros((x.shape[1], r.shape[2]), x.dtype)
         bias = xp.zeros((2 * size,), x.dtype) if b is None else b[d]
-        state = tuple(
-            zero if part is None else self._state(xp, part)[d] for part in initial
-        )
-        cell = Cell(
-            r[d],
-            bias[size:],
-            None if p is None else p[d],
-            self.functions(d, directions),
-        )
+        state = tuple(zero if part is None else self._state(xp, part)[d] for part in initial)
+        cell = Cell(r[d], bias[size:], None if p is None else p[d], self.functions(d, directions))
         x = xp.flip(x, 0) if self.reversed(d) else x
         gx = xp.matmul(x, transposed(xp, w[d])) + bias[:size]
         mask = None if lens is None else self._mask(xp, d, lens, x.shape[0])
         return _Pass(
-            self,
-            cell,
-            d,
-            x,
-            w[d],
-            gx,
-            state,
-            mask,
-            _states(xp, self, cell, gx, state, mask),
+            self, cell, d, x, w[d], gx, state, mask, _states(xp, self, cell, gx, state, mask)
         )
 
     def _mask(self, xp, d, lens, steps):
@@ -247,10 +208,7 @@ class _Pass:
         masks = () if self.mask is None else (self.mask,)
         along = tuple(xp.flip(part, 0) for part in (self.gx, dy, *before, *masks))
         dfirst, rows = xp.scan(
-            lambda carry, row: self._step_back(xp, carry, row),
-            tuple(dlast),
-            along,
-            steps,
+            lambda carry, row: self._step_back(xp, carry, row), tuple(dlast), along, steps
         )
         rows = [xp.flip(row, 0) for row in rows]
         dx = xp.matmul(rows[0], self.w)
@@ -274,13 +232,9 @@ class _Pass:
             running = rest[count]
             dnew = tuple(xp.where(running, part, xp.zeros_like(part)) for part in dnew)
             held = [xp.where(running, xp.zeros_like(part), part) for part in carry]
-        dold, rows = self.operator.step_gradient(
-            xp, self.cell, tuple(rest[:count]), gx, dnew
-        )
+        dold, rows = self.operator.step_gradient(xp, self.cell, tuple(rest[:count]), gx, dnew)
         return (
-            dold
-            if held is None
-            else tuple(a + b for a, b in zip(dold, held, strict=True))
+            dold if held is None else tuple(a + b for a, b in zip(dold, held, strict=True))
         ), rows
 
 

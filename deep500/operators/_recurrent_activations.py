@@ -37,7 +37,7 @@ class ScaledTanh(Operator):
         return dy * self.alpha * self.beta * (1 - xp.square(xp.tanh(self.beta * x)))
 
 
-class ThresholdedRelu(Operator):
+class RecurrentThresholdedRelu(Operator):
     alpha: float = 1.0
 
     def forward(self, xp, x):
@@ -60,7 +60,7 @@ KNOWN: dict[str, type[Operator]] = {
         Softplus,
         Softsign,
         Tanh,
-        ThresholdedRelu,
+        RecurrentThresholdedRelu,
     )
 }
 
@@ -77,11 +77,7 @@ class Activation:
 
     def gradient(self, xp, dy, x, y):
         dx = self.function.gradients(xp, [dy], [self._clipped(xp, x)], [y])[0]
-        return (
-            dx
-            if self.clip is None
-            else xp.where(xp.abs(x) < self.clip, dx, xp.zeros_like(dx))
-        )
+        return dx if self.clip is None else xp.where(xp.abs(x) < self.clip, dx, xp.zeros_like(dx))
 
     def _clipped(self, xp, x):
         return x if self.clip is None else xp.clip(x, -self.clip, self.clip)
@@ -98,9 +94,7 @@ def activations(names, alphas, betas, clip):
             )
         function = KNOWN[name.lower()]()
         given = {
-            key: next(left[key], value)
-            for key, value in function.settings.items()
-            if key in left
+            key: next(left[key], value) for key, value in function.settings.items() if key in left
         }
         found.append(Activation(type(function)(**given), clip))
     return found

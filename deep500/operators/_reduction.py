@@ -2,7 +2,7 @@
 
 import math
 
-from ..contracts.operator import Ints, Operator, Tensor
+from ..contracts.operator import Ints, Operator, TensorSpec
 from ..namespace import kind
 
 
@@ -24,8 +24,7 @@ class Reduction(Operator):
         x, where = self._some(xp, data, axes)
         wide = reduced(x.shape, where)
         return xp.reshape(
-            self.spread(xp, xp.reshape(dy, wide), x, xp.reshape(y, wide), where),
-            data.shape,
+            self.spread(xp, xp.reshape(dy, wide), x, xp.reshape(y, wide), where), data.shape
         )
 
     def pytorch(self, torch, data, axes=None):
@@ -41,7 +40,7 @@ class Reduction(Operator):
         raise NotImplementedError
 
     def infer(self, data, axes=None):
-        return (Tensor(self._shape(data.shape, axes), data.dtype),)
+        return (TensorSpec(self._shape(data.shape, axes), data.dtype),)
 
     def flops(self, data, axes=None):
         return data.size
@@ -49,9 +48,7 @@ class Reduction(Operator):
     def _some(self, module, data, axes):
         """Data and the axes to reduce, of which there is at least one: frameworks take none for all."""
         where = self._axes(data.shape, axes)
-        return (
-            (data, where) if where else (module.reshape(data, (1, *data.shape)), (0,))
-        )
+        return (data, where) if where else (module.reshape(data, (1, *data.shape)), (0,))
 
     def _asked(self, module, data, axes):
         """What a framework's own function takes: data, axes, and whether these stay."""
@@ -67,7 +64,7 @@ class Reduction(Operator):
         return reduced(shape, self._axes(shape, axes), self.keepdims)
 
 
-class Extreme(Reduction):
+class ReducedExtreme(Reduction):
     """The largest or the smallest element; several that are share the gradient."""
 
     def spread(self, xp, dy, x, y, axes):
@@ -82,9 +79,7 @@ def is_empty(shape, axes):
 
 def reduced(shape, axes, keepdims=True):
     """The shape that is left."""
-    return tuple(
-        1 if i in axes else n for i, n in enumerate(shape) if keepdims or i not in axes
-    )
+    return tuple(1 if i in axes else n for i, n in enumerate(shape) if keepdims or i not in axes)
 
 
 def limits(x):
@@ -92,8 +87,4 @@ def limits(x):
     if (what := kind(x)) in ("float", "bool"):
         return (-math.inf, math.inf) if what == "float" else (False, True)
     bits = int("".join(filter(str.isdigit, str(x.dtype))))
-    return (
-        (0, 2**bits - 1)
-        if what == "uint"
-        else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-    )
+    return (0, 2**bits - 1) if what == "uint" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)

@@ -51,10 +51,7 @@ def cubic_taps(xp, at, size, put=inside, a=-0.75):
         sign = 1 if step < 1 else -1
         t = sign * (at - low - step)  # the distance
         if step in (0, 1):
-            weight, slope = (
-                ((a + 2) * t - (a + 3)) * t * t + 1,
-                (3 * (a + 2) * t - 2 * (a + 3)) * t,
-            )
+            weight, slope = ((a + 2) * t - (a + 3)) * t * t + 1, (3 * (a + 2) * t - 2 * (a + 3)) * t
         else:
             weight, slope = (
                 ((a * t - 5 * a) * t + 8 * a) * t - 4 * a,
@@ -74,19 +71,14 @@ def corners(xp, axes, sizes):
     steps = [math.prod(sizes[k + 1 :]) for k in range(len(sizes))]
     every = list(itertools.product(*axes))
     index = xp.stack(
-        [
-            sum(tap.index * step for tap, step in zip(taps, steps, strict=True))
-            for taps in every
-        ],
+        [sum(tap.index * step for tap, step in zip(taps, steps, strict=True)) for taps in every],
         axis=1,
     )
     weight = xp.stack([math.prod(tap.weight for tap in taps) for taps in every], axis=1)
     slopes = [
         xp.stack(
             [
-                math.prod(
-                    tap.slope if i == k else tap.weight for i, tap in enumerate(taps)
-                )
+                math.prod(tap.slope if i == k else tap.weight for i, tap in enumerate(taps))
                 for taps in every
             ],
             axis=1,
@@ -100,8 +92,7 @@ def neighbours(xp, x, at):
     """(batch, channels, neighbours, points): the elements of x (batch, channels, *spatial) that are read."""
     flat = xp.reshape(x, (*x.shape[:2], -1))
     return xp.reshape(
-        xp.take_along_axis(flat, _indices(xp, at, x), 2),
-        (*x.shape[:2], *at.index.shape[1:]),
+        xp.take_along_axis(flat, _indices(xp, at, x), 2), (*x.shape[:2], *at.index.shape[1:])
     )
 
 

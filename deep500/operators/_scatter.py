@@ -32,15 +32,11 @@ def scatter_gradients(xp, dy, data, indices, updates, y, axis, reduction):
         return xp.take_along_axis(_reached(x, indices, axis), indices, axis)
 
     if reduction == "none":
-        return xp.where(_hits(xp, data, indices, axis) > 0, xp.zeros_like(dy), dy), at(
-            dy
-        )
+        return xp.where(_hits(xp, data, indices, axis) > 0, xp.zeros_like(dy), dy), at(dy)
     if reduction == "add":
         return dy, at(dy)
     if reduction == "mul":
-        zeros = xp.scatter_add(
-            _equal(xp, data, 0), indices, _equal(xp, updates, 0), axis
-        )
+        zeros = xp.scatter_add(_equal(xp, data, 0), indices, _equal(xp, updates, 0), axis)
         kept = [xp.where(x == 0, xp.ones_like(x), x) for x in (data, updates)]
         product = _combined(xp, kept[0], indices, kept[1], axis, "mul")
         return dy * others(xp, data, zeros, product), at(dy) * others(
@@ -59,9 +55,7 @@ def _combined(xp, data, indices, updates, axis, reduction):
     if 0 in updates.shape:
         return data
     reached = _reached(data, indices, axis)
-    places = xp.reshape(
-        xp.arange(data.shape[axis], "int64"), (-1, *[1] * (data.ndim - 1 - axis))
-    )
+    places = xp.reshape(xp.arange(data.shape[axis], "int64"), (-1, *[1] * (data.ndim - 1 - axis)))
     hit = xp.expand_dims(indices, axis + 1) == places  # (…, updates, places, …)
     old, new = xp.expand_dims(reached, axis), xp.expand_dims(updates, axis + 1)
     if reduction == "mul":
@@ -77,12 +71,7 @@ def _combined(xp, data, indices, updates, axis, reduction):
 
 def _reached(x, indices, axis):
     """The part of x that updates can reach."""
-    return x[
-        tuple(
-            slice(0, x.shape[i] if i == axis else n)
-            for i, n in enumerate(indices.shape)
-        )
-    ]
+    return x[tuple(slice(0, x.shape[i] if i == axis else n) for i, n in enumerate(indices.shape))]
 
 
 def _hits(xp, data, indices, axis):

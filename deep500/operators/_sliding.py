@@ -21,7 +21,7 @@ class Sliding(Protocol):
     def strides(self) -> Ints: ...
 
 
-class Windows(NamedTuple):
+class SlidingWindows(NamedTuple):
     """Per spatial axis, in the order in which `xp.conv` takes them."""
 
     strides: tuple[int, ...]
@@ -31,7 +31,7 @@ class Windows(NamedTuple):
 
 def windows(
     operator: Sliding, shape: Sequence[int], kernel: Sequence[int], ceil_mode: int = 0
-) -> Windows:
+) -> SlidingWindows:
     """The windows of a kernel over an input of this spatial shape, automatic and partial padding worked out."""
     n = len(kernel)
     strides, dilations = operator.strides or (1,) * n, operator.dilations or (1,) * n
@@ -40,23 +40,21 @@ def windows(
     spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilations, strict=True)]
     axes = list(zip(shape, spans, strides, strict=True))
     if operator.auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-        return Windows(
+        return SlidingWindows(
             strides, tuple(_same(*axis, operator.auto_pad) for axis in axes), dilations
         )
     if operator.auto_pad == "VALID":
-        return Windows(strides, ((0, 0),) * n, dilations)
+        return SlidingWindows(strides, ((0, 0),) * n, dilations)
     if ceil_mode:
-        return Windows(
+        return SlidingWindows(
             strides,
             tuple(_whole(*axis, *pad) for axis, pad in zip(axes, pads, strict=True)),
             dilations,
         )
-    return Windows(strides, tuple(pads), dilations)
+    return SlidingWindows(strides, tuple(pads), dilations)
 
 
-def counts(
-    shape: Sequence[int], kernel: Sequence[int], where: Windows
-) -> tuple[int, ...]:
+def counts(shape: Sequence[int], kernel: Sequence[int], where: SlidingWindows) -> tuple[int, ...]:
     """How many windows there are along every axis."""
     padded = [size + lo + hi for size, (lo, hi) in zip(shape, where.pads, strict=True)]
     return window_counts(padded, kernel, where.strides, where.dilations)

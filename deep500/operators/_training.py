@@ -18,10 +18,7 @@ class Rule(Operator):
         raise NotImplementedError
 
     def forward(self, xp, r, t, *tensors):
-        found = [
-            self.update(xp, r, t, *one)
-            for one in zip(*self._groups(tensors), strict=True)
-        ]
+        found = [self.update(xp, r, t, *one) for one in zip(*self._groups(tensors), strict=True)]
         return tuple(value for group in zip(*found, strict=True) for value in group)
 
     def infer(self, r, t, *tensors):

@@ -1,7 +1,7 @@
 import itertools
 import math
 
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 
 
 class AffineGrid(Operator):
@@ -12,24 +12,19 @@ class AffineGrid(Operator):
 
     def forward(self, xp, theta, size: tuple[int, ...]):  # type: ignore[no-untyped-def]
         y = xp.matmul(
-            xp.asarray(self._places(size), theta.dtype),
-            xp.permute_dims(theta, (0, 2, 1)),
+            xp.asarray(self._places(size), theta.dtype), xp.permute_dims(theta, (0, 2, 1))
         )
         return xp.reshape(y, (theta.shape[0], *size[2:], len(size) - 2))
 
     def backward(self, xp, dy, theta, size):
         rows = xp.reshape(dy, (dy.shape[0], math.prod(size[2:]), len(size) - 2))
-        return xp.matmul(
-            xp.permute_dims(rows, (0, 2, 1)), xp.asarray(self._places(size), dy.dtype)
-        )
+        return xp.matmul(xp.permute_dims(rows, (0, 2, 1)), xp.asarray(self._places(size), dy.dtype))
 
     def pytorch(self, torch, theta, size):
-        return torch.nn.functional.affine_grid(
-            theta, list(size), bool(self.align_corners)
-        )
+        return torch.nn.functional.affine_grid(theta, list(size), bool(self.align_corners))
 
     def infer(self, theta, size):
-        return (Tensor((theta.shape[0], *size[2:], len(size) - 2), theta.dtype),)
+        return (TensorSpec((theta.shape[0], *size[2:], len(size) - 2), theta.dtype),)
 
     def flops(self, theta, size):
         return 2 * self.infer(theta, size)[0].size * theta.shape[-1]

@@ -11,7 +11,5 @@ class ArgMax(ExtremeIndex):
     cases = (
         case(data=(3, 4)),
         case({"axis": -1, "keepdims": 0}, data=[[2.0, 5.0, 5.0], [1.0, 1.0, 0.0]]),
-        case(
-            {"axis": 1, "select_last_index": 1}, data=[[2.0, 5.0, 5.0], [1.0, 1.0, 0.0]]
-        ),
+        case({"axis": 1, "select_last_index": 1}, data=[[2.0, 5.0, 5.0], [1.0, 1.0, 0.0]]),
     )

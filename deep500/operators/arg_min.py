@@ -9,14 +9,10 @@ class ArgMin(ExtremeIndex):
         smallest = x == xp.min(
             x, axis=self.axis, keepdims=True
         )  # not the largest of -x, which unsigned types lack
-        return xp.argmax(
-            xp.astype(smallest, "int32"), axis=self.axis, keepdims=bool(self.keepdims)
-        )
+        return xp.argmax(xp.astype(smallest, "int32"), axis=self.axis, keepdims=bool(self.keepdims))
 
     cases = (
         case(data=(3, 4)),
         case({"axis": -1, "keepdims": 0}, data=[[2.0, 0.5, 0.5], [1.0, 1.0, 2.0]]),
-        case(
-            {"axis": 1, "select_last_index": 1}, data=[[2.0, 0.5, 0.5], [1.0, 1.0, 2.0]]
-        ),
+        case({"axis": 1, "select_last_index": 1}, data=[[2.0, 0.5, 0.5], [1.0, 1.0, 2.0]]),
     )

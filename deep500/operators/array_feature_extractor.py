@@ -1,6 +1,6 @@
 import math
 
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ._indexing import take_adjoint
 
 
@@ -17,15 +17,11 @@ class ArrayFeatureExtractor(Operator):
     def backward(self, xp, dy, x, indices):
         flat = xp.reshape(indices, (-1,))
         return take_adjoint(
-            xp,
-            xp.reshape(dy, (*x.shape[:-1], flat.shape[0])),
-            flat,
-            x.shape,
-            x.ndim - 1,
+            xp, xp.reshape(dy, (*x.shape[:-1], flat.shape[0])), flat, x.shape, x.ndim - 1
         )
 
     def infer(self, x, indices):
-        return (Tensor((*(x.shape[:-1] or (1,)), math.prod(indices.shape)), x.dtype),)
+        return (TensorSpec((*(x.shape[:-1] or (1,)), math.prod(indices.shape)), x.dtype),)
 
     def flops(self, x, indices):
         return 0

@@ -13,9 +13,7 @@ class Asinh(Elementwise):
         inverse = 1 / xp.maximum(
             size, 1e-18
         )  # whose square is finite, as that of a large x would not be
-        return xp.sign(x) * xp.log1p(
-            size + size / (inverse + xp.sqrt(1 + inverse * inverse))
-        )
+        return xp.sign(x) * xp.log1p(size + size / (inverse + xp.sqrt(1 + inverse * inverse)))
 
     def backward(self, xp, dy, x):
         return dy / xp.sqrt(1 + x * x)
@@ -29,7 +27,4 @@ class Asinh(Elementwise):
     def tensorflow(self, tf, x):
         return tf.asinh(x)
 
-    cases = (
-        case(x=[[-30.0, -1.2, -0.001], [0.3, 1.4, 2.0]]),
-        case(x=[-1e-4, 1e-5, 0.0, 1e18]),
-    )
+    cases = (case(x=[[-30.0, -1.2, -0.001], [0.3, 1.4, 2.0]]), case(x=[-1e-4, 1e-5, 0.0, 1e18]))

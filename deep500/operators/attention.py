@@ -1,6 +1,6 @@
 import math
 
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ..namespace import kind
 from ._attention import (
     grouped,
@@ -42,26 +42,13 @@ class Attention(Operator):
     native_outputs = 3
 
     def forward(
-        self,
-        xp,
-        q,
-        k,
-        v,
-        attn_mask=None,
-        past_key=None,
-        past_value=None,
-        nonpad_kv_seqlen=None,
+        self, xp, q, k, v, attn_mask=None, past_key=None, past_value=None, nonpad_kv_seqlen=None
     ):
         keys, values = self._present(xp, k, past_key), self._present(xp, v, past_value)
         queries = self._heads(xp, q, self.q_num_heads)
         plain = self._scores(xp, queries, keys)
         bias = self._bias(
-            xp,
-            q,
-            attn_mask,
-            past_key,
-            nonpad_kv_seqlen,
-            (queries.shape[2], keys.shape[2]),
+            xp, q, attn_mask, past_key, nonpad_kv_seqlen, (queries.shape[2], keys.shape[2])
         )
         capped = self.softcap * xp.tanh(plain / self.softcap) if self.softcap else plain
         masked = capped if bias is None else capped + bias
@@ -94,26 +81,19 @@ class Attention(Operator):
     ):
         queries = self._heads(xp, q, self.q_num_heads)
         dy = self._heads(xp, dy, self.q_num_heads)
-        dweights = self._with(
-            PROBABILITIES, dqk, product(xp, dy, swapped(xp, present_value))
-        )
+        dweights = self._with(PROBABILITIES, dqk, product(xp, dy, swapped(xp, present_value)))
         dmasked = self._with(MASKED, dqk, softmax_gradient(xp, dweights, weights))
         dplain = self._with(CAPPED, dqk, dmasked)
         if self.softcap:
             dplain = dplain * (
-                1
-                - xp.square(
-                    xp.tanh(self._scores(xp, queries, present_key) / self.softcap)
-                )
+                1 - xp.square(xp.tanh(self._scores(xp, queries, present_key) / self.softcap))
             )
         dplain = self._with(PLAIN, dqk, dplain) * self._scale(queries)
         dk = xp.matmul(
-            swapped(xp, grouped(xp, dplain, present_key)),
-            grouped(xp, queries, present_key),
+            swapped(xp, grouped(xp, dplain, present_key)), grouped(xp, queries, present_key)
         )
         dv = xp.matmul(
-            swapped(xp, grouped(xp, weights, present_value)),
-            grouped(xp, dy, present_value),
+            swapped(xp, grouped(xp, weights, present_value)), grouped(xp, dy, present_value)
         )
         dk_past, dk = self._parts(xp, dk + dpresent_key, past_key, q.ndim)
         dv_past, dv = self._parts(xp, dv + dpresent_value, past_value, q.ndim)
@@ -135,41 +115,21 @@ class Attention(Operator):
             if size not in (None, -1)
         ]
         special = (
-            windows
-            or self.softcap
-            or self.softmax_precision
-            or self.qk_matmul_output_mode != PLAIN
+            windows or self.softcap or self.softmax_precision or self.qk_matmul_output_mode != PLAIN
         )
         return None if special else super().native(framework)
 
     def pytorch(
-        self,
-        torch,
-        q,
-        k,
-        v,
-        attn_mask=None,
-        past_key=None,
-        past_value=None,
-        nonpad_kv_seqlen=None,
+        self, torch, q, k, v, attn_mask=None, past_key=None, past_value=None, nonpad_kv_seqlen=None
     ):
         split = [
             x if heads is None else x.unflatten(2, (heads, -1)).transpose(1, 2)
-            for x, heads in (
-                (q, self.q_num_heads),
-                (k, self.kv_num_heads),
-                (v, self.kv_num_heads),
-            )
+            for x, heads in ((q, self.q_num_heads), (k, self.kv_num_heads), (v, self.kv_num_heads))
         ]
         queries, keys, values = split
         if past_key is not None:
-            keys, values = (
-                torch.cat((past_key, keys), 2),
-                torch.cat((past_value, values), 2),
-            )
-        mask = self._torch_mask(
-            torch, queries, keys, attn_mask, past_key, nonpad_kv_seqlen
-        )
+            keys, values = torch.cat((past_key, keys), 2), torch.cat((past_value, values), 2)
+        mask = self._torch_mask(torch, queries, keys, attn_mask, past_key, nonpad_kv_seqlen)
         y = torch.nn.functional.scaled_dot_product_attention(
             queries,
             keys,
@@ -181,32 +141,19 @@ class Attention(Operator):
         )
         return y if q.ndim == 4 else y.transpose(1, 2).flatten(2), keys, values
 
-    def infer(
-        self,
-        q,
-        k,
-        v,
-        attn_mask=None,
-        past_key=None,
-        past_value=None,
-        nonpad_kv_seqlen=None,
-    ):
+    def infer(self, q, k, v, attn_mask=None, past_key=None, past_value=None, nonpad_kv_seqlen=None):
         batch, heads, length, size = self._split(q.shape, self.q_num_heads)
         _, kv_heads, new, _ = self._split(k.shape, self.kv_num_heads)
         v_size, total = (
             self._split(v.shape, self.kv_num_heads)[3],
             new + (past_key.shape[2] if past_key else 0),
         )
-        y = (
-            (batch, heads, length, v_size)
-            if len(q.shape) == 4
-            else (batch, length, heads * v_size)
-        )
+        y = (batch, heads, length, v_size) if len(q.shape) == 4 else (batch, length, heads * v_size)
         return (
-            Tensor(y, q.dtype),
-            Tensor((batch, kv_heads, total, size), k.dtype),
-            Tensor((batch, kv_heads, total, v_size), v.dtype),
-            Tensor((batch, heads, length, total), q.dtype),
+            TensorSpec(y, q.dtype),
+            TensorSpec((batch, kv_heads, total, size), k.dtype),
+            TensorSpec((batch, kv_heads, total, v_size), v.dtype),
+            TensorSpec((batch, heads, length, total), q.dtype),
         )
 
     def flops(self, q, k, v, *rest):
@@ -214,9 +161,7 @@ class Attention(Operator):
         return 2 * qk.size * keys.shape[3] + 5 * qk.size + 2 * y.size * keys.shape[2]
 
     def _split(self, shape, heads):
-        return (
-            shape if len(shape) == 4 else (shape[0], heads, shape[1], shape[2] // heads)
-        )
+        return shape if len(shape) == 4 else (shape[0], heads, shape[1], shape[2] // heads)
 
     def _heads(self, xp, x, heads):
         return heads_first(xp, x, heads) if x.ndim == 3 else x
@@ -229,9 +174,7 @@ class Attention(Operator):
         """The gradients of the past and of the new ones."""
         count = 0 if past is None else past.shape[2]
         new = g[:, :, count:]
-        return None if past is None else g[:, :, :count], heads_last(
-            xp, new
-        ) if rank == 3 else new
+        return None if past is None else g[:, :, :count], heads_last(xp, new) if rank == 3 else new
 
     def _scale(self, queries):
         return 1 / math.sqrt(queries.shape[3]) if self.scale is None else self.scale
@@ -251,9 +194,7 @@ class Attention(Operator):
         if mask is not None:
             bias = _closed(xp, mask, q.dtype) if kind(mask) == "bool" else mask
             bias = xp.pad(
-                bias,
-                [*[(0, 0)] * (mask.ndim - 1), (0, lengths[1] - mask.shape[-1])],
-                -math.inf,
+                bias, [*[(0, 0)] * (mask.ndim - 1), (0, lengths[1] - mask.shape[-1])], -math.inf
             )
         for way in ways:
             closed = _closed(xp, way, q.dtype)
@@ -262,10 +203,7 @@ class Attention(Operator):
 
     def _ways(self, xp, past_key, used, lengths):
         """Booleans that say which query may look at which key."""
-        at, of = (
-            xp.reshape(xp.arange(lengths[0], "int64"), (-1, 1)),
-            xp.arange(lengths[1], "int64"),
-        )
+        at, of = xp.reshape(xp.arange(lengths[0], "int64"), (-1, 1)), xp.arange(lengths[1], "int64")
         if used is not None:
             used = xp.reshape(used, (-1, 1, 1, 1))
             at = at + (used - lengths[0])
@@ -273,14 +211,10 @@ class Attention(Operator):
             at = at + past_key.shape[2]
         ways = [of <= at] if self.is_causal else []
         ways += (
-            [at - of <= self.left_window_size]
-            if self.left_window_size not in (None, -1)
-            else []
+            [at - of <= self.left_window_size] if self.left_window_size not in (None, -1) else []
         )
         ways += (
-            [of - at <= self.right_window_size]
-            if self.right_window_size not in (None, -1)
-            else []
+            [of - at <= self.right_window_size] if self.right_window_size not in (None, -1) else []
         )
         return ways + ([] if used is None else [of < used])
 
@@ -289,15 +223,14 @@ class Attention(Operator):
         length, total = queries.shape[2], keys.shape[2]
         if mask is not None:
             value = False if mask.dtype == torch.bool else -math.inf
-            mask = torch.nn.functional.pad(
-                mask, (0, total - mask.shape[-1]), value=value
-            ).expand((*torch.broadcast_shapes(mask.shape[:-1], (length,)), total))
+            mask = torch.nn.functional.pad(mask, (0, total - mask.shape[-1]), value=value).expand(
+                (*torch.broadcast_shapes(mask.shape[:-1], (length,)), total)
+            )
         if used is None and (mask is past_key is None or not self.is_causal):
             return mask
         of, at = (
             torch.arange(total),
-            torch.arange(length)[:, None]
-            + (0 if past_key is None else past_key.shape[2]),
+            torch.arange(length)[:, None] + (0 if past_key is None else past_key.shape[2]),
         )
         way = of < total
         if used is not None:
@@ -332,20 +265,13 @@ class Attention(Operator):
             attn_mask=[[True, False], [False, False], [True, True]],
         ),
         case(
-            {
-                "softcap": 0.7,
-                "qk_matmul_output_mode": 1,
-                "q_num_heads": 2,
-                "kv_num_heads": 1,
-            },
+            {"softcap": 0.7, "qk_matmul_output_mode": 1, "q_num_heads": 2, "kv_num_heads": 1},
             q=(1, 2, 6),
             k=(1, 3, 3),
             v=(1, 3, 2),
             attn_mask=(2, 3),
         ),
-        case(
-            {"qk_matmul_output_mode": 3}, q=(1, 1, 2, 3), k=(1, 1, 3, 3), v=(1, 1, 3, 1)
-        ),
+        case({"qk_matmul_output_mode": 3}, q=(1, 1, 2, 3), k=(1, 1, 3, 3), v=(1, 1, 3, 1)),
     )
 
 

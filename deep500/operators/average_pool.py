@@ -7,7 +7,7 @@ from ..contracts.channels import channels_last, channels_second
 from ..contracts.operator import (
     Ints,
     Operator,
-    Tensor,
+    TensorSpec,
     case,
 )
 from ..namespace import crop
@@ -33,25 +33,14 @@ class AveragePool(Operator):
             where.strides,
             where.dilations,
         )
-        return xp.sum(v, axis=tuple(range(-n, 0))) / xp.asarray(
-            self._sizes(x.shape), x.dtype
-        )
+        return xp.sum(v, axis=tuple(range(-n, 0))) / xp.asarray(self._sizes(x.shape), x.dtype)
 
     def backward(self, xp, dy, x):
         n, where = len(self.kernel_shape), self._windows(x.shape)
-        share = xp.expand_dims(
-            dy / xp.asarray(self._sizes(x.shape), dy.dtype), range(-n, 0)
-        )
+        share = xp.expand_dims(dy / xp.asarray(self._sizes(x.shape), dy.dtype), range(-n, 0))
         parts = xp.broadcast_to(share, (*dy.shape, *self.kernel_shape))
-        padded = [
-            size + lo + hi
-            for size, (lo, hi) in zip(x.shape[2:], where.pads, strict=True)
-        ]
-        return crop(
-            xp.fold(parts, padded, where.strides, where.dilations),
-            x.shape[2:],
-            where.pads,
-        )
+        padded = [size + lo + hi for size, (lo, hi) in zip(x.shape[2:], where.pads, strict=True)]
+        return crop(xp.fold(parts, padded, where.strides, where.dilations), x.shape[2:], where.pads)
 
     def native(self, framework):
         dilated = any(d != 1 for d in self.dilations or ())
@@ -69,19 +58,12 @@ class AveragePool(Operator):
             lo == hi and 2 * lo <= k for (lo, hi), k in zip(pads, kernel, strict=True)
         ):
             return pool(
-                x,
-                kernel,
-                strides,
-                [lo for lo, _ in pads],
-                False,
-                bool(self.count_include_pad),
+                x, kernel, strides, [lo for lo, _ in pads], False, bool(self.count_include_pad)
             )
         sizes = torch.tensor(
             self._sizes(x.shape), dtype=x.dtype, device=x.device
         )  # PyTorch counts otherwise
-        x = functional.pad(
-            x, [p for pair in reversed(self._windows(x.shape).pads) for p in pair]
-        )
+        x = functional.pad(x, [p for pair in reversed(self._windows(x.shape).pads) for p in pair])
         return pool(x, kernel, strides) * (math.prod(kernel) / sizes)
 
     def tensorflow(self, tf, x):
@@ -90,9 +72,7 @@ class AveragePool(Operator):
         x_last = channels_last(tf, x)
         if any(map(any, where.pads)):
             x_last = tf.pad(x_last, ((0, 0), *where.pads, (0, 0)))
-        y = channels_second(
-            tf, tf.nn.avg_pool2d(x_last, kernel, where.strides, "VALID")
-        )
+        y = channels_second(tf, tf.nn.avg_pool2d(x_last, kernel, where.strides, "VALID"))
         sizes = np.array(self._sizes(x.shape), np.float64)
         if (sizes == math.prod(kernel)).all():
             return y
@@ -100,11 +80,8 @@ class AveragePool(Operator):
 
     def infer(self, x):
         return (
-            Tensor(
-                (
-                    *x.shape[:2],
-                    *counts(x.shape[2:], self.kernel_shape, self._windows(x.shape)),
-                ),
+            TensorSpec(
+                (*x.shape[:2], *counts(x.shape[2:], self.kernel_shape, self._windows(x.shape))),
                 x.dtype,
             ),
         )
@@ -121,11 +98,7 @@ class AveragePool(Operator):
         made = counts(shape[2:], self.kernel_shape, where)
         sizes: Any = 1.0
         for axis in reversed(range(len(made))):
-            n, (lo, hi), (before, _) = (
-                shape[2 + axis],
-                asked.pads[axis],
-                where.pads[axis],
-            )
+            n, (lo, hi), (before, _) = shape[2 + axis], asked.pads[axis], where.pads[axis]
             first, last = (-lo, n + hi) if self.count_include_pad else (0, n)
             starts = [i * where.strides[axis] - before for i in range(made[axis])]
             inside = [
@@ -141,32 +114,18 @@ class AveragePool(Operator):
     cases = (
         case({"kernel_shape": (2, 2), "strides": (2, 2)}, x=(2, 2, 4, 4)),
         case(
-            {"kernel_shape": (3, 3), "pads": (1, 1, 1, 1), "count_include_pad": 1},
-            x=(1, 2, 4, 3),
+            {"kernel_shape": (3, 3), "pads": (1, 1, 1, 1), "count_include_pad": 1}, x=(1, 2, 4, 3)
         ),
         case(
-            {
-                "kernel_shape": (3, 2),
-                "pads": (1, 0, 0, 1),
-                "strides": (2, 1),
-                "ceil_mode": 1,
-            },
+            {"kernel_shape": (3, 2), "pads": (1, 0, 0, 1), "strides": (2, 1), "ceil_mode": 1},
             x=(1, 1, 6, 4),
         ),
-        case(
-            {"kernel_shape": (3,), "auto_pad": "SAME_UPPER", "strides": (2,)},
-            x=(1, 2, 6),
-        ),
-        case(
-            {"kernel_shape": (2, 2), "dilations": (2, 1), "pads": (1, 0, 1, 0)},
-            x=(1, 1, 4, 3),
-        ),
+        case({"kernel_shape": (3,), "auto_pad": "SAME_UPPER", "strides": (2,)}, x=(1, 2, 6)),
+        case({"kernel_shape": (2, 2), "dilations": (2, 1), "pads": (1, 0, 1, 0)}, x=(1, 1, 4, 3)),
     )
 
 
 def _times(nested, factor):
     return (
-        [_times(part, factor) for part in nested]
-        if isinstance(nested, list)
-        else nested * factor
+        [_times(part, factor) for part in nested] if isinstance(nested, list) else nested * factor
     )

@@ -24,9 +24,7 @@ class BatchNormalization(Operator):
             input_mean = keep * input_mean + (1 - keep) * mean
             input_var = keep * input_var + (1 - keep) * var
         inv_std = 1 / xp.sqrt(var + self.epsilon)
-        y = (x - xp.reshape(mean, wide)) * xp.reshape(
-            inv_std * scale, wide
-        ) + xp.reshape(b, wide)
+        y = (x - xp.reshape(mean, wide)) * xp.reshape(inv_std * scale, wide) + xp.reshape(b, wide)
         return y, input_mean, input_var, mean, inv_std
 
     def backward(self, xp, dy, x, scale, mean, inv_std):
@@ -40,26 +38,16 @@ class BatchNormalization(Operator):
 
     def pytorch(self, torch, x, scale, b, input_mean, input_var):
         if not self.training_mode:
-            y = torch.nn.functional.batch_norm(
-                x, input_mean, input_var, scale, b, eps=self.epsilon
-            )
+            y = torch.nn.functional.batch_norm(x, input_mean, input_var, scale, b, eps=self.epsilon)
             return y, input_mean, input_var
         # Not nn.functional.batch_norm: that averages the unbiased variance, where ONNX says population variance.
-        y, mean, inv_std = torch.native_batch_norm(
-            x, scale, b, None, None, True, 0.0, self.epsilon
-        )
+        y, mean, inv_std = torch.native_batch_norm(x, scale, b, None, None, True, 0.0, self.epsilon)
         var, keep = 1 / inv_std**2 - self.epsilon, self.momentum
-        return (
-            y,
-            keep * input_mean + (1 - keep) * mean,
-            keep * input_var + (1 - keep) * var,
-        )
+        return y, keep * input_mean + (1 - keep) * mean, keep * input_var + (1 - keep) * var
 
     def infer(self, x, scale, b, input_mean, input_var):
         if len(x.shape) > 1 and scale.shape != x.shape[1:2]:
-            raise ValueError(
-                f"a scale of shape {scale.shape} does not go with {x.shape}"
-            )
+            raise ValueError(f"a scale of shape {scale.shape} does not go with {x.shape}")
         return x, input_mean, input_var
 
     def flops(self, x, scale, b, input_mean, input_var):
@@ -68,9 +56,7 @@ class BatchNormalization(Operator):
         ) * x.size  # mean 1, variance 3, normalise 3; else one scale and shift
 
     cases = (
-        case(
-            x=(4, 3, 5), scale=(3,), b=(3,), input_mean=(3,), input_var=[0.5, 1.0, 3.0]
-        ),
+        case(x=(4, 3, 5), scale=(3,), b=(3,), input_mean=(3,), input_var=[0.5, 1.0, 3.0]),
         case(
             {"epsilon": 0.1},
             x=(4, 3),

@@ -1,5 +1,5 @@
 from ..contracts.dtypes import bits, name_of
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ..errors import Deep500Error
 from ._dtypes import dtype_of
 
@@ -15,7 +15,7 @@ class BitCast(Operator):
         return xp.bitcast(x, self._dtype(x))
 
     def infer(self, x):
-        return (Tensor(x.shape, self._dtype(x)),)
+        return (TensorSpec(x.shape, self._dtype(x)),)
 
     def flops(self, x):
         return 0
@@ -29,6 +29,6 @@ class BitCast(Operator):
         return dtype
 
     cases = (
-        case({"to": 12}, x=Tensor((3, 4), "int32")),
-        case({"to": 2}, x=Tensor((5,), "int8")),
+        case({"to": 12}, x=TensorSpec((3, 4), "int32")),
+        case({"to": 2}, x=TensorSpec((5,), "int8")),
     )

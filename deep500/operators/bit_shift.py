@@ -1,5 +1,5 @@
 from ..contracts.dtypes import bits, name_of
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ..namespace import kind
 
 
@@ -24,12 +24,6 @@ class BitShift(Operator):
         return xp.where(beyond, left, shift(x, xp.where(beyond, xp.zeros_like(by), by)))
 
     cases = (
-        case(
-            {"direction": "LEFT"}, x=Tensor((3, 4), "uint8"), by=Tensor((4,), "uint8")
-        ),
-        case(
-            {"direction": "RIGHT"},
-            x=Tensor((3, 4), "uint8"),
-            by=Tensor((3, 1), "uint8"),
-        ),
+        case({"direction": "LEFT"}, x=TensorSpec((3, 4), "uint8"), by=TensorSpec((4,), "uint8")),
+        case({"direction": "RIGHT"}, x=TensorSpec((3, 4), "uint8"), by=TensorSpec((3, 1), "uint8")),
     )

@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 
 
 class BitwiseNot(Operator):
@@ -12,4 +12,4 @@ class BitwiseNot(Operator):
     def pytorch(self, torch, x):
         return torch.bitwise_not(x)
 
-    cases = (case(x=Tensor((3, 4), "int32")), case(x=Tensor((4,), "uint8")))
+    cases = (case(x=TensorSpec((3, 4), "int32")), case(x=TensorSpec((4,), "uint8")))

@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 
 
 class BitwiseXor(Operator):
@@ -13,6 +13,6 @@ class BitwiseXor(Operator):
         return torch.bitwise_xor(a, b)
 
     cases = (
-        case(a=Tensor((3, 4), "int32"), b=Tensor((4,), "int32")),
-        case(a=Tensor((4,), "uint8"), b=Tensor((4,), "uint8")),
+        case(a=TensorSpec((3, 4), "int32"), b=TensorSpec((4,), "int32")),
+        case(a=TensorSpec((4,), "uint8"), b=TensorSpec((4,), "uint8")),
     )

@@ -1,5 +1,5 @@
 from ..contracts.dtypes import PLAIN
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ._dtypes import converted, dtype_of
 
 
@@ -24,10 +24,7 @@ class Cast(Operator):
         return x.astype(dtype_of(self.to))
 
     def tensorflow(self, tf, x):
-        packed = x.dtype.name in (
-            "int4",
-            "uint4",
-        )  # which become nothing else than int32
+        packed = x.dtype.name in ("int4", "uint4")  # which become nothing else than int32
         return tf.cast(tf.cast(x, "int32") if packed else x, dtype_of(self.to))
 
     def native(self, framework):
@@ -36,12 +33,12 @@ class Cast(Operator):
         )  # small types saturate
 
     def infer(self, x):
-        return (Tensor(x.shape, dtype_of(self.to)),)
+        return (TensorSpec(x.shape, dtype_of(self.to)),)
 
     cases = (
         case({"to": 11}, x=(3, 4)),
         case({"to": 7}, x=[-2.7, -0.2, 0.0, 1.9]),
         case({"to": 9}, x=[-2.7, 0.0, 0.3]),
         case({"to": 1}, x=[True, False]),
-        case({"to": 2}, x=Tensor((5,), "int32")),
+        case({"to": 2}, x=TensorSpec((5,), "int32")),
     )

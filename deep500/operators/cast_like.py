@@ -1,5 +1,5 @@
 from ..contracts.dtypes import name_of
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ._dtypes import converted
 
 
@@ -17,12 +17,10 @@ class CastLike(Operator):
         return xp.astype(dy, x.dtype)
 
     def infer(self, x, like):
-        return (Tensor(x.shape, like.dtype),)
+        return (TensorSpec(x.shape, like.dtype),)
 
     def bytes_moved(self, x, like):
-        return (
-            x.nbytes + self.infer(x, like)[0].nbytes
-        )  # nothing of the other value is read
+        return x.nbytes + self.infer(x, like)[0].nbytes  # nothing of the other value is read
 
     cases = (
         case(x=(3, 4), like=(2,)),

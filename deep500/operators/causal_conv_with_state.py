@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ..errors import Unsupported
 
 ACTIVATIONS = ("none", "silu", "swish")
@@ -25,9 +25,7 @@ class CausalConvWithState(Operator):
             gate = xp.sigmoid(z)
             dy = dy * gate * (1 + z * (1 - gate))
         k, channels = weight.shape[2], weight.shape[0]
-        dpadded = xp.conv_transpose(
-            dy, weight, padded.shape[2:], (1,), ((0, 0),), (1,), channels
-        )
+        dpadded = xp.conv_transpose(dy, weight, padded.shape[2:], (1,), ((0, 0),), (1,), channels)
         dpadded = dpadded + xp.pad(dpresent_state, [(0, 0), (0, 0), (x.shape[2], 0)])
         dweight = xp.conv_weight(padded, dy, (k,), (1,), ((0, 0),), (1,), channels)
         return (
@@ -38,12 +36,10 @@ class CausalConvWithState(Operator):
         )
 
     def infer(self, x, weight, bias=None, past_state=None):
-        return x, Tensor((*x.shape[:2], weight.shape[2] - 1), x.dtype)
+        return x, TensorSpec((*x.shape[:2], weight.shape[2] - 1), x.dtype)
 
     def flops(self, x, weight, bias=None, past_state=None):
-        return x.size * (
-            2 * weight.shape[2] + (bias is not None) + (5 if self._smooth else 0)
-        )
+        return x.size * (2 * weight.shape[2] + (bias is not None) + (5 if self._smooth else 0))
 
     @property
     def _smooth(self):
@@ -56,11 +52,7 @@ class CausalConvWithState(Operator):
 
     def _convolved(self, xp, x, weight, bias, past):
         """The input behind what came before it (zeros if nothing did), and its convolution."""
-        past = (
-            xp.zeros((*x.shape[:2], weight.shape[2] - 1), x.dtype)
-            if past is None
-            else past
-        )
+        past = xp.zeros((*x.shape[:2], weight.shape[2] - 1), x.dtype) if past is None else past
         padded = xp.concat([past, x], axis=2)
         z = xp.conv(padded, weight, (1,), ((0, 0),), (1,), weight.shape[0])
         return padded, z if bias is None else z + xp.expand_dims(bias, 1)

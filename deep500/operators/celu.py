@@ -16,9 +16,7 @@ class Celu(Elementwise):
         return xp.where(x > 0, dy, dy * xp.exp(xp.minimum(x, 0) / self.alpha))
 
     def pytorch(self, torch, x):
-        return torch.celu(
-            x, self.alpha
-        )  # its derivative takes 1 / alpha in float32, whatever x is
+        return torch.celu(x, self.alpha)  # its derivative takes 1 / alpha in float32, whatever x is
 
     def jax(self, jax, x):
         return jax.nn.celu(x, self.alpha)

@@ -1,7 +1,7 @@
 from ..contracts.operator import (
     Ints,
     Operator,
-    Tensor,
+    TensorSpec,
     case,
 )
 
@@ -16,18 +16,13 @@ class CenterCropPad(Operator):
         return xp.pad(input_data, self._amounts(input_data.shape, shape))
 
     def backward(self, xp, dy, input_data, shape):
-        return xp.pad(
-            dy, [(-lo, -hi) for lo, hi in self._amounts(input_data.shape, shape)]
-        )
+        return xp.pad(dy, [(-lo, -hi) for lo, hi in self._amounts(input_data.shape, shape)])
 
     def infer(self, input_data, shape):
         amounts = self._amounts(input_data.shape, shape)
         return (
-            Tensor(
-                tuple(
-                    n + lo + hi
-                    for n, (lo, hi) in zip(input_data.shape, amounts, strict=True)
-                ),
+            TensorSpec(
+                tuple(n + lo + hi for n, (lo, hi) in zip(input_data.shape, amounts, strict=True)),
                 input_data.dtype,
             ),
         )
@@ -38,9 +33,7 @@ class CenterCropPad(Operator):
     def _amounts(self, old, shape):
         """What is added (or cut: negative) at both ends of every axis; an odd rest goes to the end."""
         amounts = [(0, 0)] * len(old)
-        for axis, n in zip(
-            range(len(old)) if self.axes is None else self.axes, shape, strict=True
-        ):
+        for axis, n in zip(range(len(old)) if self.axes is None else self.axes, shape, strict=True):
             less, sign = abs(n - old[axis]) // 2, 1 if n > old[axis] else -1
             amounts[axis] = (sign * less, n - old[axis] - sign * less)
         return amounts

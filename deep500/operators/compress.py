@@ -1,6 +1,6 @@
 import math
 
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ._indexing import take_adjoint
 
 
@@ -23,10 +23,10 @@ class Compress(Operator):
 
     def infer(self, x, condition):
         if self.axis is None:
-            return (Tensor((min(x.size, condition.size),), x.dtype),)
+            return (TensorSpec((min(x.size, condition.size),), x.dtype),)
         axis = self.axis % len(x.shape)
         most = min(x.shape[axis], condition.size)
-        return (Tensor((*x.shape[:axis], most, *x.shape[axis + 1 :]), x.dtype),)
+        return (TensorSpec((*x.shape[:axis], most, *x.shape[axis + 1 :]), x.dtype),)
 
     def flops(self, x, condition):
         return 0

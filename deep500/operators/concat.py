@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 
 
 class Concat(Operator):
@@ -26,9 +26,7 @@ class Concat(Operator):
         shape = list(xs[0].shape)
         for x in xs:
             if len(x.shape) != len(shape):
-                raise ValueError(
-                    f"the shapes {xs[0].shape} and {x.shape} differ in rank"
-                )
+                raise ValueError(f"the shapes {xs[0].shape} and {x.shape} differ in rank")
             other = [*x.shape]
             other[self.axis] = shape[self.axis]
             if other != shape:
@@ -36,7 +34,7 @@ class Concat(Operator):
                     f"the shapes {xs[0].shape} and {x.shape} differ off axis {self.axis}"
                 )
         shape[self.axis] = sum(x.shape[self.axis] for x in xs)
-        return (Tensor(tuple(shape), xs[0].dtype),)
+        return (TensorSpec(tuple(shape), xs[0].dtype),)
 
     def flops(self, *xs):
         return 0

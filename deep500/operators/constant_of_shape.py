@@ -1,6 +1,6 @@
 import numpy as np
 
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 
 
 class ConstantOfShape(Operator):
@@ -13,7 +13,7 @@ class ConstantOfShape(Operator):
         return xp.full(shape, self.value.item(), self.value.dtype.name)
 
     def infer(self, shape):
-        return (Tensor(tuple(shape), self.value.dtype.name),)
+        return (TensorSpec(tuple(shape), self.value.dtype.name),)
 
     def flops(self, shape):
         return 0

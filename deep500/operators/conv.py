@@ -6,7 +6,7 @@ from ..contracts.channels import channels_last, channels_second
 from ..contracts.operator import (
     Ints,
     Operator,
-    Tensor,
+    TensorSpec,
     case,
 )
 from ._sliding import counts, windows
@@ -74,7 +74,7 @@ class Conv(Operator):
                 f"an input of shape {x.shape} does not go with a weight of shape {w.shape}"
             )
         spatial = counts(x.shape[2:], w.shape[2:], self._windows(x, w))
-        return (Tensor((x.shape[0], w.shape[0], *spatial), x.dtype),)
+        return (TensorSpec((x.shape[0], w.shape[0], *spatial), x.dtype),)
 
     def flops(self, x, w, b=None):
         return self.infer(x, w)[0].size * (2 * math.prod(w.shape[1:]) + (b is not None))
@@ -105,22 +105,9 @@ class Conv(Operator):
             b=(6,),
         ),
         case({"strides": (3,), "pads": (1, 2)}, x=(2, 3, 11), w=(4, 3, 4)),
-        case(
-            {"auto_pad": "SAME_UPPER", "strides": (2, 2)},
-            x=(1, 2, 7, 6),
-            w=(3, 2, 3, 2),
-        ),
-        case(
-            {"auto_pad": "SAME_LOWER", "strides": (2, 1)},
-            x=(1, 2, 6, 5),
-            w=(3, 2, 3, 2),
-            b=(3,),
-        ),
-        case(
-            {"auto_pad": "VALID", "kernel_shape": (2, 2)},
-            x=(1, 2, 4, 4),
-            w=(1, 2, 2, 2),
-        ),
+        case({"auto_pad": "SAME_UPPER", "strides": (2, 2)}, x=(1, 2, 7, 6), w=(3, 2, 3, 2)),
+        case({"auto_pad": "SAME_LOWER", "strides": (2, 1)}, x=(1, 2, 6, 5), w=(3, 2, 3, 2), b=(3,)),
+        case({"auto_pad": "VALID", "kernel_shape": (2, 2)}, x=(1, 2, 4, 4), w=(1, 2, 2, 2)),
         case({"group": 3, "pads": (1, 1)}, x=(2, 3, 5), w=(6, 1, 3)),
         case({"strides": (1, 2, 1)}, x=(1, 2, 3, 4, 3), w=(2, 2, 2, 2, 2), b=(2,)),
         case({"strides": (3, 3)}, x=(1, 1, 6, 8), w=(1, 1, 2, 2)),

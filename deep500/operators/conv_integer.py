@@ -1,7 +1,7 @@
 from ..contracts.operator import (
     Ints,
     Operator,
-    Tensor,
+    TensorSpec,
     case,
 )
 from ._quantisation import centred, per_kernel
@@ -29,7 +29,7 @@ class ConvInteger(Operator):
         return xp.astype(y, "int32")
 
     def infer(self, x, w, x_zero_point=None, w_zero_point=None):
-        return (Tensor(self._conv().infer(x, w)[0].shape, "int32"),)
+        return (TensorSpec(self._conv().infer(x, w)[0].shape, "int32"),)
 
     def flops(self, x, w, x_zero_point=None, w_zero_point=None):
         return self._conv().flops(x, w)
@@ -40,13 +40,9 @@ class ConvInteger(Operator):
     cases = (
         case(
             {"pads": (1, 1, 1, 1)},
-            x=Tensor((1, 2, 4, 3), "uint8"),
-            w=Tensor((2, 2, 2, 2), "uint8"),
-            x_zero_point=Tensor((), "uint8"),
+            x=TensorSpec((1, 2, 4, 3), "uint8"),
+            w=TensorSpec((2, 2, 2, 2), "uint8"),
+            x_zero_point=TensorSpec((), "uint8"),
         ),
-        case(
-            {"strides": (2,)},
-            x=Tensor((2, 2, 6), "uint8"),
-            w=Tensor((3, 2, 3), "uint8"),
-        ),
+        case({"strides": (2,)}, x=TensorSpec((2, 2, 6), "uint8"), w=TensorSpec((3, 2, 3), "uint8")),
     )

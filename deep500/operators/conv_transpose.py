@@ -4,7 +4,7 @@ from typing import NamedTuple
 from ..contracts.operator import (
     Ints,
     Operator,
-    Tensor,
+    TensorSpec,
     case,
 )
 
@@ -26,16 +26,9 @@ class ConvTranspose(Operator):
 
     def forward(self, xp, x, w, b=None):
         at = self._placed(x, w)
-        y = xp.conv_transpose(
-            x, w, at.reached, at.strides, at.pads, at.dilations, self.group
-        )
+        y = xp.conv_transpose(x, w, at.reached, at.strides, at.pads, at.dilations, self.group)
         y = xp.pad(
-            y,
-            [
-                (0, 0),
-                (0, 0),
-                *((0, n - m) for n, m in zip(at.shape, at.reached, strict=True)),
-            ],
+            y, [(0, 0), (0, 0), *((0, n - m) for n, m in zip(at.shape, at.reached, strict=True))]
         )
         return y if b is None else y + xp.reshape(b, (1, -1, *[1] * (x.ndim - 2)))
 
@@ -43,29 +36,18 @@ class ConvTranspose(Operator):
         at = self._placed(x, w)
         seen = dy[(..., *(slice(0, m) for m in at.reached))]
         dx = xp.conv(seen, w, at.strides, at.pads, at.dilations, self.group)
-        dw = xp.conv_weight(
-            seen, x, w.shape[2:], at.strides, at.pads, at.dilations, self.group
-        )
+        dw = xp.conv_weight(seen, x, w.shape[2:], at.strides, at.pads, at.dilations, self.group)
         return dx, dw, xp.sum(dy, axis=(0, *range(2, dy.ndim)))
 
     def pytorch(self, torch, x, w, b=None):
         at = self._placed(x, w)
         extra = [lo - hi for lo, hi in at.cut]
         even = all(
-            0 <= e < max(s, d)
-            for e, s, d in zip(extra, at.strides, at.dilations, strict=True)
+            0 <= e < max(s, d) for e, s, d in zip(extra, at.strides, at.dilations, strict=True)
         )
         if even:  # which is all that PyTorch cuts by itself
             return torch.convolution(
-                x,
-                w,
-                b,
-                at.strides,
-                [lo for lo, _ in at.cut],
-                at.dilations,
-                True,
-                extra,
-                self.group,
+                x, w, b, at.strides, [lo for lo, _ in at.cut], at.dilations, True, extra, self.group
             )
         y = torch.convolution(
             x,
@@ -90,13 +72,7 @@ class ConvTranspose(Operator):
         reach = [d * (k - 1) for d, k in zip(at.dilations, w.shape[2:], strict=True)]
         pads = [(r - lo, r - hi) for r, (lo, hi) in zip(reach, at.cut, strict=True)]
         y = jax.lax.conv_general_dilated(
-            x,
-            kernels,
-            [1] * len(pads),
-            pads,
-            at.strides,
-            at.dilations,
-            feature_group_count=g,
+            x, kernels, [1] * len(pads), pads, at.strides, at.dilations, feature_group_count=g
         )
         return y if b is None else y + b.reshape(-1, *[1] * (x.ndim - 2))
 
@@ -106,17 +82,11 @@ class ConvTranspose(Operator):
                 f"an input of shape {x.shape} does not go with a weight of shape {w.shape}"
             )
         return (
-            Tensor(
-                (x.shape[0], w.shape[1] * self.group, *self._placed(x, w).shape),
-                x.dtype,
-            ),
+            TensorSpec((x.shape[0], w.shape[1] * self.group, *self._placed(x, w).shape), x.dtype),
         )
 
     def flops(self, x, w, b=None):
-        return (
-            2 * x.size * math.prod(w.shape[1:])
-            + (b is not None) * self.infer(x, w)[0].size
-        )
+        return 2 * x.size * math.prod(w.shape[1:]) + (b is not None) * self.infer(x, w)[0].size
 
     def _placed(self, x, w):
         n = len(w.shape) - 2
@@ -124,9 +94,7 @@ class ConvTranspose(Operator):
         extra, flat = self.output_padding or (0,) * n, self.pads or (0,) * 2 * n
         full = [
             (m - 1) * s + d * (k - 1) + 1
-            for m, s, d, k in zip(
-                x.shape[2:], strides, dilations, w.shape[2:], strict=True
-            )
+            for m, s, d, k in zip(x.shape[2:], strides, dilations, w.shape[2:], strict=True)
         ]
         wanted = self.output_shape
         if wanted is None and self.auto_pad in ("SAME_UPPER", "SAME_LOWER"):
@@ -149,20 +117,13 @@ class ConvTranspose(Operator):
             strides,
             dilations,
             tuple(shape),
-            tuple(
-                (lo, f - lo - size)
-                for (lo, _), f, size in zip(pads, full, shape, strict=True)
-            ),
+            tuple((lo, f - lo - size) for (lo, _), f, size in zip(pads, full, shape, strict=True)),
         )
 
     def _halves(self, total):
         """Padding for both ends; an odd rest goes to the end, or to the beginning."""
         less = total // 2
-        return (
-            (total - less, less)
-            if self.auto_pad == "SAME_LOWER"
-            else (less, total - less)
-        )
+        return (total - less, less) if self.auto_pad == "SAME_LOWER" else (less, total - less)
 
     cases = (
         case(
@@ -177,22 +138,11 @@ class ConvTranspose(Operator):
             w=(4, 3, 2, 3),
             b=(6,),
         ),
-        case(
-            {"strides": (3, 2), "output_shape": (10, 8)},
-            x=(1, 1, 3, 3),
-            w=(1, 2, 3, 3),
-            b=(2,),
-        ),
+        case({"strides": (3, 2), "output_shape": (10, 8)}, x=(1, 1, 3, 3), w=(1, 2, 3, 3), b=(2,)),
         case({"strides": (2,), "auto_pad": "SAME_UPPER"}, x=(1, 2, 4), w=(2, 1, 3)),
+        case({"strides": (1, 2), "auto_pad": "SAME_LOWER"}, x=(1, 2, 3, 4), w=(2, 1, 3, 5)),
         case(
-            {"strides": (1, 2), "auto_pad": "SAME_LOWER"},
-            x=(1, 2, 3, 4),
-            w=(2, 1, 3, 5),
-        ),
-        case(
-            {"strides": (1, 2, 1), "pads": (0, 1, 0, 1, 0, 0)},
-            x=(1, 2, 3, 2, 3),
-            w=(2, 2, 2, 2, 2),
+            {"strides": (1, 2, 1), "pads": (0, 1, 0, 1, 0, 0)}, x=(1, 2, 3, 2, 3), w=(2, 2, 2, 2, 2)
         ),
     )
 
@@ -214,6 +164,4 @@ class _Placed(NamedTuple):
     @property
     def reached(self) -> tuple[int, ...]:
         """The part of the shape that kernels cover."""
-        return tuple(
-            n + min(0, hi) for n, (_, hi) in zip(self.shape, self.cut, strict=True)
-        )
+        return tuple(n + min(0, hi) for n, (_, hi) in zip(self.shape, self.cut, strict=True))

@@ -31,9 +31,7 @@ class CumProd(Operator):
 
     def native(self, framework):
         """TensorFlow's has a derivative that is wrong where factors are 0."""
-        lacks = {"pytorch": self.exclusive or self.reverse, "jax": self.exclusive}.get(
-            framework
-        )
+        lacks = {"pytorch": self.exclusive or self.reverse, "jax": self.exclusive}.get(framework)
         return None if lacks else super().native(framework)
 
     def pytorch(self, torch, x, axis):
@@ -64,6 +62,4 @@ def _doublings(n):
 
 def _moved(xp, x, axis, by, value):
     """Along the axis towards the end, or with a negative number towards the beginning; the value fills the gap."""
-    return xp.pad(
-        x, [(by, -by) if i == axis % x.ndim else (0, 0) for i in range(x.ndim)], value
-    )
+    return xp.pad(x, [(by, -by) if i == axis % x.ndim else (0, 0) for i in range(x.ndim)], value)

@@ -13,9 +13,7 @@ class CumSum(Operator):
     def forward(self, xp, x, axis: int):  # type: ignore[no-untyped-def]
         x = xp.flip(x, axis) if self.reverse else x
         if self.exclusive:
-            x = xp.pad(
-                x, [(1, -1) if i == axis % x.ndim else (0, 0) for i in range(x.ndim)]
-            )
+            x = xp.pad(x, [(1, -1) if i == axis % x.ndim else (0, 0) for i in range(x.ndim)])
         y = xp.cumulative_sum(x, axis)
         return xp.flip(y, axis) if self.reverse else y
 
@@ -23,9 +21,7 @@ class CumSum(Operator):
         return replace(self, reverse=int(not self.reverse)).forward(xp, dy, axis)
 
     def native(self, framework):
-        lacks = {"pytorch": self.exclusive or self.reverse, "jax": self.exclusive}.get(
-            framework
-        )
+        lacks = {"pytorch": self.exclusive or self.reverse, "jax": self.exclusive}.get(framework)
         return None if lacks else super().native(framework)
 
     def pytorch(self, torch, x, axis):

@@ -3,7 +3,7 @@ import math
 from ..contracts.operator import (
     Ints,
     Operator,
-    Tensor,
+    TensorSpec,
     case,
 )
 from ..namespace import offsets
@@ -42,33 +42,18 @@ class DeformConv(Operator):
         grouped, kernels = self._grouped(xp, x), self._kernels(xp, w)
         at = self._corners(xp, grouped, w, offset)
         read_values = read(xp, grouped, at)
-        factor = (
-            xp.ones_like(read_values)
-            if mask is None
-            else self._mask(xp, mask, read_values)
-        )
+        factor = xp.ones_like(read_values) if mask is None else self._mask(xp, mask, read_values)
         rows = xp.reshape(
-            dy,
-            (x.shape[0], self.group, w.shape[0] // self.group, math.prod(dy.shape[2:])),
+            dy, (x.shape[0], self.group, w.shape[0] // self.group, math.prod(dy.shape[2:]))
         )
         columns = self._columns(xp, read_values * factor, x, w)
         dw = xp.sum(xp.matmul(rows, xp.permute_dims(columns, (0, 1, 3, 2))), axis=0)
-        dv = xp.reshape(
-            xp.matmul(xp.permute_dims(kernels, (0, 2, 1)), rows), read_values.shape
-        )
+        dv = xp.reshape(xp.matmul(xp.permute_dims(kernels, (0, 2, 1)), rows), read_values.shape)
         by_axis = coordinate_gradients(xp, dv * factor, grouped, at)
         doffset = xp.stack(
-            [
-                xp.reshape(g, (*g.shape[:1], math.prod(w.shape[2:]), -1))
-                for g in by_axis
-            ],
-            axis=2,
+            [xp.reshape(g, (*g.shape[:1], math.prod(w.shape[2:]), -1)) for g in by_axis], axis=2
         )
-        dmask = (
-            None
-            if mask is None
-            else xp.reshape(xp.sum(dv * read_values, axis=1), mask.shape)
-        )
+        dmask = None if mask is None else xp.reshape(xp.sum(dv * read_values, axis=1), mask.shape)
         return (
             xp.reshape(read_adjoint(xp, dv * factor, grouped, at), x.shape),
             xp.reshape(dw, w.shape),
@@ -78,29 +63,19 @@ class DeformConv(Operator):
         )
 
     def infer(self, x, w, offset, b=None, mask=None):
-        return (Tensor((x.shape[0], w.shape[0], *offset.shape[2:]), x.dtype),)
+        return (TensorSpec((x.shape[0], w.shape[0], *offset.shape[2:]), x.dtype),)
 
     def flops(self, x, w, offset, b=None, mask=None):
         """The products of the convolution, and for every element that is read its neighbours."""
         made = self.infer(x, w, offset)[0].size
-        reads = (
-            x.shape[0]
-            * x.shape[1]
-            * math.prod(w.shape[2:])
-            * math.prod(offset.shape[2:])
-        )
+        reads = x.shape[0] * x.shape[1] * math.prod(w.shape[2:]) * math.prod(offset.shape[2:])
         return made * (2 * math.prod(w.shape[1:]) + (b is not None)) + reads * (
             2 ** (len(x.shape) - 1)
         )
 
     def _grouped(self, xp, x):
         return xp.reshape(
-            x,
-            (
-                x.shape[0] * self.offset_group,
-                x.shape[1] // self.offset_group,
-                *x.shape[2:],
-            ),
+            x, (x.shape[0] * self.offset_group, x.shape[1] // self.offset_group, *x.shape[2:])
         )
 
     def _corners(self, xp, grouped, w, offset):
@@ -115,8 +90,7 @@ class DeformConv(Operator):
         taps = []
         for k, size in enumerate(grouped.shape[2:]):
             starts = xp.reshape(
-                xp.arange(counts[k], offset.dtype) * strides[k] - pads[k],
-                (-1, *[1] * (n - 1 - k)),
+                xp.arange(counts[k], offset.dtype) * strides[k] - pads[k], (-1, *[1] * (n - 1 - k))
             )
             inner = [float(at[k] * dilations[k]) for at in offsets(kernel)]
             at = (
@@ -125,11 +99,7 @@ class DeformConv(Operator):
                 + xp.reshape(xp.asarray(inner, offset.dtype), (-1, *[1] * n))
             )
             taps.append(
-                linear_taps(
-                    xp,
-                    xp.reshape(at, (grouped.shape[0], math.prod(at.shape[1:]))),
-                    size,
-                )
+                linear_taps(xp, xp.reshape(at, (grouped.shape[0], math.prod(at.shape[1:]))), size)
             )
         return corners(xp, taps, grouped.shape[2:])
 
@@ -137,9 +107,7 @@ class DeformConv(Operator):
         return xp.reshape(mask, (v.shape[0], 1, v.shape[2]))
 
     def _kernels(self, xp, w):
-        return xp.reshape(
-            w, (self.group, w.shape[0] // self.group, math.prod(w.shape[1:]))
-        )
+        return xp.reshape(w, (self.group, w.shape[0] // self.group, math.prod(w.shape[1:])))
 
     def _columns(self, xp, v, x, w):
         return xp.reshape(v, (x.shape[0], self.group, math.prod(w.shape[1:]), -1))

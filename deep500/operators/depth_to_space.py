@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 
 
 class DepthToSpace(Operator):
@@ -10,13 +10,9 @@ class DepthToSpace(Operator):
     def forward(self, xp, x):
         (n, c, h, w), b = x.shape, self.blocksize
         if self.mode == "DCR":
-            y = xp.permute_dims(
-                xp.reshape(x, (n, b, b, c // b**2, h, w)), (0, 3, 4, 1, 5, 2)
-            )
+            y = xp.permute_dims(xp.reshape(x, (n, b, b, c // b**2, h, w)), (0, 3, 4, 1, 5, 2))
         else:
-            y = xp.permute_dims(
-                xp.reshape(x, (n, c // b**2, b, b, h, w)), (0, 1, 4, 2, 5, 3)
-            )
+            y = xp.permute_dims(xp.reshape(x, (n, c // b**2, b, b, h, w)), (0, 1, 4, 2, 5, 3))
         return xp.reshape(y, (n, c // b**2, h * b, w * b))
 
     def backward(self, xp, dy):
@@ -27,7 +23,7 @@ class DepthToSpace(Operator):
 
     def infer(self, x):
         (n, c, h, w), b = x.shape, self.blocksize
-        return (Tensor((n, c // b**2, h * b, w * b), x.dtype),)
+        return (TensorSpec((n, c // b**2, h * b, w * b), x.dtype),)
 
     def flops(self, x):
         return 0

@@ -1,5 +1,5 @@
 from ..contracts.dtypes import name_of
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ._dtypes import dtype_of
 from ._quantisation import centred, gathered, spread
 
@@ -14,9 +14,7 @@ class DequantizeLinear(Operator):
 
     def forward(self, xp, x, x_scale, x_zero_point=None):
         scale = xp.astype(self._spread(xp, x_scale, x), self._wide(x_scale))
-        return xp.astype(
-            self._centred(xp, x, x_scale, x_zero_point) * scale, self._dtype(x_scale)
-        )
+        return xp.astype(self._centred(xp, x, x_scale, x_zero_point) * scale, self._dtype(x_scale))
 
     def backward(self, xp, dy, x, x_scale, x_zero_point):
         dy = xp.astype(dy, self._wide(x_scale))
@@ -27,7 +25,7 @@ class DequantizeLinear(Operator):
         )
 
     def infer(self, x, x_scale, x_zero_point=None):
-        return (Tensor(x.shape, self._dtype(x_scale)),)
+        return (TensorSpec(x.shape, self._dtype(x_scale)),)
 
     def flops(self, x, x_scale, x_zero_point=None):
         return 2 * x.size
@@ -44,23 +42,19 @@ class DequantizeLinear(Operator):
         return "float64" if name_of(x_scale.dtype) == "float64" else "float32"
 
     def _dtype(self, x_scale):
-        return (
-            dtype_of(self.output_dtype) if self.output_dtype else name_of(x_scale.dtype)
-        )
+        return dtype_of(self.output_dtype) if self.output_dtype else name_of(x_scale.dtype)
 
     cases = (
-        case(
-            x=Tensor((3, 4), "uint8"), x_scale=[0.1], x_zero_point=Tensor((1,), "uint8")
-        ),
+        case(x=TensorSpec((3, 4), "uint8"), x_scale=[0.1], x_zero_point=TensorSpec((1,), "uint8")),
         case(
             {"axis": 0},
-            x=Tensor((3, 4), "int8"),
+            x=TensorSpec((3, 4), "int8"),
             x_scale=[0.5, 0.1, 0.2],
-            x_zero_point=Tensor((3,), "int8"),
+            x_zero_point=TensorSpec((3,), "int8"),
         ),
         case(
             {"axis": 1, "block_size": 2},
-            x=Tensor((2, 5), "uint8"),
+            x=TensorSpec((2, 5), "uint8"),
             x_scale=[[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]],
         ),
     )

@@ -1,6 +1,6 @@
 import math
 
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 
 
 class Det(Operator):
@@ -10,9 +10,7 @@ class Det(Operator):
 
     def forward(self, xp, x):
         n = x.shape[-1]
-        return xp.reshape(
-            _det(xp, xp.reshape(x, (math.prod(x.shape[:-2]), n, n))), x.shape[:-2]
-        )
+        return xp.reshape(_det(xp, xp.reshape(x, (math.prod(x.shape[:-2]), n, n))), x.shape[:-2])
 
     def backward(self, xp, dy, x):
         """The cofactors, which singular matrices have too."""
@@ -21,18 +19,12 @@ class Det(Operator):
             return xp.zeros_like(x)
         if n == 1:
             return xp.expand_dims(dy, (-1, -2))
-        without = xp.asarray(
-            [[k for k in range(n) if k != i] for i in range(n)], "int64"
-        )
+        without = xp.asarray([[k for k in range(n) if k != i] for i in range(n)], "int64")
         minors = xp.take(
             xp.take(xp.reshape(x, (count, n, n)), without, 1), without, 3
         )  # (count, n, n-1, n, n-1)
-        minors = xp.reshape(
-            xp.permute_dims(minors, (0, 1, 3, 2, 4)), (count * n * n, n - 1, n - 1)
-        )
-        signs = xp.asarray(
-            [[float((-1) ** (i + j)) for j in range(n)] for i in range(n)], x.dtype
-        )
+        minors = xp.reshape(xp.permute_dims(minors, (0, 1, 3, 2, 4)), (count * n * n, n - 1, n - 1))
+        signs = xp.asarray([[float((-1) ** (i + j)) for j in range(n)] for i in range(n)], x.dtype)
         cofactors = xp.reshape(_det(xp, minors), (count, n, n)) * signs
         return xp.expand_dims(dy, (-1, -2)) * xp.reshape(cofactors, x.shape)
 
@@ -46,7 +38,7 @@ class Det(Operator):
         return tf.linalg.det(x)
 
     def infer(self, x):
-        return (Tensor(x.shape[:-2], x.dtype),)
+        return (TensorSpec(x.shape[:-2], x.dtype),)
 
     def flops(self, x):
         return max(1, 2 * x.size * x.shape[-1] // 3)

@@ -1,6 +1,6 @@
 import math
 
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ._fourier import (
     adjoint,
     apply,
@@ -45,17 +45,13 @@ class DFT(Operator):
             at,
             x.shape[-1] == 1,
             lambda z: np.stack([z.real, z.imag], -1),
-            lambda y, axis, start, length: jax.lax.slice_in_dim(
-                y, start, length, axis=axis
-            ),
+            lambda y, axis, start, length: jax.lax.slice_in_dim(y, start, length, axis=axis),
         )
 
     def _transformed(self, fft, z, n, axis, real, parts, narrow):
         if self.inverse:
             return (
-                fft.irfft(z, n, axis)[..., None]
-                if self.onesided
-                else parts(fft.ifft(z, n, axis))
+                fft.irfft(z, n, axis)[..., None] if self.onesided else parts(fft.ifft(z, n, axis))
             )
         if real and self.onesided:
             return parts(fft.rfft(z, n, axis))
@@ -66,7 +62,7 @@ class DFT(Operator):
         n, at = self._length(x, dft_length, axis), _axis(x, axis)
         made = n // 2 + 1 if self.onesided and not self.inverse else n
         parts = 1 if self.onesided and self.inverse else 2
-        return (Tensor((*x.shape[:at], made, *x.shape[at + 1 : -1], parts), x.dtype),)
+        return (TensorSpec((*x.shape[:at], made, *x.shape[at + 1 : -1], parts), x.dtype),)
 
     def flops(self, x, dft_length=None, axis=None):
         return flops(
@@ -82,11 +78,7 @@ class DFT(Operator):
     def _matrix(self, x, dft_length, axis):
         n = self._length(x, dft_length, axis)
         return transform(
-            x.shape[_axis(x, axis)],
-            x.shape[-1],
-            n,
-            bool(self.inverse),
-            bool(self.onesided),
+            x.shape[_axis(x, axis)], x.shape[-1], n, bool(self.inverse), bool(self.onesided)
         )
 
     cases = (

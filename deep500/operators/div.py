@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ..namespace import kind
 
 
@@ -37,6 +37,6 @@ class Div(Operator):
     cases = (
         case(a=(2, 3, 4), b=(3, 1)),
         case(a=(), b=(2, 2)),
-        case(a=Tensor((3, 4), "int32"), b=Tensor((4,), "int32")),
-        case(a=Tensor((3, 4), "uint8"), b=Tensor((4,), "uint8")),
+        case(a=TensorSpec((3, 4), "int32"), b=TensorSpec((4,), "int32")),
+        case(a=TensorSpec((3, 4), "uint8"), b=TensorSpec((4,), "uint8")),
     )

@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 
 
 class Dropout(Operator):
@@ -24,14 +24,10 @@ class Dropout(Operator):
         return _kept(xp, data, mask, ratio), mask
 
     def backward(self, xp, dy, mask, ratio, training_mode):
-        return (
-            _kept(xp, dy, mask, 0.5 if ratio is None else ratio)
-            if training_mode
-            else dy
-        )
+        return _kept(xp, dy, mask, 0.5 if ratio is None else ratio) if training_mode else dy
 
     def infer(self, data, ratio=None, training_mode=None):
-        return data, Tensor(data.shape, "bool")
+        return data, TensorSpec(data.shape, "bool")
 
     cases = (
         case(data=(3, 4)),
@@ -56,7 +52,7 @@ class Dropout_10(Operator):
         return dy
 
     def infer(self, data):
-        return data, Tensor(data.shape, "bool")
+        return data, TensorSpec(data.shape, "bool")
 
     cases = (case(data=(3, 4)),)
 

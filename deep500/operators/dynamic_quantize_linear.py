@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ._quantisation import nearest, quantised
 
 
@@ -19,7 +19,7 @@ class DynamicQuantizeLinear(Operator):
         )
 
     def infer(self, x):
-        return Tensor(x.shape, "uint8"), Tensor((), x.dtype), Tensor((), "uint8")
+        return TensorSpec(x.shape, "uint8"), TensorSpec((), x.dtype), TensorSpec((), "uint8")
 
     def flops(self, x):
         return 5 * x.size

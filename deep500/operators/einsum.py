@@ -1,7 +1,7 @@
 import math
 import string
 
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 
 
 class Einsum(Operator):
@@ -29,7 +29,7 @@ class Einsum(Operator):
     def infer(self, *xs):
         terms, result = _terms(self.equation, [len(x.shape) for x in xs])
         sizes = _sizes(xs, terms)
-        return (Tensor(tuple(sizes[letter] for letter in result), xs[0].dtype),)
+        return (TensorSpec(tuple(sizes[letter] for letter in result), xs[0].dtype),)
 
     def flops(self, *xs):
         """Of the loops as they are written: a product for every input and a sum, for all letters together."""
@@ -48,31 +48,23 @@ class Einsum(Operator):
 
 def _terms(equation, ranks):
     """The letters of every input and of the result, with the ellipses as letters that nothing else uses."""
-    inputs, arrow, result = (
-        equation.replace(" ", "").replace("...", ".").partition("->")
-    )
+    inputs, arrow, result = equation.replace(" ", "").replace("...", ".").partition("->")
     terms = inputs.split(",")
     if len(terms) != len(ranks):
         raise ValueError(
             f"the equation {equation!r} is for {len(terms)} inputs, and {len(ranks)} came"
         )
-    hidden = [
-        rank - len(term) + 1
-        for term, rank in zip(terms, ranks, strict=True)
-        if "." in term
+    hidden = [rank - len(term) + 1 for term, rank in zip(terms, ranks, strict=True) if "." in term]
+    spare = "".join(letter for letter in string.ascii_letters if letter not in equation)[
+        : max(hidden, default=0)
     ]
-    spare = "".join(
-        letter for letter in string.ascii_letters if letter not in equation
-    )[: max(hidden, default=0)]
     full = [
         term.replace(".", spare[len(spare) - (rank - len(term) + 1) :])
         for term, rank in zip(terms, ranks, strict=True)
     ]
     if not arrow:
         seen = "".join(terms)
-        result = "." + "".join(
-            sorted(c for c in set(seen) - {"."} if seen.count(c) == 1)
-        )
+        result = "." + "".join(sorted(c for c in set(seen) - {"."} if seen.count(c) == 1))
     return full, result.replace(".", spare)
 
 
@@ -91,36 +83,25 @@ def _gradient(xp, dy, xs, terms, result, k):
     rest = [*terms[:k], *terms[k + 1 :]]
     letters = "".join(dict.fromkeys(term))
     shared = "".join(
-        letter
-        for letter in letters
-        if letter in result or any(letter in t for t in rest)
+        letter for letter in letters if letter in result or any(letter in t for t in rest)
     )
     g = xp.einsum(f"{','.join([result, *rest])}->{shared}", dy, *xs[:k], *xs[k + 1 :])
-    sizes = {
-        **{letter: 1 for letter in letters},
-        **dict(zip(shared, g.shape, strict=True)),
-    }
+    sizes = {**{letter: 1 for letter in letters}, **dict(zip(shared, g.shape, strict=True))}
     firsts = [i == term.index(letter) for i, letter in enumerate(term)]
     g = xp.reshape(
-        g,
-        tuple(
-            sizes[letter] if first else 1
-            for letter, first in zip(term, firsts, strict=True)
-        ),
+        g, tuple(sizes[letter] if first else 1 for letter, first in zip(term, firsts, strict=True))
     )
     g = xp.broadcast_to(
         g,
         tuple(
-            max(n, m) if first else m
-            for n, m, first in zip(g.shape, x.shape, firsts, strict=True)
+            max(n, m) if first else m for n, m, first in zip(g.shape, x.shape, firsts, strict=True)
         ),
     )
     for i, letter in enumerate(term):
         if not firsts[i]:  # a diagonal: nothing outside it was read
             rows, columns = (
                 xp.reshape(
-                    xp.arange(x.shape[i], "int64"),
-                    [-1 if a == at else 1 for a in range(x.ndim)],
+                    xp.arange(x.shape[i], "int64"), [-1 if a == at else 1 for a in range(x.ndim)]
                 )
                 for at in (term.index(letter), i)
             )

@@ -1,6 +1,6 @@
 from ..contracts.operator import (
     Operator,
-    Tensor,
+    TensorSpec,
     broadcast_shapes,
     case,
 )
@@ -21,13 +21,9 @@ class Expand(Operator):
         return torch.broadcast_to(x, broadcast_shapes([tuple(x.shape), shape]))
 
     def infer(self, x, shape):
-        return (Tensor(broadcast_shapes([x.shape, shape]), x.dtype),)
+        return (TensorSpec(broadcast_shapes([x.shape, shape]), x.dtype),)
 
     def flops(self, x, shape):
         return 0
 
-    cases = (
-        case(x=(3, 1), shape=[2, 1, 4]),
-        case(x=(2, 3), shape=[1]),
-        case(x=(), shape=[2, 2]),
-    )
+    cases = (case(x=(3, 1), shape=[2, 1, 4]), case(x=(2, 3), shape=[1]), case(x=(), shape=[2, 2]))

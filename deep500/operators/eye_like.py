@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ._dtypes import dtype_of
 
 
@@ -15,9 +15,7 @@ class EyeLike(Operator):
         return xp.astype(xp.expand_dims(rows + self.k, 1) == columns, dtype)
 
     def infer(self, x):
-        return (
-            Tensor(x.shape, x.dtype if self.dtype is None else dtype_of(self.dtype)),
-        )
+        return (TensorSpec(x.shape, x.dtype if self.dtype is None else dtype_of(self.dtype)),)
 
     def flops(self, x):
         return 0

@@ -1,6 +1,6 @@
 import math
 
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 
 
 class Flatten(Operator):
@@ -24,7 +24,7 @@ class Flatten(Operator):
         return tf.reshape(x, self._matrix(x.shape))
 
     def infer(self, x):
-        return (Tensor(self._matrix(x.shape), x.dtype),)
+        return (TensorSpec(self._matrix(x.shape), x.dtype),)
 
     def flops(self, x):
         return 0

@@ -1,6 +1,6 @@
 import math
 
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ._attention import (
     grouped,
     product,
@@ -46,7 +46,7 @@ class FlexAttention(Operator):
         )
 
     def infer(self, q, k, v):
-        return (Tensor((*q.shape[:3], v.shape[3]), v.dtype),)
+        return (TensorSpec((*q.shape[:3], v.shape[3]), v.dtype),)
 
     def flops(self, q, k, v):
         scores = math.prod(q.shape[:3]) * k.shape[2]

@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ._indexing import take_adjoint, upwards
 
 
@@ -20,17 +20,12 @@ class Gather(Operator):
         indices = torch.where(indices < 0, indices + data.shape[self.axis], indices)
         axis = self.axis % data.ndim
         rows = torch.index_select(data, axis, torch.reshape(indices, (-1,)))
-        return torch.reshape(
-            rows, (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :])
-        )
+        return torch.reshape(rows, (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :]))
 
     def infer(self, data, indices):
         axis = self.axis % len(data.shape)
         return (
-            Tensor(
-                (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :]),
-                data.dtype,
-            ),
+            TensorSpec((*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :]), data.dtype),
         )
 
     def flops(self, data, indices):

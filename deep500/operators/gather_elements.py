@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ._indexing import upwards
 
 
@@ -12,31 +12,23 @@ class GatherElements(Operator):
     def forward(self, xp, data, indices):
         axis = self.axis % data.ndim
         reach = tuple(
-            slice(0, data.shape[i] if i == axis else n)
-            for i, n in enumerate(indices.shape)
+            slice(0, data.shape[i] if i == axis else n) for i, n in enumerate(indices.shape)
         )
-        return xp.take_along_axis(
-            data[reach], upwards(xp, indices, data.shape[axis]), axis
-        )
+        return xp.take_along_axis(data[reach], upwards(xp, indices, data.shape[axis]), axis)
 
     def backward(self, xp, dy, data, indices):
         axis = self.axis % data.ndim
         return xp.scatter_add(
-            xp.zeros(data.shape, dy.dtype),
-            upwards(xp, indices, data.shape[axis]),
-            dy,
-            axis,
+            xp.zeros(data.shape, dy.dtype), upwards(xp, indices, data.shape[axis]), dy, axis
         )
 
     def pytorch(self, torch, data, indices):
         return torch.gather(
-            data,
-            self.axis,
-            torch.where(indices < 0, indices + data.shape[self.axis], indices),
+            data, self.axis, torch.where(indices < 0, indices + data.shape[self.axis], indices)
         )
 
     def infer(self, data, indices):
-        return (Tensor(indices.shape, data.dtype),)
+        return (TensorSpec(indices.shape, data.dtype),)
 
     def flops(self, data, indices):
         return 0

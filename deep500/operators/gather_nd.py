@@ -1,6 +1,6 @@
 import math
 
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ._indexing import row_numbers, take_adjoint
 
 
@@ -13,24 +13,18 @@ class GatherND(Operator):
 
     def forward(self, xp, data, indices):
         places = row_numbers(xp, indices, data.shape, self.batch_dims)
-        return xp.take(
-            xp.reshape(data, self._rows(data.shape, indices.shape)), places, 0
-        )
+        return xp.take(xp.reshape(data, self._rows(data.shape, indices.shape)), places, 0)
 
     def backward(self, xp, dy, data, indices):
         places = row_numbers(xp, indices, data.shape, self.batch_dims)
         return xp.reshape(
-            take_adjoint(xp, dy, places, self._rows(data.shape, indices.shape), 0),
-            data.shape,
+            take_adjoint(xp, dy, places, self._rows(data.shape, indices.shape), 0), data.shape
         )
 
     def infer(self, data, indices):
         return (
-            Tensor(
-                (
-                    *indices.shape[:-1],
-                    *data.shape[self.batch_dims + indices.shape[-1] :],
-                ),
+            TensorSpec(
+                (*indices.shape[:-1], *data.shape[self.batch_dims + indices.shape[-1] :]),
                 data.dtype,
             ),
         )

@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 
 
 class Gemm(Operator):
@@ -11,20 +11,14 @@ class Gemm(Operator):
     transB: int = 0
 
     def forward(self, xp, a, b, c=None):
-        y = _scaled(
-            self.alpha, _turned(xp, a, self.transA) @ _turned(xp, b, self.transB)
-        )
+        y = _scaled(self.alpha, _turned(xp, a, self.transA) @ _turned(xp, b, self.transB))
         return y if c is None else y + _scaled(self.beta, c)
 
     def backward(self, xp, dy, a, b):
         d = _scaled(self.alpha, dy)
         da = d @ _turned(xp, b, not self.transB)
         db = _turned(xp, a, not self.transA) @ d
-        return (
-            _turned(xp, da, self.transA),
-            _turned(xp, db, self.transB),
-            _scaled(self.beta, dy),
-        )
+        return _turned(xp, da, self.transA), _turned(xp, db, self.transB), _scaled(self.beta, dy)
 
     def pytorch(self, torch, a, b, c=None):
         a, b = a.T if self.transA else a, b.T if self.transB else b
@@ -35,9 +29,7 @@ class Gemm(Operator):
     def tensorflow(self, tf, a, b, c=None):
         y = _scaled(
             self.alpha,
-            tf.matmul(
-                a, b, transpose_a=bool(self.transA), transpose_b=bool(self.transB)
-            ),
+            tf.matmul(a, b, transpose_a=bool(self.transA), transpose_b=bool(self.transB)),
         )
         if c is None:
             return y
@@ -47,16 +39,12 @@ class Gemm(Operator):
 
     def infer(self, a, b, c=None):
         if len(a.shape) != 2 or len(b.shape) != 2:
-            raise ValueError(
-                f"the shapes {a.shape} and {b.shape} are not both of matrices"
-            )
+            raise ValueError(f"the shapes {a.shape} and {b.shape} are not both of matrices")
         rows, inner = a.shape[::-1] if self.transA else a.shape
         second, columns = b.shape[::-1] if self.transB else b.shape
         if inner != second:
-            raise ValueError(
-                f"the shapes {a.shape} and {b.shape} share no inner dimension"
-            )
-        return (Tensor((rows, columns), a.dtype),)
+            raise ValueError(f"the shapes {a.shape} and {b.shape} share no inner dimension")
+        return (TensorSpec((rows, columns), a.dtype),)
 
     def flops(self, a, b, c=None):
         y = self.infer(a, b)[0].size

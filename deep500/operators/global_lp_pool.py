@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ._norms import norm, norm_gradient
 
 
@@ -15,13 +15,9 @@ class GlobalLpPool(Operator):
         return norm_gradient(xp, dy, x, y, self.p)
 
     def infer(self, x):
-        return (Tensor((*x.shape[:2], *[1] * (len(x.shape) - 2)), x.dtype),)
+        return (TensorSpec((*x.shape[:2], *[1] * (len(x.shape) - 2)), x.dtype),)
 
     def flops(self, x):
         return 2 * x.size
 
-    cases = (
-        case(x=(2, 3, 4, 5)),
-        case({"p": 1}, x=(1, 2, 6)),
-        case({"p": 3}, x=(1, 2, 2, 2)),
-    )
+    cases = (case(x=(2, 3, 4, 5)), case({"p": 1}, x=(1, 2, 6)), case({"p": 3}, x=(1, 2, 2, 2)))

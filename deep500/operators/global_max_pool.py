@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 
 
 class GlobalMaxPool(Operator):
@@ -15,7 +15,7 @@ class GlobalMaxPool(Operator):
         return torch.amax(x, tuple(range(2, x.ndim)), True)
 
     def infer(self, x):
-        return (Tensor((*x.shape[:2], *[1] * (len(x.shape) - 2)), x.dtype),)
+        return (TensorSpec((*x.shape[:2], *[1] * (len(x.shape) - 2)), x.dtype),)
 
     def flops(self, x):
         return x.size

@@ -1,6 +1,6 @@
 import math
 
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ._sampling import (
     coordinate_gradients,
     corners,
@@ -34,19 +34,14 @@ class GridSample(Operator):
     def backward(self, xp, dy, x, grid):
         at, moves = self._corners(xp, x, grid)
         flat = xp.reshape(dy, (*dy.shape[:2], math.prod(dy.shape[2:])))
-        by_axis = [
-            g * m
-            for g, m in zip(coordinate_gradients(xp, flat, x, at), moves, strict=True)
-        ]
+        by_axis = [g * m for g, m in zip(coordinate_gradients(xp, flat, x, at), moves, strict=True)]
         dgrid = xp.reshape(xp.stack(by_axis[::-1], axis=-1), grid.shape)
         return read_adjoint(xp, flat, x, at), dgrid
 
     def native(self, framework):
         """PyTorch's cubic sampling knows two axes only, and other borders."""
         return (
-            None
-            if framework == "pytorch" and self.mode == "cubic"
-            else super().native(framework)
+            None if framework == "pytorch" and self.mode == "cubic" else super().native(framework)
         )
 
     def pytorch(self, torch, x, grid):
@@ -60,7 +55,7 @@ class GridSample(Operator):
         return y[:, :, 0] if line else y
 
     def infer(self, x, grid):
-        return (Tensor((*x.shape[:2], *grid.shape[1:-1]), x.dtype),)
+        return (TensorSpec((*x.shape[:2], *grid.shape[1:-1]), x.dtype),)
 
     def flops(self, x, grid):
         """A product and a sum for every neighbour."""
@@ -115,11 +110,7 @@ class GridSample(Operator):
 
     cases = (
         case(x=(2, 2, 3, 4), grid=(2, 2, 3, 2)),
-        case(
-            {"align_corners": 1, "padding_mode": "border"},
-            x=(1, 2, 3, 4),
-            grid=(1, 3, 3, 2),
-        ),
+        case({"align_corners": 1, "padding_mode": "border"}, x=(1, 2, 3, 4), grid=(1, 3, 3, 2)),
         case({"padding_mode": "reflection"}, x=(1, 1, 3, 4), grid=(1, 2, 4, 2)),
         case(
             {"mode": "nearest", "padding_mode": "reflection", "align_corners": 1},
@@ -151,9 +142,7 @@ class GridSample_16(GridSample):
 
     def _new(self):
         modes = {"bilinear": "linear", "bicubic": "cubic"}
-        return GridSample(
-            self.align_corners, modes.get(self.mode, self.mode), self.padding_mode
-        )
+        return GridSample(self.align_corners, modes.get(self.mode, self.mode), self.padding_mode)
 
 
 def _reflected(xp, at, low, high):

@@ -22,12 +22,12 @@ class GroupNormalization(Operator):
         wide = self._grouped(xp, x)
         mean, inv_std = statistics(xp, wide, (2,), self.epsilon)
         n = xp.reshape(normal(xp, wide, mean, inv_std), x.shape)
-        return n * self._beside(xp, scale, x) + self._beside(xp, bias, x), mean, inv_std
+        return n * self._stretched(xp, scale, x) + self._stretched(xp, bias, x), mean, inv_std
 
     def backward(self, xp, dy, x, scale, mean, inv_std):
         n = normal(xp, self._grouped(xp, x), mean, inv_std)
         dx = normal_gradient(
-            xp, self._grouped(xp, dy * self._beside(xp, scale, x)), n, inv_std, (2,)
+            xp, self._grouped(xp, dy * self._stretched(xp, scale, x)), n, inv_std, (2,)
         )
         return (
             xp.reshape(dx, x.shape),
@@ -36,15 +36,11 @@ class GroupNormalization(Operator):
         )
 
     def pytorch(self, torch, x, scale, bias):
-        return torch.nn.functional.group_norm(
-            x, self.num_groups, scale, bias, self.epsilon
-        )
+        return torch.nn.functional.group_norm(x, self.num_groups, scale, bias, self.epsilon)
 
     def infer(self, x, scale, bias):
         if x.shape[1] % self.num_groups:
-            raise ValueError(
-                f"{x.shape[1]} channels do not make {self.num_groups} groups"
-            )
+            raise ValueError(f"{x.shape[1]} channels do not make {self.num_groups} groups")
         return (x,)
 
     def flops(self, x, scale, bias):
@@ -56,11 +52,11 @@ class GroupNormalization(Operator):
         )  # an empty batch leaves nothing to work it out by
         return xp.reshape(x, (x.shape[0], self.num_groups, each))
 
-    def _beside(self, xp, value, x):
+    def _stretched(self, xp, value, x):
         return per_channel(xp, value, x)
 
     def _summed(self, xp, x, value):
-        """The adjoint of _beside."""
+        """The adjoint of _stretched."""
         return xp.sum(x, axis=(0, *range(2, x.ndim)))
 
     cases = (
@@ -85,7 +81,7 @@ class GroupNormalization_18(GroupNormalization):
             self.epsilon,
         )
 
-    def _beside(self, xp, value, x):
+    def _stretched(self, xp, value, x):
         each = (self.num_groups, x.shape[1] // self.num_groups)
         return per_channel(
             xp, xp.reshape(xp.broadcast_to(xp.expand_dims(value, 1), each), (-1,)), x

@@ -31,9 +31,7 @@ class GRU(Recurrent):
         return self.by_pytorch(torch, torch.gru, (1, 0, 2), x, w, r, b, [initial_h])
 
     def native(self, framework):
-        return (
-            super().native(framework) if self.linear_before_reset else None
-        )  # as PyTorch does it
+        return super().native(framework) if self.linear_before_reset else None  # as PyTorch does it
 
     def step(self, xp, cell, state, gx):
         return (self._all(xp, cell, state[0], gx)[-1],)
@@ -54,9 +52,7 @@ class GRU(Recurrent):
         part = xp.matmul(dn, cell.r[2 * size :])  # by r * h
         dr = of_gates.gradient(xp, part * h, pr, r)
         both = xp.concat([dz, dr, dn], axis=1)
-        return (
-            dh * z + part * r + xp.matmul(both[:, : 2 * size], cell.r[: 2 * size]),
-        ), (
+        return (dh * z + part * r + xp.matmul(both[:, : 2 * size], cell.r[: 2 * size]),), (
             both,
             both,
             r * h,
@@ -75,19 +71,13 @@ class GRU(Recurrent):
 
     def _all(self, xp, cell, h, gx):
         """What goes into z, r and the new state, what comes out, R's part of the new state, and the state."""
-        (gz, gr, gn), size, (of_gates, of_new) = (
-            blocks(xp, gx, 3),
-            h.shape[1],
-            cell.functions,
-        )
+        (gz, gr, gn), size, (of_gates, of_new) = blocks(xp, gx, 3), h.shape[1], cell.functions
         of_r, of_bias = cell.r, cell.rb
         first = xp.matmul(h, transposed(xp, of_r[: 2 * size])) + of_bias[: 2 * size]
         pz, pr = gz + first[:, :size], gr + first[:, size:]
         z, r = of_gates(xp, pz), of_gates(xp, pr)
         through = h if self.linear_before_reset else r * h
-        linear = (
-            xp.matmul(through, transposed(xp, of_r[2 * size :])) + of_bias[2 * size :]
-        )
+        linear = xp.matmul(through, transposed(xp, of_r[2 * size :])) + of_bias[2 * size :]
         pn = gn + (r * linear if self.linear_before_reset else linear)
         n = of_new(xp, pn)
         return (pz, pr, pn), (z, r, n), linear, (1 - z) * n + z * h

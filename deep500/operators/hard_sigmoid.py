@@ -17,11 +17,7 @@ class HardSigmoid(Elementwise):
 
     def native(self, framework):
         """PyTorch's takes 1 / 6 in float32, whatever x is."""
-        return (
-            super().native(framework)
-            if (self.alpha, self.beta) == (1 / 6, 0.5)
-            else None
-        )
+        return super().native(framework) if (self.alpha, self.beta) == (1 / 6, 0.5) else None
 
     def jax(self, jax, x):
         return jax.nn.hard_sigmoid(x)

@@ -12,9 +12,7 @@ class Hardmax(Flat):
         if 0 in x.shape:
             return x
         axis = self.axis % x.ndim
-        places = xp.reshape(
-            xp.arange(x.shape[axis], "int64"), (-1, *[1] * (x.ndim - 1 - axis))
-        )
+        places = xp.reshape(xp.arange(x.shape[axis], "int64"), (-1, *[1] * (x.ndim - 1 - axis)))
         return xp.astype(xp.argmax(x, axis=axis, keepdims=True) == places, x.dtype)
 
     cases = (

@@ -15,9 +15,7 @@ class InstanceNormalization(Operator):
 
     def forward(self, xp, x, scale, b):
         mean, inv_std = statistics(xp, x, _axes(x), self.epsilon)
-        y = normal(xp, x, mean, inv_std) * per_channel(xp, scale, x) + per_channel(
-            xp, b, x
-        )
+        y = normal(xp, x, mean, inv_std) * per_channel(xp, scale, x) + per_channel(xp, b, x)
         return y, mean, inv_std
 
     def backward(self, xp, dy, x, scale, mean, inv_std):
@@ -28,9 +26,7 @@ class InstanceNormalization(Operator):
     def pytorch(
         self, torch, x, scale, b
     ):  # not nn.functional.instance_norm, which refuses a single element
-        return torch.instance_norm(
-            x, scale, b, None, None, True, 0.0, self.epsilon, False
-        )
+        return torch.instance_norm(x, scale, b, None, None, True, 0.0, self.epsilon, False)
 
     def infer(self, x, scale, b):
         return (x,)

@@ -23,11 +23,7 @@ class IsInf(Predicate):
             self.detect_positive and self.detect_negative,
             self.detect_positive or self.detect_negative,
         )
-        return (
-            super().native(framework)
-            if both or (one and framework != "tensorflow")
-            else None
-        )
+        return super().native(framework) if both or (one and framework != "tensorflow") else None
 
     def pytorch(self, torch, x):
         return getattr(torch, self._name)(x)

@@ -1,6 +1,6 @@
 import math
 
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ..namespace import count
 from ._normalising import (
     normal,
@@ -30,9 +30,7 @@ class LayerNormalization(Operator):
         axes = trailing(x, self.axis)
         n = normal(xp, x, mean, inv_std_dev)
         dx = normal_gradient(xp, dy * scale, n, inv_std_dev, axes)
-        by_statistics = (dmean - dinv_std_dev * xp.square(inv_std_dev) * n) / count(
-            x.shape, axes
-        )
+        by_statistics = (dmean - dinv_std_dev * xp.square(inv_std_dev) * n) / count(x.shape, axes)
         return dx + xp.astype(by_statistics, x.dtype), dy * n, dy
 
     def pytorch(self, torch, x, scale, b=None):
@@ -46,16 +44,13 @@ class LayerNormalization(Operator):
 
     def infer(self, x, scale, b=None):
         axes = trailing(x, self.axis)
-        one = Tensor(
-            tuple(1 if i in axes else n for i, n in enumerate(x.shape)),
-            statistics_dtype(x),
+        one = TensorSpec(
+            tuple(1 if i in axes else n for i, n in enumerate(x.shape)), statistics_dtype(x)
         )
         return x, one, one
 
     def flops(self, x, scale, b=None):
-        return 8 * math.prod(
-            x.shape
-        )  # mean 1, variance 3, normalise 2, scale and shift 2
+        return 8 * math.prod(x.shape)  # mean 1, variance 3, normalise 2, scale and shift 2
 
     cases = (
         case(x=(3, 4), scale=(4,), b=(4,)),

@@ -13,7 +13,4 @@ class LessOrEqual(Predicate):
     def pytorch(self, torch, a, b):
         return torch.le(a, b)
 
-    cases = (
-        case(a=[[1.0, 2.0], [3.0, 4.0]], b=[2.0, 2.0]),
-        case(a=[-1, 5], b=[[5], [-1]]),
-    )
+    cases = (case(a=[[1.0, 2.0], [3.0, 4.0]], b=[2.0, 2.0]), case(a=[-1, 5], b=[[5], [-1]]))

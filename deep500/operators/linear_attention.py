@@ -1,6 +1,6 @@
 import math
 
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ..errors import Unsupported
 from ._attention import heads_first, heads_last, swapped
 
@@ -46,25 +46,15 @@ class LinearAttention(Operator):
             after = kept + xp.matmul(swapped(xp, k), new)
             return (after,), (xp.matmul(q, after), state)
 
-        (last,), (read, states) = xp.scan(
-            step, (xp.astype(start, q.dtype),), steps, q.shape[0]
-        )
+        (last,), (read, states) = xp.scan(step, (xp.astype(start, q.dtype),), steps, q.shape[0])
         y = heads_last(xp, self._scale(q) * self._unstepped(xp, read, self.q_num_heads))
-        return (
-            y,
-            last if past_state is None else xp.astype(last, past_state.dtype),
-            states,
-        )
+        return y, last if past_state is None else xp.astype(last, past_state.dtype), states
 
-    def backward(
-        self, xp, dy, dpresent_state, query, key, value, past_state, decay, beta, states
-    ):
+    def backward(self, xp, dy, dpresent_state, query, key, value, past_state, decay, beta, states):
         gated, delta = self._rule(decay, beta)
         steps = self._steps(xp, query, key, value, decay, beta)
         q, _, v = steps[:3]
-        dread = self._scale(q) * self._stepped(
-            xp, heads_first(xp, dy, self.q_num_heads), v
-        )
+        dread = self._scale(q) * self._stepped(xp, heads_first(xp, dy, self.q_num_heads), v)
 
         def step(carry, now):
             (g,), (q, k, v, a, b, state, dread) = carry, now
@@ -81,17 +71,12 @@ class LinearAttention(Operator):
             db = xp.sum(dnew * error, axis=-1, keepdims=True)
             if delta:
                 dnew = b * dnew
-                dk, g = (
-                    dk - xp.matmul(dnew, swapped(xp, kept)),
-                    g - xp.matmul(swapped(xp, k), dnew),
-                )
+                dk, g = dk - xp.matmul(dnew, swapped(xp, kept)), g - xp.matmul(swapped(xp, k), dnew)
             da = xp.sum(g * kept, axis=-1, keepdims=True)  # by the exponent
             return (a * g if gated else g,), (dq, dk, dnew, da, db)
 
         turned = tuple(xp.flip(x, 0) for x in (*steps, states, dread))
-        (first,), made = xp.scan(
-            step, (xp.astype(dpresent_state, q.dtype),), turned, q.shape[0]
-        )
+        (first,), made = xp.scan(step, (xp.astype(dpresent_state, q.dtype),), turned, q.shape[0])
         dq, dk, dv, da, db = (xp.flip(x, 0) for x in made)
         heads = self.kv_num_heads
         by = [
@@ -109,18 +94,13 @@ class LinearAttention(Operator):
     def infer(self, query, key, value, past_state=None, decay=None, beta=None):
         batch, length, width = query.shape
         size, v_size = width // self.q_num_heads, value.shape[2] // self.kv_num_heads
-        state = Tensor(
-            (batch, self.kv_num_heads, size, v_size), (past_state or query).dtype
-        )
-        return Tensor((batch, length, self.q_num_heads * v_size), query.dtype), state
+        state = TensorSpec((batch, self.kv_num_heads, size, v_size), (past_state or query).dtype)
+        return TensorSpec((batch, length, self.q_num_heads * v_size), query.dtype), state
 
     def flops(self, query, key, value, past_state=None, decay=None, beta=None):
         y, state = self.infer(query, key, value, past_state, decay, beta)
         gated, delta = RULES[self.update_rule]
-        return (
-            query.shape[1] * state.size * (2 + gated + 2 * delta)
-            + 2 * y.size * state.shape[2]
-        )
+        return query.shape[1] * state.size * (2 + gated + 2 * delta) + 2 * y.size * state.shape[2]
 
     def _rule(self, decay, beta):
         if self.update_rule not in RULES:
@@ -158,9 +138,7 @@ class LinearAttention(Operator):
         return (
             x
             if kv is None
-            else xp.reshape(
-                x, (*x.shape[:2], kv.shape[2], x.shape[2] // kv.shape[2], x.shape[4])
-            )
+            else xp.reshape(x, (*x.shape[:2], kv.shape[2], x.shape[2] // kv.shape[2], x.shape[4]))
         )
 
     def _unstepped(self, xp, x, heads):
@@ -170,9 +148,7 @@ class LinearAttention(Operator):
     def _columns(self, xp, x):
         """(batch, length, heads * n) as (length, batch, heads, n, 1)."""
         batch, length, width = x.shape
-        x = xp.reshape(
-            x, (batch, length, self.kv_num_heads, width // self.kv_num_heads, 1)
-        )
+        x = xp.reshape(x, (batch, length, self.kv_num_heads, width // self.kv_num_heads, 1))
         return xp.permute_dims(x, (1, 0, 2, 3, 4))
 
     def _by_decay(self, xp, g, decay):

@@ -16,9 +16,7 @@ class LpNormalization(Operator):
         return (dy - along * (y if self.p == 2 else xp.sign(x))) / self._divisor(xp, x)
 
     def pytorch(self, torch, x):
-        return torch.nn.functional.normalize(
-            x, self.p, self.axis, eps=torch.finfo(x.dtype).tiny
-        )
+        return torch.nn.functional.normalize(x, self.p, self.axis, eps=torch.finfo(x.dtype).tiny)
 
     def infer(self, x):
         return (x,)

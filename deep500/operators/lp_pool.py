@@ -3,7 +3,7 @@ import math
 from ..contracts.operator import (
     Ints,
     Operator,
-    Tensor,
+    TensorSpec,
     case,
 )
 from ..namespace import crop
@@ -25,32 +25,19 @@ class LpPool(Operator):
 
     def forward(self, xp, x):
         n = len(self.kernel_shape)
-        return xp.squeeze(
-            norm(xp, self._cut(xp, x), self.p, tuple(range(-n, 0))), range(-n, 0)
-        )
+        return xp.squeeze(norm(xp, self._cut(xp, x), self.p, tuple(range(-n, 0))), range(-n, 0))
 
     def backward(self, xp, dy, x, y):
         n, where = len(self.kernel_shape), self._windows(x)
         dy, y = (xp.expand_dims(v, range(-n, 0)) for v in (dy, y))
         parts = norm_gradient(xp, dy, self._cut(xp, x), y, self.p)
-        padded = [
-            size + lo + hi
-            for size, (lo, hi) in zip(x.shape[2:], where.pads, strict=True)
-        ]
-        return crop(
-            xp.fold(parts, padded, where.strides, where.dilations),
-            x.shape[2:],
-            where.pads,
-        )
+        padded = [size + lo + hi for size, (lo, hi) in zip(x.shape[2:], where.pads, strict=True)]
+        return crop(xp.fold(parts, padded, where.strides, where.dilations), x.shape[2:], where.pads)
 
     def infer(self, x):
         return (
-            Tensor(
-                (
-                    *x.shape[:2],
-                    *counts(x.shape[2:], self.kernel_shape, self._windows(x)),
-                ),
-                x.dtype,
+            TensorSpec(
+                (*x.shape[:2], *counts(x.shape[2:], self.kernel_shape, self._windows(x))), x.dtype
             ),
         )
 
@@ -73,8 +60,5 @@ class LpPool(Operator):
         case({"kernel_shape": (2, 2), "strides": (2, 2)}, x=(1, 2, 4, 4)),
         case({"kernel_shape": (3,), "p": 3, "pads": (1, 1)}, x=(1, 2, 5)),
         case({"kernel_shape": (2, 3), "dilations": (2, 1), "p": 1}, x=(1, 1, 4, 4)),
-        case(
-            {"kernel_shape": (3, 3), "auto_pad": "SAME_UPPER", "strides": (2, 2)},
-            x=(1, 1, 5, 4),
-        ),
+        case({"kernel_shape": (3, 3), "auto_pad": "SAME_UPPER", "strides": (2, 2)}, x=(1, 1, 5, 4)),
     )

@@ -12,9 +12,7 @@ class LRN(Operator):
     saved = ("base",)
 
     def forward(self, xp, x):
-        base = self.bias + self.alpha / self.size * self._around(
-            xp, xp.square(x), self._before
-        )
+        base = self.bias + self.alpha / self.size * self._around(xp, xp.square(x), self._before)
         return x * base**-self.beta, base
 
     def backward(self, xp, dy, x, base):

@@ -14,42 +14,20 @@ class LSTM(Recurrent):
     outputs = ("y", "y_h", "y_c")
 
     def forward(
-        self,
-        xp,
-        x,
-        w,
-        r,
-        b=None,
-        sequence_lens=None,
-        initial_h=None,
-        initial_c=None,
-        p=None,
+        self, xp, x, w, r, b=None, sequence_lens=None, initial_h=None, initial_c=None, p=None
     ):
         return self.through(xp, x, w, r, b, sequence_lens, (initial_h, initial_c), p)
 
-    def backward(
-        self, xp, dy, dy_h, dy_c, x, w, r, b, sequence_lens, initial_h, initial_c, p
-    ):
+    def backward(self, xp, dy, dy_h, dy_c, x, w, r, b, sequence_lens, initial_h, initial_c, p):
         dx, dw, dr, db, (dh, dc), dp = self.back(
             xp, dy, [dy_h, dy_c], x, w, r, b, sequence_lens, (initial_h, initial_c), p
         )
         return dx, dw, dr, db, None, dh, dc, dp
 
     def pytorch(
-        self,
-        torch,
-        x,
-        w,
-        r,
-        b=None,
-        sequence_lens=None,
-        initial_h=None,
-        initial_c=None,
-        p=None,
+        self, torch, x, w, r, b=None, sequence_lens=None, initial_h=None, initial_c=None, p=None
     ):
-        return self.by_pytorch(
-            torch, torch.lstm, (0, 2, 3, 1), x, w, r, b, [initial_h, initial_c]
-        )
+        return self.by_pytorch(torch, torch.lstm, (0, 2, 3, 1), x, w, r, b, [initial_h, initial_c])
 
     def native(self, framework):
         return None if self.input_forget else super().native(framework)
@@ -65,14 +43,8 @@ class LSTM(Recurrent):
         dc = dnew[1] + of_output.gradient(xp, dnew[0] * o, c, shown)
         dc = dc if peep is None else dc + do * peep[1]
         df = old_c * dc
-        di = of_gates.gradient(
-            xp, g * dc - df if self.input_forget else g * dc, pre[0], i
-        )
-        df = (
-            xp.zeros_like(df)
-            if self.input_forget
-            else of_gates.gradient(xp, df, pre[2], f)
-        )
+        di = of_gates.gradient(xp, g * dc - df if self.input_forget else g * dc, pre[0], i)
+        df = xp.zeros_like(df) if self.input_forget else of_gates.gradient(xp, df, pre[2], f)
         dg = of_input.gradient(xp, i * dc, pre[3], g)
         dgates = xp.concat([di, do, df, dg], axis=1)
         dold_h, dold_c = xp.matmul(dgates, cell.r), f * dc
@@ -144,11 +116,6 @@ class LSTM(Recurrent):
             b=(1, 16),
         ),
         case(
-            {"hidden_size": 2},
-            x=(2, 2, 2),
-            w=(1, 8, 2),
-            r=(1, 8, 2),
-            sequence_lens=SHORT,
-            p=(1, 6),
+            {"hidden_size": 2}, x=(2, 2, 2), w=(1, 8, 2), r=(1, 8, 2), sequence_lens=SHORT, p=(1, 6)
         ),
     )

@@ -2,7 +2,7 @@ import math
 
 from ..contracts.operator import (
     Operator,
-    Tensor,
+    TensorSpec,
     broadcast_shapes,
     case,
 )
@@ -34,10 +34,8 @@ class MatMul(Operator):
         rows, inner = a.shape[-2:-1], a.shape[-1]
         columns = b.shape[-1:] if len(b.shape) > 1 else ()
         if inner != b.shape[-1 if len(b.shape) == 1 else -2]:
-            raise ValueError(
-                f"the shapes {a.shape} and {b.shape} share no inner dimension"
-            )
-        return (Tensor((*batch, *rows, *columns), a.dtype),)
+            raise ValueError(f"the shapes {a.shape} and {b.shape} share no inner dimension")
+        return (TensorSpec((*batch, *rows, *columns), a.dtype),)
 
     def flops(self, a, b):
         return 2 * self.infer(a, b)[0].size * a.shape[-1]

@@ -1,10 +1,10 @@
 from functools import reduce
 
 from ..contracts.operator import case
-from ._elementwise import Extreme
+from ._elementwise import ElementwiseExtreme
 
 
-class Max(Extreme):
+class Max(ElementwiseExtreme):
     """The largest of the inputs, broadcast together, element by element."""
 
     def forward(self, xp, *xs):
@@ -13,8 +13,4 @@ class Max(Extreme):
     def pytorch(self, torch, *xs):
         return reduce(torch.maximum, xs)
 
-    cases = (
-        case(xs=[(2, 3, 4), (3, 1), (4,)]),
-        case(xs=[(3,)]),
-        case(xs=[[1, 5], [3, 2]]),
-    )
+    cases = (case(xs=[(2, 3, 4), (3, 1), (4,)]), case(xs=[(3,)]), case(xs=[[1, 5], [3, 2]]))

@@ -5,7 +5,7 @@ from ..contracts.dtypes import limits, name_of
 from ..contracts.operator import (
     Ints,
     Operator,
-    Tensor,
+    TensorSpec,
     case,
 )
 from ..namespace import kind
@@ -44,22 +44,16 @@ class MaxPool(Operator):
         if not self.storage_order:
             return xp.reshape(dx, x.shape)
         turned = (0, 1, *reversed(range(2, x.ndim)))
-        return xp.permute_dims(
-            xp.reshape(dx, tuple(x.shape[axis] for axis in turned)), turned
-        )
+        return xp.permute_dims(xp.reshape(dx, tuple(x.shape[axis] for axis in turned)), turned)
 
     def pytorch(self, torch, x):
         functional, shape, kernel = torch.nn.functional, x.shape[2:], self.kernel_shape
         strides, pads, dilations = windows(self, shape, kernel)
         ceil = bool(self.ceil_mode) and self.auto_pad == "NOTSET"
-        even = all(
-            lo == hi and 2 * lo <= k for (lo, hi), k in zip(pads, kernel, strict=True)
-        )
+        even = all(lo == hi and 2 * lo <= k for (lo, hi), k in zip(pads, kernel, strict=True))
         if not even:  # which is all that PyTorch pads by itself
             pads, ceil = self._windows(x).pads, False
-            x = functional.pad(
-                x, [p for pair in reversed(pads) for p in pair], value=_lowest(x)
-            )
+            x = functional.pad(x, [p for pair in reversed(pads) for p in pair], value=_lowest(x))
         pool = getattr(functional, f"max_pool{len(kernel)}d")
         y, place = pool(
             x,
@@ -74,23 +68,17 @@ class MaxPool(Operator):
             place = sum(
                 (at - (0 if even else lo)) * step
                 for at, (lo, _), step in zip(
-                    torch.unravel_index(place, x.shape[2:]),
-                    pads,
-                    self._steps(shape),
-                    strict=True,
+                    torch.unravel_index(place, x.shape[2:]), pads, self._steps(shape), strict=True
                 )
             )
-        planes = torch.arange(y.shape[0] * y.shape[1], device=y.device) * math.prod(
-            shape
-        )
+        planes = torch.arange(y.shape[0] * y.shape[1], device=y.device) * math.prod(shape)
         return y, place + planes.reshape(*y.shape[:2], *[1] * len(kernel))
 
     def infer(self, x):
-        y = Tensor(
-            (*x.shape[:2], *counts(x.shape[2:], self.kernel_shape, self._windows(x))),
-            x.dtype,
+        y = TensorSpec(
+            (*x.shape[:2], *counts(x.shape[2:], self.kernel_shape, self._windows(x))), x.dtype
         )
-        return y, Tensor(y.shape, "int64")
+        return y, TensorSpec(y.shape, "int64")
 
     def flops(self, x):
         return self.infer(x)[0].size * math.prod(self.kernel_shape)
@@ -109,10 +97,7 @@ class MaxPool(Operator):
         """The places in the flattened input, from the slots of the kernel that won."""
         n, shape, steps = len(self.kernel_shape), x.shape[2:], self._steps(x.shape[2:])
         inside = [
-            sum(
-                i * d * step
-                for i, d, step in zip(at, where.dilations, steps, strict=True)
-            )
+            sum(i * d * step for i, d, step in zip(at, where.dilations, steps, strict=True))
             for at in itertools.product(*map(range, self.kernel_shape))
         ]
         index = xp.take(xp.asarray(inside, slot.dtype), slot, 0)
@@ -128,25 +113,12 @@ class MaxPool(Operator):
         case({"kernel_shape": (2, 2), "strides": (2, 2)}, x=(2, 3, 6, 4)),
         case({"kernel_shape": (3, 3), "pads": (1, 1, 1, 1)}, x=(1, 2, 5, 4)),
         case(
-            {
-                "kernel_shape": (3, 2),
-                "strides": (2, 2),
-                "ceil_mode": 1,
-                "pads": (1, 0, 0, 1),
-            },
+            {"kernel_shape": (3, 2), "strides": (2, 2), "ceil_mode": 1, "pads": (1, 0, 0, 1)},
             x=(2, 3, 8, 7),
         ),
-        case(
-            {"kernel_shape": (2, 2), "strides": (2, 2), "ceil_mode": 1}, x=(1, 2, 5, 7)
-        ),
-        case(
-            {"kernel_shape": (2, 3), "dilations": (2, 1), "storage_order": 1},
-            x=(2, 2, 5, 6),
-        ),
-        case(
-            {"kernel_shape": (3, 3), "auto_pad": "SAME_UPPER", "strides": (2, 2)},
-            x=(1, 2, 6, 7),
-        ),
+        case({"kernel_shape": (2, 2), "strides": (2, 2), "ceil_mode": 1}, x=(1, 2, 5, 7)),
+        case({"kernel_shape": (2, 3), "dilations": (2, 1), "storage_order": 1}, x=(2, 2, 5, 6)),
+        case({"kernel_shape": (3, 3), "auto_pad": "SAME_UPPER", "strides": (2, 2)}, x=(1, 2, 6, 7)),
         case({"kernel_shape": (2, 2), "auto_pad": "SAME_LOWER"}, x=(1, 1, 4, 5)),
         case({"kernel_shape": (3,), "strides": (2,)}, x=(2, 3, 8)),
         case({"kernel_shape": (2, 2, 2), "auto_pad": "VALID"}, x=(1, 2, 3, 4, 3)),

@@ -1,6 +1,6 @@
 import math
 
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ._indexing import take_adjoint
 
 
@@ -28,12 +28,10 @@ class MaxRoiPool(Operator):
         share = xp.astype(found, dy.dtype)
         share = share / xp.maximum(xp.sum(share, axis=(4, 5), keepdims=True), 1)
         dpictures = xp.sum(share * xp.expand_dims(dy, (4, 5)), axis=(2, 3))
-        return take_adjoint(
-            xp, dpictures, xp.astype(rois[:, 0], "int64"), x.shape, 0
-        ), None
+        return take_adjoint(xp, dpictures, xp.astype(rois[:, 0], "int64"), x.shape, 0), None
 
     def infer(self, x, rois):
-        return (Tensor((rois.shape[0], x.shape[1], *self.pooled_shape), x.dtype),)
+        return (TensorSpec((rois.shape[0], x.shape[1], *self.pooled_shape), x.dtype),)
 
     def flops(self, x, rois):
         return rois.shape[0] * math.prod(x.shape[1:])
@@ -42,9 +40,7 @@ class MaxRoiPool(Operator):
         """The picture of every region, and which rows and columns are in which bin."""
         pictures = xp.take(x, xp.astype(rois[:, 0], "int64"), 0)
         rows = self._bins(xp, rois[:, 2], rois[:, 4], self.pooled_shape[0], x.shape[2])
-        columns = self._bins(
-            xp, rois[:, 1], rois[:, 3], self.pooled_shape[1], x.shape[3]
-        )
+        columns = self._bins(xp, rois[:, 1], rois[:, 3], self.pooled_shape[1], x.shape[3])
         return pictures, xp.expand_dims(rows, (1, 3)), xp.expand_dims(columns, (1, 2))
 
     def _bins(self, xp, start, end, count, size):

@@ -3,7 +3,7 @@ import math
 from ..contracts.operator import (
     Ints,
     Operator,
-    Tensor,
+    TensorSpec,
     case,
 )
 from ..namespace import crop
@@ -25,9 +25,7 @@ class MaxUnpool(Operator):
         times = xp.scatter_add(
             flat, places, xp.ones_like(values), 0
         )  # windows that overlap bring the same again
-        y = xp.reshape(
-            xp.scatter_add(flat, places, values, 0) / xp.maximum(times, 1), shape
-        )
+        y = xp.reshape(xp.scatter_add(flat, places, values, 0) / xp.maximum(times, 1), shape)
         return xp.pad(y, self._rest(shape, output_shape))
 
     def backward(self, xp, dy, x, indices):
@@ -38,11 +36,7 @@ class MaxUnpool(Operator):
         return xp.reshape(xp.take(inner / xp.maximum(times, 1), places, 0), x.shape)
 
     def pytorch(self, torch, x, indices, output_shape=None):
-        n, shape, functional = (
-            len(self.kernel_shape),
-            self._shape(x),
-            torch.nn.functional,
-        )
+        n, shape, functional = len(self.kernel_shape), self._shape(x), torch.nn.functional
         unpool = getattr(functional, f"max_unpool{n}d")
         y = unpool(
             x,
@@ -57,7 +51,7 @@ class MaxUnpool(Operator):
         )
 
     def infer(self, x, indices, output_shape=None):
-        return (Tensor(tuple(output_shape or self._shape(x)), x.dtype),)
+        return (TensorSpec(tuple(output_shape or self._shape(x)), x.dtype),)
 
     def flops(self, x, indices, output_shape=None):
         return 0
@@ -71,12 +65,7 @@ class MaxUnpool(Operator):
             *(
                 (m - 1) * s + k - lo - hi
                 for m, s, k, lo, hi in zip(
-                    x.shape[2:],
-                    strides,
-                    self.kernel_shape,
-                    pads[:n],
-                    pads[n:],
-                    strict=True,
+                    x.shape[2:], strides, self.kernel_shape, pads[:n], pads[n:], strict=True
                 )
             ),
         )
@@ -90,9 +79,5 @@ class MaxUnpool(Operator):
             x=(1, 2, 2, 2),
             indices=[[[[5, 7], [13, 15]], [[16, 18], [24, 31]]]],
         ),
-        case(
-            {"kernel_shape": (2,), "strides": (2,)},
-            x=(2, 1, 2),
-            indices=[[[0, 3]], [[5, 6]]],
-        ),
+        case({"kernel_shape": (2,), "strides": (2,)}, x=(2, 1, 2), indices=[[[0, 3]], [[5, 6]]]),
     )

@@ -17,18 +17,14 @@ class MeanVarianceNormalization(Operator):
     def backward(self, xp, dy, centred, deviation):
         scale = deviation + EPSILON
         steep = xp.where(
-            deviation == 0,
-            xp.zeros_like(deviation),
-            1 / xp.where(deviation == 0, 1, deviation),
+            deviation == 0, xp.zeros_like(deviation), 1 / xp.where(deviation == 0, 1, deviation)
         )
         share = (
             xp.sum(dy * centred, axis=self.axes, keepdims=True)
             * steep
             / count(centred.shape, self.axes)
         )
-        return (
-            dy - xp.mean(dy, axis=self.axes, keepdims=True) - centred * share / scale
-        ) / scale
+        return (dy - xp.mean(dy, axis=self.axes, keepdims=True) - centred * share / scale) / scale
 
     def infer(self, x):
         return (x,)

@@ -1,6 +1,6 @@
 import math
 
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ._dtypes import dtype_of
 
 
@@ -20,29 +20,18 @@ class MelWeightMatrix(Operator):
         upper_edge_hertz: float,
     ):
         low, high = (
-            2595 * math.log10(1 + edge / 700)
-            for edge in (lower_edge_hertz, upper_edge_hertz)
+            2595 * math.log10(1 + edge / 700) for edge in (lower_edge_hertz, upper_edge_hertz)
         )
-        mels = [
-            low + i * (high - low) / (num_mel_bins + 2) for i in range(num_mel_bins + 2)
-        ]
+        mels = [low + i * (high - low) / (num_mel_bins + 2) for i in range(num_mel_bins + 2)]
         edges = [
-            int((dft_length + 1) * 700 * (10 ** (mel / 2595) - 1) // sample_rate)
-            for mel in mels
+            int((dft_length + 1) * 700 * (10 ** (mel / 2595) - 1) // sample_rate) for mel in mels
         ]
-        bands = [
-            _triangle(dft_length // 2 + 1, *edges[i : i + 3])
-            for i in range(num_mel_bins)
-        ]
+        bands = [_triangle(dft_length // 2 + 1, *edges[i : i + 3]) for i in range(num_mel_bins)]
         rows = [list(row) for row in zip(*bands, strict=True)]
         return xp.asarray(rows, dtype_of(self.output_datatype))
 
-    def infer(
-        self, num_mel_bins, dft_length, sample_rate, lower_edge_hertz, upper_edge_hertz
-    ):
-        return (
-            Tensor((dft_length // 2 + 1, num_mel_bins), dtype_of(self.output_datatype)),
-        )
+    def infer(self, num_mel_bins, dft_length, sample_rate, lower_edge_hertz, upper_edge_hertz):
+        return (TensorSpec((dft_length // 2 + 1, num_mel_bins), dtype_of(self.output_datatype)),)
 
     cases = (
         case(

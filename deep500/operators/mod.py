@@ -1,4 +1,4 @@
-from ..contracts.operator import Tensor, case
+from ..contracts.operator import TensorSpec, case
 from ._elementwise import Elementwise
 
 
@@ -23,7 +23,7 @@ class Mod(Elementwise):
         return torch.fmod(a, b) if self.fmod else torch.remainder(a, b)
 
     cases = (
-        case(a=Tensor((3, 4), "int32"), b=Tensor((4,), "int32")),
-        case({"fmod": 1}, a=Tensor((3, 4), "int64"), b=Tensor((4,), "int64")),
+        case(a=TensorSpec((3, 4), "int32"), b=TensorSpec((4,), "int32")),
+        case({"fmod": 1}, a=TensorSpec((3, 4), "int64"), b=TensorSpec((4,), "int64")),
         case({"fmod": 1}, a=[[-7.3, 5.2], [0.4, 9.5]], b=[2.5, -0.7]),
     )

@@ -15,8 +15,7 @@ class Momentum(Rule):
         g = g + self.norm_coefficient * x
         v = (
             self.alpha * v
-            + xp.where(t > 0, xp.full((), self.beta, x.dtype), xp.full((), 1, x.dtype))
-            * g
+            + xp.where(t > 0, xp.full((), self.beta, x.dtype), xp.full((), 1, x.dtype)) * g
         )
         along = g + self.alpha * v if self.mode == "nesterov" else v
         return x - xp.astype(r, x.dtype) * along, v

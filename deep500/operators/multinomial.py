@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ._drawing import kind
 
 
@@ -13,17 +13,14 @@ class Multinomial(Operator):
     def forward(self, xp, x, *, key):  # type: ignore[override]
         share = xp.exp(x - xp.max(x, axis=1, keepdims=True))
         ends = xp.cumulative_sum(xp.astype(share, "float64"), axis=1)
-        drawn = (
-            xp.astype(xp.uniform(key, (x.shape[0], self.sample_size)), "float64")
-            * ends[:, -1:]
-        )
+        drawn = xp.astype(xp.uniform(key, (x.shape[0], self.sample_size)), "float64") * ends[:, -1:]
         passed = xp.expand_dims(drawn, 2) >= xp.expand_dims(
             ends, 1
         )  # a class of probability 0 never is the first not
         return xp.astype(xp.sum(xp.astype(passed, "int64"), axis=2), kind(self.dtype))
 
     def infer(self, x):
-        return (Tensor((x.shape[0], self.sample_size), kind(self.dtype)),)
+        return (TensorSpec((x.shape[0], self.sample_size), kind(self.dtype)),)
 
     def flops(self, x):
         return (4 + self.sample_size) * x.size

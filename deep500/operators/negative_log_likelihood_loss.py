@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ._labels import (
     by_loss,
     check_labels,
@@ -39,19 +39,14 @@ class NegativeLogLikelihoodLoss(Operator):
         check_labels(target, x.shape[1], self.ignore_index)
 
     def infer(self, x, target, weight=None):
-        return (Tensor(target.shape if self.reduction == "none" else (), x.dtype),)
+        return (TensorSpec(target.shape if self.reduction == "none" else (), x.dtype),)
 
     def flops(self, x, target, weight=None):
         return 2 * target.size  # weigh and add
 
     cases = (
         case(x=(6, 4), target=[0, 1, 2, 3, 0, 1]),
-        case(
-            {"reduction": "sum"},
-            x=(3, 4),
-            target=[3, 3, 0],
-            weight=[0.5, 1.0, 2.0, 0.25],
-        ),
+        case({"reduction": "sum"}, x=(3, 4), target=[3, 3, 0], weight=[0.5, 1.0, 2.0, 0.25]),
         case({"reduction": "none", "ignore_index": 2}, x=(3, 4), target=[0, 2, 3]),
         case(
             {"ignore_index": -1},
@@ -59,9 +54,5 @@ class NegativeLogLikelihoodLoss(Operator):
             target=[[0, 1], [-1, 3], [2, -1]],
             weight=[0.5, 1.0, 2.0, 0.25],
         ),
-        case(
-            {"ignore_index": 1},
-            x=(2, 3, 2, 2),
-            target=[[[0, 1], [2, 2]], [[1, 1], [0, 2]]],
-        ),
+        case({"ignore_index": 1}, x=(2, 3, 2, 2), target=[[[0, 1], [2, 2]], [[1, 1], [0, 2]]]),
     )

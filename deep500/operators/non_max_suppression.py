@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 
 
 class NonMaxSuppression(Operator):
@@ -39,12 +39,9 @@ class NonMaxSuppression(Operator):
                 xp.arange(scores.shape[2], "int64") == i, best.dtype
             )
         places = xp.nonzero(kept)
-        flat = (places[:, 0] * scores.shape[1] + places[:, 1]) * scores.shape[
-            2
-        ] + places[:, 2]
+        flat = (places[:, 0] * scores.shape[1] + places[:, 1]) * scores.shape[2] + places[:, 2]
         return xp.stack(
-            [places[:, 0], places[:, 1], xp.take(xp.reshape(order, (-1,)), flat, 0)],
-            axis=1,
+            [places[:, 0], places[:, 1], xp.take(xp.reshape(order, (-1,)), flat, 0)], axis=1
         )
 
     def infer(
@@ -57,9 +54,7 @@ class NonMaxSuppression(Operator):
     ):
         batch, classes, n = scores.shape
         return (
-            Tensor(
-                (batch * classes * min(n, max_output_boxes_per_class or 0), 3), "int64"
-            ),
+            TensorSpec((batch * classes * min(n, max_output_boxes_per_class or 0), 3), "int64"),
         )
 
     def flops(
@@ -84,19 +79,14 @@ class NonMaxSuppression(Operator):
             & (xp.expand_dims(area, 1) > 0)
             & (both > 0)
         )
-        return xp.astype(
-            filled & (shared / xp.where(both > 0, both, 1) > threshold), boxes.dtype
-        )
+        return xp.astype(filled & (shared / xp.where(both > 0, both, 1) > threshold), boxes.dtype)
 
     def _edges(self, xp, boxes):
         """(low, high) along y and along x: (batch, box)."""
         a, b, c, d = (boxes[:, :, i] for i in range(4))
         if self.center_point_box:
             return (b - d / 2, b + d / 2), (a - c / 2, a + c / 2)
-        return (xp.minimum(a, c), xp.maximum(a, c)), (
-            xp.minimum(b, d),
-            xp.maximum(b, d),
-        )
+        return (xp.minimum(a, c), xp.maximum(a, c)), (xp.minimum(b, d), xp.maximum(b, d))
 
     def _rows(self, xp, overlaps, order, box):
         """(batch, class, rank): whether the box of each class overlaps those of every rank."""
@@ -123,10 +113,7 @@ class NonMaxSuppression(Operator):
         ),
         case(
             {"center_point_box": 1},
-            boxes=[
-                [[0.5, 0.5, 1.0, 1.0], [0.5, 0.6, 1.0, 1.0]],
-                [[0.5, 0.5, 1.0, 1.0]] * 2,
-            ],
+            boxes=[[[0.5, 0.5, 1.0, 1.0], [0.5, 0.6, 1.0, 1.0]], [[0.5, 0.5, 1.0, 1.0]] * 2],
             scores=[[[0.5, 0.8]], [[0.5, 0.5]]],
             max_output_boxes_per_class=3,
             iou_threshold=0.9,
@@ -137,6 +124,4 @@ class NonMaxSuppression(Operator):
 def _shared(xp, low, high):
     """(batch, box, box): the length that two boxes have in common."""
     ends = xp.minimum(xp.expand_dims(high, 2), xp.expand_dims(high, 1))
-    return xp.maximum(
-        ends - xp.maximum(xp.expand_dims(low, 2), xp.expand_dims(low, 1)), 0
-    )
+    return xp.maximum(ends - xp.maximum(xp.expand_dims(low, 2), xp.expand_dims(low, 1)), 0)

@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 
 
 class NonZero(Operator):
@@ -17,7 +17,7 @@ class NonZero(Operator):
         return tf.transpose(tf.where(x))
 
     def infer(self, x):
-        return (Tensor((len(x.shape), x.size), "int64"),)
+        return (TensorSpec((len(x.shape), x.size), "int64"),)
 
     def flops(self, x):
         return x.size

@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ._indexing import upwards
 
 
@@ -14,16 +14,12 @@ class OneHot(Operator):
 
     def backward(self, xp, dy, indices, depth):
         hot, none = self._hot(xp, indices, depth), xp.zeros_like(dy)
-        return None, xp.stack(
-            [xp.sum(xp.where(hot, none, dy)), xp.sum(xp.where(hot, dy, none))]
-        )
+        return None, xp.stack([xp.sum(xp.where(hot, none, dy)), xp.sum(xp.where(hot, dy, none))])
 
     def infer(self, indices, depth, values):
         axis = self.axis % (len(indices.shape) + 1)
         return (
-            Tensor(
-                (*indices.shape[:axis], int(depth), *indices.shape[axis:]), values.dtype
-            ),
+            TensorSpec((*indices.shape[:axis], int(depth), *indices.shape[axis:]), values.dtype),
         )
 
     def flops(self, indices, depth, values):

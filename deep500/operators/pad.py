@@ -1,7 +1,7 @@
 from ..contracts.operator import (
     Ints,
     Operator,
-    Tensor,
+    TensorSpec,
     case,
 )
 from ._indexing import take_adjoint
@@ -59,10 +59,8 @@ class Pad(Operator):
     def infer(self, data, pads, constant_value=None, axes=None):
         amounts = _amounts(data.shape, pads, axes)
         return (
-            Tensor(
-                tuple(
-                    n + lo + hi for n, (lo, hi) in zip(data.shape, amounts, strict=True)
-                ),
+            TensorSpec(
+                tuple(n + lo + hi for n, (lo, hi) in zip(data.shape, amounts, strict=True)),
                 data.dtype,
             ),
         )
@@ -104,9 +102,7 @@ class Pad2(Operator):
 def _amounts(shape, pads, axes):
     """(before, after) for every axis."""
     amounts, n = [(0, 0)] * len(shape), len(pads) // 2
-    for axis, lo, hi in zip(
-        range(n) if axes is None else axes, pads[:n], pads[n:], strict=True
-    ):
+    for axis, lo, hi in zip(range(n) if axes is None else axes, pads[:n], pads[n:], strict=True):
         amounts[axis] = (lo, hi)
     return amounts
 
@@ -117,8 +113,6 @@ def _place(at, n, mode):
     if mode == "wrap":
         return at % n
     if mode != "reflect":
-        raise ValueError(
-            f"Pad knows the modes constant, edge, reflect and wrap, not {mode!r}"
-        )
+        raise ValueError(f"Pad knows the modes constant, edge, reflect and wrap, not {mode!r}")
     at %= 2 * n - 2 or 1
     return min(at, 2 * n - 2 - at)

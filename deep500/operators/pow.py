@@ -14,13 +14,9 @@ class Pow(Operator):
 
     def backward(self, xp, dy, a, b, y):
         b = xp.astype(b, a.dtype)
-        da = (
-            dy * b * xp.pow(a, xp.where(b == 0, 1, b - 1))
-        )  # a constant also where a is 0
+        da = dy * b * xp.pow(a, xp.where(b == 0, 1, b - 1))  # a constant also where a is 0
         positive = a > 0  # elsewhere there is no derivative by the exponent, or it is 0
-        return da, xp.where(
-            positive, dy * y * xp.log(xp.where(positive, a, 1)), xp.zeros_like(dy)
-        )
+        return da, xp.where(positive, dy * y * xp.log(xp.where(positive, a, 1)), xp.zeros_like(dy))
 
     def pytorch(self, torch, a, b):
         return torch.pow(a, b).to(a.dtype)

@@ -4,7 +4,7 @@ from ..contracts.dtypes import name_of
 from ..contracts.operator import (
     Ints,
     Operator,
-    Tensor,
+    TensorSpec,
     case,
 )
 from ._quantisation import centred, per_kernel, quantised
@@ -23,17 +23,7 @@ class QLinearConv(Operator):
     strides: Ints = None
 
     def forward(
-        self,
-        xp,
-        x,
-        x_scale,
-        x_zero_point,
-        w,
-        w_scale,
-        w_zero_point,
-        y_scale,
-        y_zero_point,
-        b=None,
+        self, xp, x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, b=None
     ):
         # float64 has room for every sum of such products, and every framework convolves it
         y = self._conv().forward(
@@ -42,44 +32,19 @@ class QLinearConv(Operator):
             centred(xp, w, per_kernel(xp, w_zero_point, w), "float64"),
             None if b is None else xp.astype(b, "float64"),
         )
-        scale = xp.astype(
-            x_scale * w_scale / y_scale, "float32"
-        )  # one, or one per channel
-        scale = (
-            xp.reshape(scale, (-1, *[1] * (x.ndim - 2))) if scale.ndim == 1 else scale
-        )
+        scale = xp.astype(x_scale * w_scale / y_scale, "float32")  # one, or one per channel
+        scale = xp.reshape(scale, (-1, *[1] * (x.ndim - 2))) if scale.ndim == 1 else scale
         return quantised(
-            xp,
-            xp.astype(y, "float32") * scale,
-            y_zero_point,
-            name_of(y_zero_point.dtype),
+            xp, xp.astype(y, "float32") * scale, y_zero_point, name_of(y_zero_point.dtype)
         )
 
     def infer(
-        self,
-        x,
-        x_scale,
-        x_zero_point,
-        w,
-        w_scale,
-        w_zero_point,
-        y_scale,
-        y_zero_point,
-        b=None,
+        self, x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, b=None
     ):
-        return (Tensor(self._conv().infer(x, w)[0].shape, y_zero_point.dtype),)
+        return (TensorSpec(self._conv().infer(x, w)[0].shape, y_zero_point.dtype),)
 
     def flops(
-        self,
-        x,
-        x_scale,
-        x_zero_point,
-        w,
-        w_scale,
-        w_zero_point,
-        y_scale,
-        y_zero_point,
-        b=None,
+        self, x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, b=None
     ):
         return self._conv().flops(x, w)
 
@@ -89,14 +54,14 @@ class QLinearConv(Operator):
     cases = (
         case(
             {"pads": (1, 0, 1, 0)},
-            x=Tensor((1, 2, 4, 3), "uint8"),
+            x=TensorSpec((1, 2, 4, 3), "uint8"),
             x_scale=[0.11],
-            x_zero_point=Tensor((1,), "uint8"),
-            w=Tensor((3, 2, 2, 2), "int8"),
+            x_zero_point=TensorSpec((1,), "uint8"),
+            w=TensorSpec((3, 2, 2, 2), "int8"),
             w_scale=[0.2, 0.3, 0.05],
             w_zero_point=np.zeros(3, "int8"),
             y_scale=[0.3],
-            y_zero_point=Tensor((1,), "uint8"),
-            b=Tensor((3,), "int32"),
+            y_zero_point=TensorSpec((1,), "uint8"),
+            b=TensorSpec((3,), "int32"),
         ),
     )

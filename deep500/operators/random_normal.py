@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ._drawing import kind, normal
 
 
@@ -12,12 +12,10 @@ class RandomNormal(Operator):
     seed: float | None = None
 
     def forward(self, xp, *, key):  # type: ignore[override]
-        return xp.astype(
-            self.mean + self.scale * normal(xp, key, self.shape), kind(self.dtype)
-        )
+        return xp.astype(self.mean + self.scale * normal(xp, key, self.shape), kind(self.dtype))
 
     def infer(self):
-        return (Tensor(tuple(self.shape), kind(self.dtype)),)
+        return (TensorSpec(tuple(self.shape), kind(self.dtype)),)
 
     def flops(self):
         return 7 * self.infer()[0].size

@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ._drawing import kind, uniform
 
 
@@ -12,12 +12,10 @@ class RandomUniform(Operator):
     seed: float | None = None
 
     def forward(self, xp, *, key):  # type: ignore[override]
-        return xp.astype(
-            uniform(xp, key, self.shape, self.low, self.high), kind(self.dtype)
-        )
+        return xp.astype(uniform(xp, key, self.shape, self.low, self.high), kind(self.dtype))
 
     def infer(self):
-        return (Tensor(tuple(self.shape), kind(self.dtype)),)
+        return (TensorSpec(tuple(self.shape), kind(self.dtype)),)
 
     cases = (
         case({"shape": (3, 4), "seed": 1.5}),

@@ -11,9 +11,7 @@ class RandomUniformLike(Operator):
     seed: float | None = None
 
     def forward(self, xp, x, *, key):  # type: ignore[override]
-        return xp.astype(
-            uniform(xp, key, x.shape, self.low, self.high), kind(self.dtype, x.dtype)
-        )
+        return xp.astype(uniform(xp, key, x.shape, self.low, self.high), kind(self.dtype, x.dtype))
 
     def infer(self, x):
         return like(x, self.dtype)

@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ._dtypes import dtype_of
 
 Number = float | np.generic
@@ -20,11 +20,7 @@ class Range(Operator):
 
     def forward(self, xp, start: Number, limit: Number, delta: Number):  # type: ignore[no-untyped-def]
         (made,) = self.infer(start, limit, delta)
-        wide = (
-            dtype_of(self.stash_type)
-            if made.dtype in ("float16", "bfloat16")
-            else made.dtype
-        )
+        wide = dtype_of(self.stash_type) if made.dtype in ("float16", "bfloat16") else made.dtype
         first, step = _number(start), _number(delta)
         return xp.astype(xp.arange(made.size, wide) * step + first, made.dtype)
 
@@ -38,7 +34,7 @@ class Range(Operator):
             if whole
             else "float32"
         )
-        return (Tensor((max(0, math.ceil((last - first) / step)),), dtype),)
+        return (TensorSpec((max(0, math.ceil((last - first) / step)),), dtype),)
 
     cases = (
         case(start=3, limit=9, delta=3),

@@ -1,13 +1,13 @@
 from ..contracts.operator import case
 from ._reduction import (
-    Extreme,
+    ReducedExtreme,
     is_empty,
     limits,
     reduced,
 )
 
 
-class ReduceMax(Extreme):
+class ReduceMax(ReducedExtreme):
     """The largest element along some axes."""
 
     def reduce(self, xp, x, axes):
@@ -17,9 +17,7 @@ class ReduceMax(Extreme):
 
     def kernel(self, torch, x, axes, keepdim):
         if is_empty(x.shape, axes):
-            return torch.full(
-                reduced(x.shape, axes, keepdim), limits(x)[0], dtype=x.dtype
-            )
+            return torch.full(reduced(x.shape, axes, keepdim), limits(x)[0], dtype=x.dtype)
         return torch.amax(x, axes, keepdim)
 
     def jax(self, jax, data, axes=None):

@@ -1,13 +1,13 @@
 from ..contracts.operator import case
 from ._reduction import (
-    Extreme,
+    ReducedExtreme,
     is_empty,
     limits,
     reduced,
 )
 
 
-class ReduceMin(Extreme):
+class ReduceMin(ReducedExtreme):
     """The smallest element along some axes."""
 
     def reduce(self, xp, x, axes):
@@ -17,9 +17,7 @@ class ReduceMin(Extreme):
 
     def kernel(self, torch, x, axes, keepdim):
         if is_empty(x.shape, axes):
-            return torch.full(
-                reduced(x.shape, axes, keepdim), limits(x)[1], dtype=x.dtype
-            )
+            return torch.full(reduced(x.shape, axes, keepdim), limits(x)[1], dtype=x.dtype)
         return torch.amin(x, axes, keepdim)
 
     def jax(self, jax, data, axes=None):

@@ -11,9 +11,7 @@ class ReduceProd(Reduction):
 
     def spread(self, xp, dy, x, y, axes):
         zeros = xp.sum(xp.astype(x == 0, x.dtype), axis=axes, keepdims=True)
-        product = xp.prod(
-            xp.where(x == 0, xp.ones_like(x), x), axis=axes, keepdims=True
-        )
+        product = xp.prod(xp.where(x == 0, xp.ones_like(x), x), axis=axes, keepdims=True)
         return dy * others(xp, x, zeros, product)
 
     def kernel(self, torch, x, axes, keepdim):
@@ -31,10 +29,6 @@ class ReduceProd(Reduction):
 
     cases = (
         case(data=(2, 3, 2), axes=[2, 0]),
-        case(
-            {"keepdims": 0},
-            data=[[1.5, 0.0, -2.0], [0.0, 0.0, 3.0], [0.5, 4.0, -1.0]],
-            axes=[1],
-        ),
+        case({"keepdims": 0}, data=[[1.5, 0.0, -2.0], [0.0, 0.0, 3.0], [0.5, 4.0, -1.0]], axes=[1]),
         case(data=(2, 0), axes=[-1]),
     )

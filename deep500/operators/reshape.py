@@ -3,7 +3,7 @@ import math
 from ..contracts.operator import (
     Ints,
     Operator,
-    Tensor,
+    TensorSpec,
     case,
 )
 
@@ -30,7 +30,7 @@ class Reshape(Operator):
         return tf.reshape(data, self._shape(data.shape, shape))
 
     def infer(self, data, shape):
-        return (Tensor(self._shape(data.shape, shape), data.dtype),)
+        return (TensorSpec(self._shape(data.shape, shape), data.dtype),)
 
     def flops(self, data, shape):
         return 0
@@ -39,9 +39,7 @@ class Reshape(Operator):
         return 0  # a view
 
     def _shape(self, old, new):
-        new = tuple(
-            old[i] if n == 0 and not self.allowzero else n for i, n in enumerate(new)
-        )
+        new = tuple(old[i] if n == 0 and not self.allowzero else n for i, n in enumerate(new))
         rest = math.prod(n for n in new if n != -1)
         return tuple(math.prod(old) // rest if n == -1 else n for n in new)
 

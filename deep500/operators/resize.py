@@ -3,7 +3,7 @@ import math
 from ..contracts.operator import (
     Ints,
     Operator,
-    Tensor,
+    TensorSpec,
     case,
 )
 from ..namespace import kind
@@ -43,11 +43,7 @@ class Resize(Operator):
         scales: Floats = None,
         sizes: Ints = None,
     ):
-        y = (
-            x
-            if kind(x) == "float" or self.mode == "nearest"
-            else xp.astype(x, "float64")
-        )
+        y = x if kind(x) == "float" or self.mode == "nearest" else xp.astype(x, "float64")
         for line in self._changed(x.shape, roi, scales, sizes):
             y = resample(xp, y, line.axis, self._rows(line), self.extrapolation_value)
         return xp.astype(y, x.dtype) if y.dtype != x.dtype else y
@@ -60,11 +56,7 @@ class Resize(Operator):
     def native(self, framework):
         """Where a framework resizes with the same coordinates, weights and ends."""
         known = {"pytorch": self._torch_mode, "jax": self._jax_mode}
-        return (
-            super().native(framework)
-            if framework not in known or known[framework]()
-            else None
-        )
+        return super().native(framework) if framework not in known or known[framework]() else None
 
     def pytorch(self, torch, x, roi=None, scales=None, sizes=None):
         if not x.is_floating_point():
@@ -74,15 +66,10 @@ class Resize(Operator):
             return self._interpolate(
                 torch, x, self._lines(x.shape, roi, scales, sizes)[2:], bool(sizes)
             )
-        for (
-            line
-        ) in changed:  # any axis is the height of pictures that are one element wide
+        for line in changed:  # any axis is the height of pictures that are one element wide
             moved = x.movedim(line.axis, -1)
             y = self._interpolate(
-                torch,
-                moved.reshape(1, -1, line.size, 1),
-                [line, Line(3, 1, 1, 1.0)],
-                bool(sizes),
+                torch, moved.reshape(1, -1, line.size, 1), [line, Line(3, 1, 1, 1.0)], bool(sizes)
             )
             x = y.reshape(*moved.shape[:-1], line.out).movedim(-1, line.axis)
         return x
@@ -94,9 +81,7 @@ class Resize(Operator):
             else {"scale_factor": [line.scale for line in lines]}
         )
         smooth = {} if self.mode == "nearest" else {"align_corners": False}
-        return torch.nn.functional.interpolate(
-            x, mode=self._torch_mode(), **how, **smooth
-        )
+        return torch.nn.functional.interpolate(x, mode=self._torch_mode(), **how, **smooth)
 
     def _torch_mode(self):
         plain = not self.antialias and self.keep_aspect_ratio_policy == "stretch"
@@ -111,10 +96,7 @@ class Resize(Operator):
             )
         if half and self.nearest_mode == "round_prefer_ceil":
             return "nearest-exact"
-        floor = (
-            self.coordinate_transformation_mode == "asymmetric"
-            and self.nearest_mode == "floor"
-        )
+        floor = self.coordinate_transformation_mode == "asymmetric" and self.nearest_mode == "floor"
         return "nearest" if plain and floor else ""
 
     def jax(self, jax, x, roi=None, scales=None, sizes=None):
@@ -141,7 +123,7 @@ class Resize(Operator):
         )
 
     def infer(self, x, roi=None, scales=None, sizes=None):
-        return (Tensor(self._shape(x.shape, roi, scales, sizes), x.dtype),)
+        return (TensorSpec(self._shape(x.shape, roi, scales, sizes), x.dtype),)
 
     def flops(self, x, roi=None, scales=None, sizes=None):
         """A product and a sum for every weight, axis after axis."""
@@ -164,28 +146,19 @@ class Resize(Operator):
 
     def _lines(self, shape, roi, scales, sizes):
         """How every axis changes."""
-        axes = [
-            a % len(shape)
-            for a in (range(len(shape)) if self.axes is None else self.axes)
-        ]
+        axes = [a % len(shape) for a in (range(len(shape)) if self.axes is None else self.axes)]
         if sizes:
             scales = [n / shape[a] for a, n in zip(axes, sizes, strict=True)]
             if self.keep_aspect_ratio_policy != "stretch":
                 scales = [
-                    (min if self.keep_aspect_ratio_policy == "not_larger" else max)(
-                        scales
-                    )
+                    (min if self.keep_aspect_ratio_policy == "not_larger" else max)(scales)
                 ] * len(axes)
-                sizes = [
-                    int(s * shape[a] + 0.5) for a, s in zip(axes, scales, strict=True)
-                ]
+                sizes = [int(s * shape[a] + 0.5) for a, s in zip(axes, scales, strict=True)]
         elif not scales:
             raise ValueError("Resize needs scales or sizes")
         else:
             sizes = [int(s * shape[a]) for a, s in zip(axes, scales, strict=True)]
-        crops = self.coordinate_transformation_mode == "tf_crop_and_resize" and bool(
-            roi
-        )
+        crops = self.coordinate_transformation_mode == "tf_crop_and_resize" and bool(roi)
         parts = (
             list(zip(roi[: len(axes)], roi[len(axes) :], strict=True))
             if crops
@@ -197,26 +170,14 @@ class Resize(Operator):
         return lines
 
     def _rows(self, line):
-        places = [
-            coordinate(self.coordinate_transformation_mode, i, line)
-            for i in range(line.out)
-        ]
+        places = [coordinate(self.coordinate_transformation_mode, i, line) for i in range(line.out)]
         if self.mode == "nearest":
             return nearest_rows(line, places, self.nearest_mode)
         if self.mode not in ("linear", "cubic"):
-            raise ValueError(
-                f"Resize knows the modes nearest, linear and cubic, not {self.mode!r}"
-            )
-        kernel, radius = (
-            (linear, 1) if self.mode == "linear" else (cubic(self.cubic_coeff_a), 2)
-        )
+            raise ValueError(f"Resize knows the modes nearest, linear and cubic, not {self.mode!r}")
+        kernel, radius = (linear, 1) if self.mode == "linear" else (cubic(self.cubic_coeff_a), 2)
         return kernel_rows(
-            line,
-            places,
-            kernel,
-            radius,
-            bool(self.antialias),
-            bool(self.exclude_outside),
+            line, places, kernel, radius, bool(self.antialias), bool(self.exclude_outside)
         )
 
     cases = (
@@ -238,11 +199,7 @@ class Resize(Operator):
             sizes=[1, 1, 6, 3],
         ),
         case(
-            {
-                "mode": "linear",
-                "coordinate_transformation_mode": "align_corners",
-                "axes": (-1,),
-            },
+            {"mode": "linear", "coordinate_transformation_mode": "align_corners", "axes": (-1,)},
             x=(2, 3, 4),
             sizes=[7],
         ),
@@ -256,11 +213,7 @@ class Resize(Operator):
             roi=[0, 0, 0.25, 0.5, 1, 1, 0.75, 1.25],
             sizes=[1, 1, 3, 3],
         ),
-        case(
-            {"keep_aspect_ratio_policy": "not_larger", "axes": (0, 1)},
-            x=(3, 2),
-            sizes=[7, 5],
-        ),
+        case({"keep_aspect_ratio_policy": "not_larger", "axes": (0, 1)}, x=(3, 2), sizes=[7, 5]),
     )
 
 
@@ -284,7 +237,5 @@ class Resize_10(Operator):
 
     def _new(self):
         return Resize(
-            coordinate_transformation_mode="asymmetric",
-            mode=self.mode,
-            nearest_mode="floor",
+            coordinate_transformation_mode="asymmetric", mode=self.mode, nearest_mode="floor"
         )

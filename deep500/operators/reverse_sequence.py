@@ -12,14 +12,8 @@ class ReverseSequence(Operator):
     def forward(self, xp, x, sequence_lens):
         places = xp.arange(x.shape[self.time_axis], "int64")
         lengths = xp.expand_dims(sequence_lens, 1)
-        turned = xp.where(
-            places < lengths, lengths - 1 - places, places
-        )  # (batch, time)
-        turned = (
-            turned
-            if self.batch_axis < self.time_axis
-            else xp.permute_dims(turned, (1, 0))
-        )
+        turned = xp.where(places < lengths, lengths - 1 - places, places)  # (batch, time)
+        turned = turned if self.batch_axis < self.time_axis else xp.permute_dims(turned, (1, 0))
         turned = xp.reshape(turned, (*turned.shape, *[1] * (x.ndim - 2)))
         return xp.take_along_axis(x, xp.broadcast_to(turned, x.shape), self.time_axis)
 

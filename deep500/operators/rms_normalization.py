@@ -14,8 +14,7 @@ class RMSNormalization(Operator):
     def forward(self, xp, x, scale):
         wide = xp.astype(x, statistics_dtype(x))
         inv_rms = 1 / xp.sqrt(
-            xp.mean(xp.square(wide), axis=trailing(x, self.axis), keepdims=True)
-            + self.epsilon
+            xp.mean(xp.square(wide), axis=trailing(x, self.axis), keepdims=True) + self.epsilon
         )
         return xp.astype(wide * inv_rms, x.dtype) * scale, inv_rms
 

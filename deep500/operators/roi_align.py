@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ..errors import Unsupported
 from ._indexing import take_adjoint, upwards
 from ._sampling import (
@@ -41,28 +41,20 @@ class RoiAlign(Operator):
         if self.mode == "avg":
             dvalues = dbins * weight / parts.shape[4] + xp.zeros_like(parts)
         else:
-            best = xp.astype(
-                parts == xp.max(parts, axis=(2, 4), keepdims=True), dy.dtype
-            )
+            best = xp.astype(parts == xp.max(parts, axis=(2, 4), keepdims=True), dy.dtype)
             dvalues = dbins * weight * best / xp.sum(best, axis=(2, 4), keepdims=True)
         dpictures = put_back(xp, dvalues, pictures, at)
         return (
-            take_adjoint(
-                xp, dpictures, upwards(xp, batch_indices, x.shape[0]), x.shape, 0
-            ),
+            take_adjoint(xp, dpictures, upwards(xp, batch_indices, x.shape[0]), x.shape, 0),
             None,
             None,
         )
 
     def infer(self, x, rois, batch_indices):
-        return (Tensor(self._shape(x, rois), x.dtype),)
+        return (TensorSpec(self._shape(x, rois), x.dtype),)
 
     def flops(self, x, rois, batch_indices):
-        return (
-            self.infer(x, rois, batch_indices)[0].size
-            * 8
-            * max(1, self.sampling_ratio) ** 2
-        )
+        return self.infer(x, rois, batch_indices)[0].size * 8 * max(1, self.sampling_ratio) ** 2
 
     def _shape(self, x, rois):
         return rois.shape[0], x.shape[1], self.output_height, self.output_width
@@ -73,11 +65,7 @@ class RoiAlign(Operator):
         at = self._corners(xp, rois, x.shape[2:])
         parts = neighbours(xp, pictures, at) * xp.expand_dims(at.weight, 1)
         bins = self.output_height * self.output_width
-        return (
-            pictures,
-            at,
-            xp.reshape(parts, (*parts.shape[:3], bins, self.sampling_ratio**2)),
-        )
+        return pictures, at, xp.reshape(parts, (*parts.shape[:3], bins, self.sampling_ratio**2))
 
     def _corners(self, xp, rois, sizes):
         if not self.sampling_ratio:
@@ -86,12 +74,8 @@ class RoiAlign(Operator):
                 "shape does not tell: set sampling_ratio"
             )
         n, counts = rois.shape[0], (self.output_height, self.output_width)
-        lines = [
-            self._line(xp, rois[:, 1 - k], rois[:, 3 - k], counts[k]) for k in range(2)
-        ]
-        inner = [
-            self._known(xp, at, size) for at, size in zip(lines, sizes, strict=True)
-        ]
+        lines = [self._line(xp, rois[:, 1 - k], rois[:, 3 - k], counts[k]) for k in range(2)]
+        inner = [self._known(xp, at, size) for at, size in zip(lines, sizes, strict=True)]
         taps = []
         for k, (at, size) in enumerate(zip(lines, sizes, strict=True)):
             shape = [
@@ -104,10 +88,7 @@ class RoiAlign(Operator):
                 [
                     Tap(
                         *(
-                            xp.reshape(
-                                xp.broadcast_to(xp.reshape(part, shape), points),
-                                (n, -1),
-                            )
+                            xp.reshape(xp.broadcast_to(xp.reshape(part, shape), points), (n, -1))
                             for part in (tap.index, tap.weight * inner[k], tap.slope)
                         )
                     )
@@ -122,13 +103,10 @@ class RoiAlign(Operator):
         start, end = start * self.spatial_scale - half, end * self.spatial_scale - half
         length = end - start if half else xp.maximum(end - start, 1.0)
         ratio = self.sampling_ratio
-        steps = [
-            [(bin + (i + 0.5) / ratio) / count for i in range(ratio)]
-            for bin in range(count)
-        ]
-        return xp.expand_dims(start, (1, 2)) + xp.expand_dims(
-            length, (1, 2)
-        ) * xp.asarray(steps, start.dtype)
+        steps = [[(bin + (i + 0.5) / ratio) / count for i in range(ratio)] for bin in range(count)]
+        return xp.expand_dims(start, (1, 2)) + xp.expand_dims(length, (1, 2)) * xp.asarray(
+            steps, start.dtype
+        )
 
     def _known(self, xp, at, size):
         """0 for points that are more than an element away from the picture."""
@@ -136,12 +114,7 @@ class RoiAlign(Operator):
 
     cases = (
         case(
-            {
-                "output_height": 2,
-                "output_width": 3,
-                "sampling_ratio": 2,
-                "spatial_scale": 0.5,
-            },
+            {"output_height": 2, "output_width": 3, "sampling_ratio": 2, "spatial_scale": 0.5},
             x=(2, 2, 5, 6),
             rois=[[0.3, 1.1, 8.2, 7.4], [-3.1, 2.2, 5.3, 13.7]],
             batch_indices=[1, 0],

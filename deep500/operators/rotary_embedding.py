@@ -29,14 +29,9 @@ class RotaryEmbedding(Operator):
         dcos, dsin = (xp.sum(g, axis=1) for g in (a * da + b * db, a * db - b * da))
         if position_ids is not None:
             dcos, dsin = (
-                take_adjoint(xp, g, position_ids, cos_cache.shape, 0)
-                for g in (dcos, dsin)
+                take_adjoint(xp, g, position_ids, cos_cache.shape, 0) for g in (dcos, dsin)
             )
-        return (
-            self._joined(xp, cos * da + sin * db, cos * db - sin * da, rest, x),
-            dcos,
-            dsin,
-        )
+        return self._joined(xp, cos * da + sin * db, cos * db - sin * da, rest, x), dcos, dsin
 
     def infer(self, x, cos_cache, sin_cache, position_ids=None):
         return (x,)
@@ -54,22 +49,13 @@ class RotaryEmbedding(Operator):
 
     def _joined(self, xp, a, b, rest, x):
         if self.interleaved:
-            a, b = (
-                xp.reshape(xp.stack([a, b], axis=-1), (*a.shape[:3], 2 * a.shape[3])),
-                None,
-            )
-        y = xp.concat(
-            [part for part in (a, b, rest) if part is not None and part.shape[3]],
-            axis=3,
-        )
+            a, b = xp.reshape(xp.stack([a, b], axis=-1), (*a.shape[:3], 2 * a.shape[3])), None
+        y = xp.concat([part for part in (a, b, rest) if part is not None and part.shape[3]], axis=3)
         return heads_last(xp, y) if x.ndim == 3 else y
 
     cases = (
         case(
-            x=(2, 2, 3, 4),
-            cos_cache=(5, 2),
-            sin_cache=(5, 2),
-            position_ids=[[0, 1, 4], [2, 2, 3]],
+            x=(2, 2, 3, 4), cos_cache=(5, 2), sin_cache=(5, 2), position_ids=[[0, 1, 4], [2, 2, 3]]
         ),
         case(
             {"num_heads": 2, "interleaved": 1},
@@ -89,6 +75,4 @@ class RotaryEmbedding(Operator):
 
 def _at(xp, cache, position_ids):
     """(batch, 1, length, pairs): what belongs to every position."""
-    return xp.expand_dims(
-        cache if position_ids is None else xp.take(cache, position_ids, 0), 1
-    )
+    return xp.expand_dims(cache if position_ids is None else xp.take(cache, position_ids, 0), 1)

@@ -11,9 +11,7 @@ class ScatterElements(Operator):
     integers = ("indices",)
 
     def forward(self, xp, data, indices, updates):
-        return scatter(
-            xp, data, indices, updates, self.axis % data.ndim, self.reduction
-        )
+        return scatter(xp, data, indices, updates, self.axis % data.ndim, self.reduction)
 
     def backward(self, xp, dy, data, indices, updates, y):
         by_data, by_updates = scatter_gradients(
@@ -25,9 +23,7 @@ class ScatterElements(Operator):
         indices = torch.where(indices < 0, indices + data.shape[self.axis], indices)
         if self.reduction == "none":
             return torch.scatter(data, self.axis, indices, updates)
-        return torch.scatter_reduce(
-            data, self.axis, indices, updates, TORCH[self.reduction]
-        )
+        return torch.scatter_reduce(data, self.axis, indices, updates, TORCH[self.reduction])
 
     def infer(self, data, indices, updates):
         return (data,)
@@ -51,9 +47,6 @@ class ScatterElements(Operator):
         ),
         case({"reduction": "max"}, data=(3, 2), indices=[[1], [1]], updates=(2, 1)),
         case(
-            {"axis": 1, "reduction": "min"},
-            data=(2, 3),
-            indices=[[1, 1], [0, 2]],
-            updates=(2, 2),
+            {"axis": 1, "reduction": "min"}, data=(2, 3), indices=[[1, 1], [0, 2]], updates=(2, 2)
         ),
     )

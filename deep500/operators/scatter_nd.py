@@ -14,21 +14,13 @@ class ScatterND(Operator):
 
     def forward(self, xp, data, indices, updates):
         flat, places, rows = _rows(xp, data, indices, updates)
-        return xp.reshape(
-            scatter(xp, flat, places, rows, 0, self.reduction), data.shape
-        )
+        return xp.reshape(scatter(xp, flat, places, rows, 0, self.reduction), data.shape)
 
     def backward(self, xp, dy, data, indices, updates, y):
         flat, places, rows = _rows(xp, data, indices, updates)
         dy, y = (xp.reshape(x, flat.shape) for x in (dy, y))
-        by_data, by_updates = scatter_gradients(
-            xp, dy, flat, places, rows, y, 0, self.reduction
-        )
-        return (
-            xp.reshape(by_data, data.shape),
-            None,
-            xp.reshape(by_updates, updates.shape),
-        )
+        by_data, by_updates = scatter_gradients(xp, dy, flat, places, rows, y, 0, self.reduction)
+        return xp.reshape(by_data, data.shape), None, xp.reshape(by_updates, updates.shape)
 
     def infer(self, data, indices, updates):
         return (data,)
@@ -38,12 +30,7 @@ class ScatterND(Operator):
 
     cases = (
         case(data=(4, 2), indices=[[2], [-4]], updates=(2, 2)),
-        case(
-            {"reduction": "add"},
-            data=(2, 3),
-            indices=[[[0, 1]], [[0, 1]]],
-            updates=(2, 1),
-        ),
+        case({"reduction": "add"}, data=(2, 3), indices=[[[0, 1]], [[0, 1]]], updates=(2, 1)),
         case({"reduction": "mul"}, data=(3, 2), indices=[[1], [1]], updates=(2, 2)),
         case({"reduction": "max"}, data=(3, 2), indices=[[0], [-3]], updates=(2, 2)),
     )

@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 
 
 class Shape(Operator):
@@ -11,7 +11,7 @@ class Shape(Operator):
         return xp.asarray(tuple(data.shape)[self.start : self.end], "int64")
 
     def infer(self, data):
-        return (Tensor((len(data.shape[self.start : self.end]),), "int64"),)
+        return (TensorSpec((len(data.shape[self.start : self.end]),), "int64"),)
 
     def flops(self, data):
         return 0

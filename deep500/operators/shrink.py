@@ -13,9 +13,7 @@ class Shrink(Elementwise):
     def forward(self, xp, x):
         zero = xp.zeros_like(x)
         return xp.where(
-            x > self.lambd,
-            x - self.bias,
-            xp.where(x < -self.lambd, x + self.bias, zero),
+            x > self.lambd, x - self.bias, xp.where(x < -self.lambd, x + self.bias, zero)
         )
 
     def backward(self, xp, dy, x):
@@ -26,9 +24,7 @@ class Shrink(Elementwise):
 
     def pytorch(self, torch, x):
         functional = torch.nn.functional
-        return (functional.softshrink if self.bias else functional.hardshrink)(
-            x, self.lambd
-        )
+        return (functional.softshrink if self.bias else functional.hardshrink)(x, self.lambd)
 
     cases = (
         case(x=(3, 4)),

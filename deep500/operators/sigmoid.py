@@ -25,9 +25,4 @@ class Sigmoid(Operator):
     def flops(self, x):
         return 4 * x.size
 
-    cases = (
-        case(x=(3, 4, 5)),
-        case(x=(7,)),
-        case(x=()),
-        case(x=[-90.0, -20.0, 0.0, 20.0, 90.0]),
-    )
+    cases = (case(x=(3, 4, 5)), case(x=(7,)), case(x=()), case(x=[-90.0, -20.0, 0.0, 20.0, 90.0]))

@@ -1,6 +1,6 @@
 import math
 
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 
 
 class Size(Operator):
@@ -10,7 +10,7 @@ class Size(Operator):
         return xp.asarray(math.prod(data.shape), "int64")
 
     def infer(self, data):
-        return (Tensor((), "int64"),)
+        return (TensorSpec((), "int64"),)
 
     def flops(self, data):
         return 0

@@ -3,7 +3,7 @@ from typing import NamedTuple
 from ..contracts.operator import (
     Ints,
     Operator,
-    Tensor,
+    TensorSpec,
     case,
 )
 
@@ -42,10 +42,8 @@ class Slice(Operator):
 
     def infer(self, data, starts, ends, axes=None, steps=None):
         return (
-            Tensor(
-                tuple(
-                    span.size for span in _spans(data.shape, starts, ends, axes, steps)
-                ),
+            TensorSpec(
+                tuple(span.size for span in _spans(data.shape, starts, ends, axes, steps)),
                 data.dtype,
             ),
         )
@@ -55,9 +53,7 @@ class Slice(Operator):
 
     cases = (
         case(data=(4, 5), starts=[1, 0], ends=[3, -1]),
-        case(
-            data=(6, 5), starts=[-1, 1], ends=[-100, 1000], axes=[0, -1], steps=[-2, 3]
-        ),
+        case(data=(6, 5), starts=[-1, 1], ends=[-100, 1000], axes=[0, -1], steps=[-2, 3]),
         case(data=(3, 4), starts=[2], ends=[2], axes=[1]),
     )
 
@@ -73,9 +69,7 @@ class _Span(NamedTuple):
 def _spans(shape, starts, ends, axes, steps):
     spans = [_Span(0, n, 1) for n in shape]
     axes = range(len(starts)) if axes is None else axes
-    for axis, start, end, step in zip(
-        axes, starts, ends, steps or (1,) * len(starts), strict=True
-    ):
+    for axis, start, end, step in zip(axes, starts, ends, steps or (1,) * len(starts), strict=True):
         taken = range(*slice(start, end, step).indices(shape[axis]))
         spans[axis] = _Span(min(taken[0], taken[-1]) if taken else 0, len(taken), step)
     return spans
@@ -83,11 +77,7 @@ def _spans(shape, starts, ends, axes, steps):
 
 def _upwards(spans):
     return tuple(
-        slice(
-            s.low,
-            s.low + (s.size - 1) * abs(s.step) + 1 if s.size else s.low,
-            abs(s.step),
-        )
+        slice(s.low, s.low + (s.size - 1) * abs(s.step) + 1 if s.size else s.low, abs(s.step))
         for s in spans
     )
 

@@ -14,9 +14,7 @@ class Softplus(Elementwise):
         return -dy * xp.expm1(-y)
 
     def pytorch(self, torch, x):
-        return torch.nn.functional.softplus(
-            x, threshold=40
-        )  # from there on float64 rounds to x
+        return torch.nn.functional.softplus(x, threshold=40)  # from there on float64 rounds to x
 
     def jax(self, jax, x):
         return jax.nn.softplus(x)

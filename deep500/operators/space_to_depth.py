@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from .depth_to_space import DepthToSpace
 
 
@@ -16,7 +16,7 @@ class SpaceToDepth(Operator):
 
     def infer(self, x):
         (n, c, h, w), b = x.shape, self.blocksize
-        return (Tensor((n, c * b**2, h // b, w // b), x.dtype),)
+        return (TensorSpec((n, c * b**2, h // b, w // b), x.dtype),)
 
     def flops(self, x):
         return 0
@@ -25,7 +25,4 @@ class SpaceToDepth(Operator):
     def _inverse(self):
         return DepthToSpace(self.blocksize, self.mode or "DCR")
 
-    cases = (
-        case({"blocksize": 2}, x=(2, 2, 4, 2)),
-        case({"blocksize": 3}, x=(1, 1, 3, 6)),
-    )
+    cases = (case({"blocksize": 2}, x=(2, 2, 4, 2)), case({"blocksize": 3}, x=(1, 1, 3, 6)))

@@ -1,7 +1,7 @@
 from ..contracts.operator import (
     Ints,
     Operator,
-    Tensor,
+    TensorSpec,
     case,
 )
 
@@ -25,7 +25,7 @@ class Split(Operator):
     def infer(self, x, split=None):
         axis = self.axis % len(x.shape)
         return tuple(
-            Tensor((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
+            TensorSpec((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
             for size in self._sizes(x.shape, split)
         )
 

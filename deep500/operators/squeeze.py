@@ -1,7 +1,7 @@
 from ..contracts.operator import (
     Ints,
     Operator,
-    Tensor,
+    TensorSpec,
     case,
 )
 
@@ -19,7 +19,7 @@ class Squeeze(Operator):
         return torch.reshape(data, _shape(data.shape, axes))
 
     def infer(self, data, axes=None):
-        return (Tensor(_shape(data.shape, axes), data.dtype),)
+        return (TensorSpec(_shape(data.shape, axes), data.dtype),)
 
     def flops(self, data, axes=None):
         return 0

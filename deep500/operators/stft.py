@@ -1,6 +1,6 @@
 import math
 
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ._fourier import (
     adjoint,
     apply,
@@ -60,9 +60,8 @@ class STFT(Operator):
         n = self._length(signal, window, frame_length)
         count = 1 + (signal.shape[1] - n) // frame_step
         return (
-            Tensor(
-                (signal.shape[0], count, n // 2 + 1 if self.onesided else n, 2),
-                signal.dtype,
+            TensorSpec(
+                (signal.shape[0], count, n // 2 + 1 if self.onesided else n, 2), signal.dtype
             ),
         )
 
@@ -90,8 +89,6 @@ class STFT(Operator):
 
     cases = (
         case(signal=(2, 10, 1), frame_step=3, window=(4,)),
-        case(
-            {"onesided": 0}, signal=(1, 9, 2), frame_step=2, window=(4,), frame_length=4
-        ),
+        case({"onesided": 0}, signal=(1, 9, 2), frame_step=2, window=(4,), frame_length=4),
         case(signal=(1, 8, 1), frame_step=4, frame_length=4),
     )

@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 
 
 class Sub(Operator):
@@ -24,5 +24,5 @@ class Sub(Operator):
     cases = (
         case(a=(2, 3, 4), b=(3, 1)),
         case(a=(), b=(2, 2)),
-        case(a=Tensor((3, 4), "int32"), b=Tensor((4,), "int32")),
+        case(a=TensorSpec((3, 4), "int32"), b=TensorSpec((4,), "int32")),
     )

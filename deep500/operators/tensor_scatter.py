@@ -15,9 +15,7 @@ class TensorScatter(Operator):
 
     def forward(self, xp, past_cache, update, write_indices=None):
         places = self._places(xp, past_cache, update, write_indices)
-        return scatter(
-            xp, past_cache, places, update, self.axis % past_cache.ndim, "none"
-        )
+        return scatter(xp, past_cache, places, update, self.axis % past_cache.ndim, "none")
 
     def backward(self, xp, dy, past_cache, update, write_indices, y):
         places = self._places(xp, past_cache, update, write_indices)
@@ -45,10 +43,7 @@ class TensorScatter(Operator):
     cases = (
         case(past_cache=(2, 4, 3), update=(2, 2, 3), write_indices=[1, 0]),
         case(
-            {"mode": "circular", "axis": 1},
-            past_cache=(2, 3),
-            update=(2, 2),
-            write_indices=[2, 4],
+            {"mode": "circular", "axis": 1}, past_cache=(2, 3), update=(2, 2), write_indices=[2, 4]
         ),
         case(past_cache=(1, 2, 3, 2), update=(1, 2, 2, 2)),
     )

@@ -16,8 +16,4 @@ class ThresholdedRelu(Operator):
     def pytorch(self, torch, x):
         return torch.nn.functional.threshold(x, self.alpha, 0)
 
-    cases = (
-        case(x=(3, 4, 5)),
-        case({"alpha": 0.3}, x=(2, 7)),
-        case({"alpha": -2.0}, x=()),
-    )
+    cases = (case(x=(3, 4, 5)), case({"alpha": 0.3}, x=(2, 7)), case({"alpha": -2.0}, x=()))

@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 
 
 class Tile(Operator):
@@ -9,8 +9,7 @@ class Tile(Operator):
     def forward(self, xp, x, repeats: tuple[int, ...]):  # type: ignore[no-untyped-def]
         apart = xp.reshape(x, _interleaved((1,) * x.ndim, x.shape))
         return xp.reshape(
-            xp.broadcast_to(apart, _interleaved(repeats, x.shape)),
-            _shape(x.shape, repeats),
+            xp.broadcast_to(apart, _interleaved(repeats, x.shape)), _shape(x.shape, repeats)
         )
 
     def backward(self, xp, dy, x, repeats):
@@ -27,7 +26,7 @@ class Tile(Operator):
         return tf.tile(x, repeats)
 
     def infer(self, x, repeats):
-        return (Tensor(_shape(x.shape, repeats), x.dtype),)
+        return (TensorSpec(_shape(x.shape, repeats), x.dtype),)
 
     def flops(self, x, repeats):
         return 0

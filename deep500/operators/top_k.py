@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 from ..namespace import ints, slice_axis
 
 
@@ -16,8 +16,7 @@ class TopK(Operator):
             values, indices = xp.sort_descending(x, axis)
         else:  # backwards twice, so that equal ones keep their order; -x is not there for unsigned types
             values, indices = (
-                xp.flip(part, axis)
-                for part in xp.sort_descending(xp.flip(x, axis), axis)
+                xp.flip(part, axis) for part in xp.sort_descending(xp.flip(x, axis), axis)
             )
             indices = x.shape[axis] - 1 - indices
         return slice_axis(values, axis, 0, count), slice_axis(indices, axis, 0, count)
@@ -42,7 +41,7 @@ class TopK(Operator):
     def infer(self, x, k):
         axis = self.axis % len(x.shape)
         shape = (*x.shape[:axis], ints(k)[0], *x.shape[axis + 1 :])
-        return Tensor(shape, x.dtype), Tensor(shape, "int64")
+        return TensorSpec(shape, x.dtype), TensorSpec(shape, "int64")
 
     def flops(self, x, k):
         return x.size

@@ -1,7 +1,7 @@
 from ..contracts.operator import (
     Ints,
     Operator,
-    Tensor,
+    TensorSpec,
     case,
 )
 from ..errors import Deep500Error
@@ -22,9 +22,7 @@ class Transpose(Operator):
 
     def backward(self, xp, dy):
         order = self._order(dy.shape)
-        return xp.permute_dims(
-            dy, tuple(order.index(axis) for axis in range(len(order)))
-        )
+        return xp.permute_dims(dy, tuple(order.index(axis) for axis in range(len(order))))
 
     def pytorch(self, torch, data):
         return torch.permute(data, self._order(data.shape))
@@ -37,24 +35,16 @@ class Transpose(Operator):
 
     def infer(self, data):
         return (
-            Tensor(
-                tuple(data.shape[axis] for axis in self._order(data.shape)), data.dtype
-            ),
+            TensorSpec(tuple(data.shape[axis] for axis in self._order(data.shape)), data.dtype),
         )
 
     def flops(self, data):
         return 0
 
     def _order(self, shape):
-        return (
-            self.perm if self.perm is not None else tuple(reversed(range(len(shape))))
-        )
+        return self.perm if self.perm is not None else tuple(reversed(range(len(shape))))
 
-    cases = (
-        case(data=(2, 3, 4)),
-        case({"perm": (1, 2, 0)}, data=(2, 3, 4)),
-        case(data=(3,)),
-    )
+    cases = (case(data=(2, 3, 4)), case({"perm": (1, 2, 0)}, data=(2, 3, 4)), case(data=(3,)))
 
 
 def _from_the_front(perm: tuple[int, ...]) -> Ints:

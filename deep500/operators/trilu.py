@@ -29,9 +29,7 @@ class Trilu(Operator):
         )
         offset = columns - rows
         return xp.where(
-            offset >= (k or 0) if self.upper else offset <= (k or 0),
-            x,
-            xp.zeros_like(x),
+            offset >= (k or 0) if self.upper else offset <= (k or 0), x, xp.zeros_like(x)
         )
 
     cases = (case(x=(3, 4)), case({"upper": 0}, x=(2, 3, 3), k=-1), case(x=(4, 3), k=2))

@@ -1,6 +1,6 @@
 import math
 
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 
 
 class Unique(Operator):
@@ -21,30 +21,19 @@ class Unique(Operator):
         axis = 0 if self.axis is None else self.axis % x.ndim
         n = line.shape[axis]
         rows = xp.reshape(
-            xp.permute_dims(line, (axis, *(a for a in range(line.ndim) if a != axis))),
-            (n, -1),
+            xp.permute_dims(line, (axis, *(a for a in range(line.ndim) if a != axis))), (n, -1)
         )
         order = _order(xp, rows)
         new = _differs(xp, xp.take(rows, order, 0))
         starts = xp.nonzero(new)[:, 0]
         ends = xp.concat([starts[1:], xp.full((1,), n, "int64")])[: starts.shape[0]]
-        first, group = (
-            xp.take(order, starts, 0),
-            xp.cumulative_sum(xp.astype(new, "int64"), 0) - 1,
-        )
-        inverse, counts = (
-            xp.scatter_add(xp.zeros((n,), "int64"), order, group, 0),
-            ends - starts,
-        )
+        first, group = xp.take(order, starts, 0), xp.cumulative_sum(xp.astype(new, "int64"), 0) - 1
+        inverse, counts = xp.scatter_add(xp.zeros((n,), "int64"), order, group, 0), ends - starts
         if not self.sorted:
-            seen = xp.scatter_add(
-                xp.zeros((n,), "int64"), order, xp.astype(new, "int64"), 0
-            )
+            seen = xp.scatter_add(xp.zeros((n,), "int64"), order, xp.astype(new, "int64"), 0)
             appearing = xp.nonzero(seen)[:, 0]
             counts = xp.take(counts, xp.take(inverse, appearing, 0), 0)
-            inverse = xp.take(
-                xp.cumulative_sum(seen, 0) - 1, xp.take(first, inverse, 0), 0
-            )
+            inverse = xp.take(xp.cumulative_sum(seen, 0) - 1, xp.take(first, inverse, 0), 0)
             first = appearing
         return xp.take(line, first, axis), first, inverse, counts
 
@@ -57,8 +46,8 @@ class Unique(Operator):
     def infer(self, x):
         n = x.size if self.axis is None else x.shape[self.axis]
         return (
-            Tensor((n,) if self.axis is None else x.shape, x.dtype),
-            *[Tensor((n,), "int64")] * 3,
+            TensorSpec((n,) if self.axis is None else x.shape, x.dtype),
+            *[TensorSpec((n,), "int64")] * 3,
         )
 
     def flops(self, x):

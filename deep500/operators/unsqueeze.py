@@ -1,4 +1,4 @@
-from ..contracts.operator import Operator, Tensor, case
+from ..contracts.operator import Operator, TensorSpec, case
 
 
 class Unsqueeze(Operator):
@@ -14,7 +14,7 @@ class Unsqueeze(Operator):
         return torch.reshape(data, _shape(data.shape, axes))
 
     def infer(self, data, axes):
-        return (Tensor(_shape(data.shape, axes), data.dtype),)
+        return (TensorSpec(_shape(data.shape, axes), data.dtype),)
 
     def flops(self, data, axes):
         return 0

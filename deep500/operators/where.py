@@ -1,6 +1,6 @@
 from ..contracts.operator import (
     Operator,
-    Tensor,
+    TensorSpec,
     broadcast_shapes,
     case,
 )
@@ -28,7 +28,7 @@ class Where(Operator):
         return tf.where(condition, a, b)
 
     def infer(self, condition, a, b):
-        return (Tensor(broadcast_shapes([condition.shape, a.shape, b.shape]), a.dtype),)
+        return (TensorSpec(broadcast_shapes([condition.shape, a.shape, b.shape]), a.dtype),)
 
     cases = (
         case(condition=[[True], [False]], a=(2, 3), b=(3,)),

@@ -26,7 +26,12 @@ class AdaGrad(Optimizer):
         return param - rate * (grad / spread), {"sum": total}
 
     def pytorch(
-        self, torch: Any, params: list, grads: list, states: list[State], step: Any
+        self,
+        torch: Any,
+        params: list,
+        grads: list,
+        states: list[State],
+        step: Any,
     ) -> None:
         """Update by the kernel of torch.optim.Adagrad(fused=True)."""
         sums = [state["sum"] for state in states]

@@ -23,7 +23,9 @@ class AdamW(Optimizer):
     ) -> tuple[Any, State]:
         step = xp.astype(step, param.dtype)
         mean = self.beta1 * state["mean"] + (1 - self.beta1) * grad
-        square = self.beta2 * state["square"] + (1 - self.beta2) * xp.square(grad)
+        square = self.beta2 * state["square"] + (1 - self.beta2) * xp.square(
+            grad
+        )
         rate = self.learning_rate / bias_correction(xp, self.beta1, step)
         scale = 1 / xp.sqrt(bias_correction(xp, self.beta2, step))
         spread = scale * xp.sqrt(square) + self.epsilon
@@ -32,7 +34,12 @@ class AdamW(Optimizer):
         return new, {"mean": mean, "square": square}
 
     def pytorch(
-        self, torch: Any, params: list, grads: list, states: list[State], step: Any
+        self,
+        torch: Any,
+        params: list,
+        grads: list,
+        states: list[State],
+        step: Any,
     ) -> None:
         """Update by the kernel of torch.optim.AdamW(fused=True)."""
         means = [state["mean"] for state in states]

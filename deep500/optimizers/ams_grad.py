@@ -16,14 +16,20 @@ class AMSGrad(Optimizer):
 
     def init(self, xp: Any, param: Any) -> State:
         zeros = xp.zeros_like
-        return {"mean": zeros(param), "square": zeros(param), "largest": zeros(param)}
+        return {
+            "mean": zeros(param),
+            "square": zeros(param),
+            "largest": zeros(param),
+        }
 
     def update(
         self, xp: Any, param: Any, grad: Any, state: State, step: Any
     ) -> tuple[Any, State]:
         step = xp.astype(step, param.dtype)
         mean = self.beta1 * state["mean"] + (1 - self.beta1) * grad
-        square = self.beta2 * state["square"] + (1 - self.beta2) * xp.square(grad)
+        square = self.beta2 * state["square"] + (1 - self.beta2) * xp.square(
+            grad
+        )
         largest = xp.maximum(state["largest"], square)
         rate = self.learning_rate / bias_correction(xp, self.beta1, step)
         scale = 1 / xp.sqrt(bias_correction(xp, self.beta2, step))
@@ -32,7 +38,12 @@ class AMSGrad(Optimizer):
         return new, {"mean": mean, "square": square, "largest": largest}
 
     def pytorch(
-        self, torch: Any, params: list, grads: list, states: list[State], step: Any
+        self,
+        torch: Any,
+        params: list,
+        grads: list,
+        states: list[State],
+        step: Any,
     ) -> None:
         """Update by the kernel of torch.optim.Adam(amsgrad=True, fused=True)."""
         means = [state["mean"] for state in states]

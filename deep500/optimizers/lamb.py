@@ -25,7 +25,9 @@ class LAMB(Optimizer):
     ) -> tuple[Any, State]:
         step = xp.astype(step, param.dtype)
         mean = self.beta1 * state["mean"] + (1 - self.beta1) * grad
-        square = self.beta2 * state["square"] + (1 - self.beta2) * xp.square(grad)
+        square = self.beta2 * state["square"] + (1 - self.beta2) * xp.square(
+            grad
+        )
         scale = 1 / xp.sqrt(bias_correction(xp, self.beta2, step))
         spread = scale * xp.sqrt(square) + self.epsilon
         unbiased_mean = mean / bias_correction(xp, self.beta1, step)

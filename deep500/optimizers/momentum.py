@@ -28,7 +28,12 @@ class Momentum(Optimizer):
         return super().native(framework)
 
     def pytorch(
-        self, torch: Any, params: list, grads: list, states: list[State], step: Any
+        self,
+        torch: Any,
+        params: list,
+        grads: list,
+        states: list[State],
+        step: Any,
     ) -> None:
         """Update by the kernel of torch.optim.SGD(momentum=…, fused=True)."""
         velocities = [state["velocity"] for state in states]

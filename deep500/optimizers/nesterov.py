@@ -29,7 +29,12 @@ class Nesterov(Optimizer):
         return super().native(framework)
 
     def pytorch(
-        self, torch: Any, params: list, grads: list, states: list[State], step: Any
+        self,
+        torch: Any,
+        params: list,
+        grads: list,
+        states: list[State],
+        step: Any,
     ) -> None:
         """Update by the kernel of torch.optim.SGD(momentum=…, nesterov=True, fused=True)."""
         velocities = [state["velocity"] for state in states]

@@ -28,7 +28,9 @@ class RMSProp(Optimizer):
     def update(
         self, xp: Any, param: Any, grad: Any, state: State, step: Any
     ) -> tuple[Any, State]:
-        square = self.alpha * state["square"] + (1 - self.alpha) * xp.square(grad)
+        square = self.alpha * state["square"] + (1 - self.alpha) * xp.square(
+            grad
+        )
         new = {"square": square}
         variance = square
         if self.centered:

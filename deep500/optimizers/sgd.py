@@ -16,7 +16,12 @@ class SGD(Optimizer):
         return param - self.learning_rate * grad, state
 
     def pytorch(
-        self, torch: Any, params: list, grads: list, states: list[State], step: Any
+        self,
+        torch: Any,
+        params: list,
+        grads: list,
+        states: list[State],
+        step: Any,
     ) -> None:
         """Update all tensors in one call, as torch.optim.SGD does."""
         torch._foreach_add_(params, grads, alpha=-float(self.learning_rate))

@@ -5,7 +5,8 @@ from ..namespace import Array, Namespace
 from ._rounding import format_named, rounded
 
 DOMAIN = "deep500"
-TERNARY_THRESHOLD = 0.7  # times the mean size, as Li, Zhang and Liu (2016) derive it
+# times the mean size, as Li, Zhang and Liu (2016) derive it
+TERNARY_THRESHOLD = 0.7
 
 
 class RoundToFormat(Operator):

@@ -11,7 +11,7 @@ SMALLEST_QUANTUM = -126
 
 
 @dataclass(frozen=True)
-class Format:
+class FloatFormat:
     """A binary floating-point format: bits of the fraction, lowest exponent of normal numbers, largest number."""
 
     fraction: int
@@ -32,20 +32,22 @@ class Format:
 
 
 FORMATS = {
-    "bfloat16": Format(7, -126, 2.0**127 * (2 - 2.0**-7)),
-    "float16": Format(10, -14, 65504.0),
-    "float8_e4m3fn": Format(3, -6, 448.0),
-    "float8_e5m2": Format(2, -14, 57344.0),
+    "bfloat16": FloatFormat(7, -126, 2.0**127 * (2 - 2.0**-7)),
+    "float16": FloatFormat(10, -14, 65504.0),
+    "float8_e4m3fn": FloatFormat(3, -6, 448.0),
+    "float8_e5m2": FloatFormat(2, -14, 57344.0),
 }
 
 
-def format_named(name: str) -> Format:
+def format_named(name: str) -> FloatFormat:
     if name not in FORMATS:
         raise unknown("format", name, FORMATS)
     return FORMATS[name]
 
 
-def rounded(xp: Namespace, x: Array, form: Format, chance: Any = None) -> Array:
+def rounded(
+    xp: Namespace, x: Array, form: FloatFormat, chance: Any = None
+) -> Array:
     """Return x rounded to the format; values out of its range become its largest number, and nan stays nan.
 
     Without `chance`, x is rounded to nearest, ties to even. With uniform random numbers of x's shape, it is rounded up
@@ -69,7 +71,7 @@ def rounded(xp: Namespace, x: Array, form: Format, chance: Any = None) -> Array:
     return xp.where(xp.isnan(x), x, signed)
 
 
-def _power_of_two(xp: Namespace, size: Array, form: Format) -> Array:
+def _power_of_two(xp: Namespace, size: Array, form: FloatFormat) -> Array:
     """The largest power of two that is at most `size`, and at least that of the format's lowest exponent.
 
     Comparisons and products with powers of two are exact on every engine; logarithms are not.

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from .text import Text, Verdict
+from .text import Text, VerdictWord
 
 MOST_PROBLEMS = 20  # shown of a bundle
 
@@ -28,9 +28,8 @@ class Banner:
 
     sentence: Text
     headline: Text
-    verdicts: Mapping[Verdict, int] = field(
-        default_factory=dict
-    )  # how often each was given
+    # how often each was given
+    verdicts: Mapping[VerdictWord, int] = field(default_factory=dict)
     figures: Sequence[tuple[Text, Text]] = ()  # label and value
     status: Text = ""
 
@@ -87,9 +86,8 @@ class Figures:
     """Pictures; `draw` is called only by a renderer that can show them. `numbers` gives their content as tables."""
 
     draw: Callable[[], Sequence[Picture]]
-    numbers: Mapping[str, "Details"] = field(
-        default_factory=dict
-    )  # by the picture's name
+    # by the picture's name
+    numbers: Mapping[str, "Details"] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -154,7 +152,9 @@ class Report:
         return [*unverified(self.problems), *self.blocks]
 
 
-def unverified(problems: Sequence[str], what: str = "this bundle") -> list[Block]:
+def unverified(
+    problems: Sequence[str], what: str = "this bundle"
+) -> list[Block]:
     """The block that comes first if a bundle does not verify; nothing without problems."""
     if not problems:
         return []

@@ -20,7 +20,9 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 MOST_ENTRIES = 12
 LONGEST_LABEL = 30  # pictures shorten longer names; tables then number them
 WIDTH = 7.4  # inches
-_FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
+_FONTS = (
+    "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
+)
 _STEPS = (1, 2, 2.5, 5, 10)  # between ticks, up to a power of 10
 _SETTINGS: dict[str, Any] = {
     "svg.fonttype": "none",
@@ -75,7 +77,9 @@ def svg(figure: "Figure", name: str, description: str) -> str:
     document = file.getvalue()
     start = document.index("<svg")
     text = _with_ids_of(name, _smaller(document[start:]))
-    attributes = f'role="img" aria-label="{description}" style="font-family: {_FONTS}"'
+    attributes = (
+        f'role="img" aria-label="{description}" style="font-family: {_FONTS}"'
+    )
     return text.replace("<svg ", f"<svg {attributes} ", 1)
 
 
@@ -96,7 +100,9 @@ def _smaller(text: str) -> str:
     text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.S)
     text = re.sub(r"<[^>]*>", _shorter_numbers, text)
     # A dot is a line of no length with round ends; a tenth of a point is precise enough for it.
-    text = re.sub(r"M (\d+\.\d)\d* (\d+\.\d)\d* \nL \1\d* \2\d* \n", r"M\1 \2h0", text)
+    text = re.sub(
+        r"M (\d+\.\d)\d* (\d+\.\d)\d* \nL \1\d* \2\d* \n", r"M\1 \2h0", text
+    )
     text = re.sub(r"\s*\n?([MLQCz])\s+(?=[\d\"-])", r"\1", text)
     # The root element sets the font, a rotation by 0 does nothing, and all joins of thin lines look the same.
     superfluous = r" font-family: 'DejaVu Sans';| transform=\"rotate\(-0 .*?\)\"| ?stroke-linejoin: miter;?"
@@ -132,9 +138,16 @@ def labels(names: Sequence[str], most: int = LONGEST_LABEL) -> dict[str, str]:
     return with_numbers
 
 
-def time_axis(axes: "Axes", which: str, low: float, high: float, log: bool) -> str:
+def time_axis(
+    axes: "Axes", which: str, low: float, high: float, log: bool
+) -> str:
     """Give the axis from low to high ticks in one unit (each in its own, if logarithmic); returns the unit's name."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+    from matplotlib.ticker import (
+        FuncFormatter,
+        LogLocator,
+        MaxNLocator,
+        NullLocator,
+    )
 
     axis, set_scale, set_limits = _axis(axes, which)
     is_long = which == "x"
@@ -155,9 +168,16 @@ def time_axis(axes: "Axes", which: str, low: float, high: float, log: bool) -> s
     return unit
 
 
-def number_axis(axes: "Axes", which: str, low: float, high: float, log: bool) -> str:
+def number_axis(
+    axes: "Axes", which: str, low: float, high: float, log: bool
+) -> str:
     """Give the axis room around low to high and plain numbers as ticks; returns "log scale" or nothing."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+    from matplotlib.ticker import (
+        FuncFormatter,
+        LogLocator,
+        MaxNLocator,
+        NullLocator,
+    )
 
     axis, set_scale, set_limits = _axis(axes, which)
     plain_number = FuncFormatter(lambda x, _: f"{x:.6g}")

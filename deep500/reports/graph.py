@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 
 from .canvas import COLOURS, INK
-from .layers import BOX, Edge, Layout, Slot, arrange
+from .layers import BOX, Edge, LayerLayout, LayerSlot, arrange
 from .text import clean, shortened
 
 HEIGHT, STEP = 34.0, 58.0  # of a box, and from one layer to the next
@@ -25,7 +25,8 @@ class Box:
     text: str = ""
     kind: int | None = None
     weight: float = 0.0
-    is_value: bool = False  # an input or output of the whole graph: drawn rounded
+    # an input or output of the whole graph: drawn rounded
+    is_value: bool = False
     hint: str = ""  # shown when the mouse is over it
 
 
@@ -75,11 +76,11 @@ def _header(title: str, width: float, height: float) -> list[str]:
 
 
 class _Drawing:
-    def __init__(self, layout: Layout, starts: Sequence[float]):
+    def __init__(self, layout: LayerLayout, starts: Sequence[float]):
         self.layout = layout
         self.starts = starts
 
-    def _top(self, slot: Slot, column: int) -> Point:
+    def _top(self, slot: LayerSlot, column: int) -> Point:
         """The middle of a slot's upper edge."""
         x = self.starts[column] + slot.x
         y = MARGIN + TITLE + slot.layer * STEP
@@ -88,7 +89,7 @@ class _Drawing:
     def _top_of_box(self, i: int) -> Point:
         return self._top(self.layout.slots[i], self.layout.columns[i])
 
-    def inside(self, path: Sequence[Slot]) -> str:
+    def inside(self, path: Sequence[LayerSlot]) -> str:
         """An edge inside a column, through the slots of its path."""
         first, *others = path
         column = self.layout.columns[first.box or 0]

@@ -13,14 +13,14 @@ Edge = tuple[int, int]
 
 
 @dataclass
-class Slot:
+class LayerSlot:
     """A place in a layer: of a box, or of an edge that passes by."""
 
     box: int | None
     layer: int
     x: float = 0.0
-    above: list["Slot"] = field(default_factory=list)
-    below: list["Slot"] = field(default_factory=list)
+    above: list["LayerSlot"] = field(default_factory=list)
+    below: list["LayerSlot"] = field(default_factory=list)
 
     @property
     def width(self) -> float:
@@ -36,37 +36,37 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Layout:
+class LayerLayout:
     """The slot and column of every box, the slots that each edge passes, and how many there are."""
 
-    slots: Sequence[Slot]
+    slots: Sequence[LayerSlot]
     columns: Sequence[int]
-    paths: dict[Edge, list[Slot]]  # of edges inside a column
+    paths: dict[Edge, list[LayerSlot]]  # of edges inside a column
     crossing: Sequence[Edge]  # edges from one column to another
     widths: Sequence[float]  # of the columns
     rows: int  # layers of the tallest column
 
 
-def arrange(count: int, edges: Sequence[Edge]) -> Layout:
+def arrange(count: int, edges: Sequence[Edge]) -> LayerLayout:
     """A place for each of `count` boxes, whose order should let most edges point forward."""
     layers = _layers(count, edges)
     depth = max(layers, default=0) + 1
     columns_needed = _divided_up(depth, TALLEST)
     rows = _divided_up(depth, columns_needed)
     columns = [layer // rows for layer in layers]
-    slots = [Slot(box, layer % rows) for box, layer in enumerate(layers)]
-    paths: dict[Edge, list[Slot]] = {}
+    slots = [LayerSlot(box, layer % rows) for box, layer in enumerate(layers)]
+    paths: dict[Edge, list[LayerSlot]] = {}
     crossing = []
     for start, end in edges:
         if columns[start] != columns[end]:
             crossing.append((start, end))
         else:
             paths[start, end] = _path(slots[start], slots[end])
-    boxes: list[list[Slot]] = [[] for _ in range(columns_needed)]
+    boxes: list[list[LayerSlot]] = [[] for _ in range(columns_needed)]
     for slot, column in zip(slots, columns, strict=True):
         boxes[column].append(slot)
     widths = [_place(boxes_of_column, paths) for boxes_of_column in boxes]
-    return Layout(slots, columns, paths, crossing, widths, rows)
+    return LayerLayout(slots, columns, paths, crossing, widths, rows)
 
 
 def _divided_up(n: int, divisor: int) -> int:
@@ -94,11 +94,11 @@ def _layers(count: int, edges: Sequence[Edge]) -> list[int]:
     return layers
 
 
-def _path(start: Slot, end: Slot) -> list[Slot]:
+def _path(start: LayerSlot, end: LayerSlot) -> list[LayerSlot]:
     """The slots from one box to the other, with new ones in the layers between."""
     path = [start]
     for layer in range(start.layer + 1, end.layer):
-        path.append(Slot(None, layer))
+        path.append(LayerSlot(None, layer))
     path.append(end)
     for upper, lower in pairwise(path):
         upper.below.append(lower)
@@ -106,7 +106,9 @@ def _path(start: Slot, end: Slot) -> list[Slot]:
     return path
 
 
-def _place(boxes: Sequence[Slot], paths: dict[Edge, list[Slot]]) -> float:
+def _place(
+    boxes: Sequence[LayerSlot], paths: dict[Edge, list[LayerSlot]]
+) -> float:
     """Order the slots of one column and set their x; returns the width of the column."""
     rows = _rows(boxes, paths)
     for row in rows.values():
@@ -129,10 +131,10 @@ def _place(boxes: Sequence[Slot], paths: dict[Edge, list[Slot]]) -> float:
 
 
 def _rows(
-    boxes: Sequence[Slot], paths: dict[Edge, list[Slot]]
-) -> dict[int, list[Slot]]:
+    boxes: Sequence[LayerSlot], paths: dict[Edge, list[LayerSlot]]
+) -> dict[int, list[LayerSlot]]:
     """The slots of one column by their layer: those of its boxes, then those of the edges between them."""
-    rows: dict[int, list[Slot]] = defaultdict(list)
+    rows: dict[int, list[LayerSlot]] = defaultdict(list)
     for slot in boxes:
         rows[slot.layer].append(slot)
     ids_of_boxes = {id(slot) for slot in boxes}
@@ -144,7 +146,7 @@ def _rows(
     return rows
 
 
-def _spread(row: Sequence[Slot]) -> None:
+def _spread(row: Sequence[LayerSlot]) -> None:
     """Put the slots side by side, centred."""
     total = sum(slot.width + GAP for slot in row)
     x = -total / 2
@@ -153,10 +155,10 @@ def _spread(row: Sequence[Slot]) -> None:
         x += slot.width + GAP
 
 
-def _sort(row: list[Slot], down: bool) -> None:
+def _sort(row: list[LayerSlot], down: bool) -> None:
     """Order the slots by the mean x of their neighbours in the layer before."""
 
-    def position(slot: Slot) -> float:
+    def position(slot: LayerSlot) -> float:
         neighbours = slot.above if down else slot.below
         return _mean_x(neighbours, slot.x)
 
@@ -164,7 +166,7 @@ def _sort(row: list[Slot], down: bool) -> None:
     _spread(row)
 
 
-def _align(row: Sequence[Slot]) -> None:
+def _align(row: Sequence[LayerSlot]) -> None:
     """Move the slots towards the mean x of their neighbours, as far as the others in the layer allow."""
     targets = [_mean_x(slot.above + slot.below, slot.x) for slot in row]
     for slot, target in zip(row, targets, strict=True):
@@ -180,7 +182,7 @@ def _align(row: Sequence[Slot]) -> None:
         slot.x += mean_miss
 
 
-def _mean_x(slots: Sequence[Slot], default: float) -> float:
+def _mean_x(slots: Sequence[LayerSlot], default: float) -> float:
     if not slots:
         return default
     total = sum(slot.x for slot in slots)

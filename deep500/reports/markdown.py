@@ -19,7 +19,7 @@ from .blocks import (
     Table,
 )
 from .tables import table
-from .text import Code, Text, Verdict, clean, harmless
+from .text import Code, Text, VerdictWord, clean, harmless
 
 
 def markdown(report: Report) -> str:
@@ -119,7 +119,7 @@ def inline(text: Text) -> str:
     if not isinstance(text, str):
         return "".join(map(inline, text))
     safe = harmless(text)
-    if isinstance(text, Verdict):
+    if isinstance(text, VerdictWord):
         return safe
     if isinstance(text, Code) and safe:
         return _code(safe)

@@ -11,7 +11,7 @@ from .tables import Number
 from .text import (
     Code,
     Text,
-    Verdict,
+    VerdictWord,
     clean,
     flat,
     harmless,
@@ -76,7 +76,9 @@ def banner(content: Banner) -> str:
     headline = _headline(content.headline)
     figures = ""
     for label, value in content.figures:
-        figures += f"<div><dt>{inline(label)}</dt><dd>{inline(value)}</dd></div>"
+        figures += (
+            f"<div><dt>{inline(label)}</dt><dd>{inline(value)}</dd></div>"
+        )
     status = inline(content.status)
     colour = css_class(tone)
     return (
@@ -86,7 +88,7 @@ def banner(content: Banner) -> str:
     )
 
 
-def _pills(verdicts: Mapping[Verdict, int]) -> str:
+def _pills(verdicts: Mapping[VerdictWord, int]) -> str:
     """The verdicts, each with its count if there are several."""
     total = sum(verdicts.values())
     pills = []
@@ -100,7 +102,7 @@ def _headline(text: Text) -> str:
     """The headline, in which verdicts are plain words: their pills stand above it."""
     headline = ""
     for part in flat(text):
-        if isinstance(part, Verdict):
+        if isinstance(part, VerdictWord):
             part = str(part)
         headline += inline(part)
     return headline
@@ -182,12 +184,16 @@ def _alignment(side: str) -> str:
     return ' class="r"' if side == "r" else ""
 
 
-def _row(row: Sequence[Text], headers: Sequence[str], marks: Sequence[str]) -> str:
+def _row(
+    row: Sequence[Text], headers: Sequence[str], marks: Sequence[str]
+) -> str:
     """A row of a table; every cell repeats its (escaped) header for narrow screens, where cells are stacked."""
     name, *values = row
     cells = ""
     for value, header, mark in zip(values, headers[1:], marks[1:], strict=True):
-        cells += f'<td data-label="{header}"{mark}><div>{inline(value)}</div></td>'
+        cells += (
+            f'<td data-label="{header}"{mark}><div>{inline(value)}</div></td>'
+        )
     return f'<tr><th scope="row">{inline(name)}</th>{cells}</tr>\n'
 
 
@@ -195,7 +201,7 @@ def inline(text: Text) -> str:
     """Text of any kind as HTML."""
     if not isinstance(text, str):
         return "".join(map(inline, text))
-    if isinstance(text, Verdict):
+    if isinstance(text, VerdictWord):
         return pill(text)
     if isinstance(text, Number):
         return _number(text)

@@ -9,7 +9,8 @@ from typing import TypeGuard
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"), (1e-12, "ps"))
 NOTHING = "–"
 USUAL_LEVEL = 0.95
-LEAST_PROSE = 24  # a column of prose is not wrapped to fewer characters than this
+# a column of prose is not wrapped to fewer characters than this
+LEAST_PROSE = 24
 LEAST_WIDTH = 3  # of a column: Markdown's rule needs three dashes
 
 Row = Sequence[str]
@@ -88,7 +89,11 @@ def percent(share: object, digits: int = 4) -> str:
 
 
 def measured(
-    value: object, low: object, high: object, n: object, level: object = USUAL_LEVEL
+    value: object,
+    low: object,
+    high: object,
+    n: object,
+    level: object = USUAL_LEVEL,
 ) -> Number:
     """A time: 1.234 ms [1.220, 1.251], n = 240. The level is shown unless it is 95 %."""
     scale, unit = UNITS[0]
@@ -112,7 +117,11 @@ def quantity(
 
 
 def ratio(
-    value: object, low: object, high: object, n: object, level: object = USUAL_LEVEL
+    value: object,
+    low: object,
+    high: object,
+    n: object,
+    level: object = USUAL_LEVEL,
 ) -> Number:
     """A ratio of costs: 1.052 × [1.047, 1.058], n = 240."""
     return _with_interval(value, low, high, n, level, 1.0, "×")

@@ -20,15 +20,15 @@ class Code(str):
     """A name, a statement, a path: set in a fixed-width font."""
 
 
-class Verdict(str):
+class VerdictWord(str):
     """One of VERDICTS, shown as a word with a colour."""
 
 
-def verdict_of(word: object) -> Verdict:
+def verdict_of(word: object) -> VerdictWord:
     """The verdict of a comparison; anything but a known word is a refusal."""
     if isinstance(word, str) and word in VERDICTS:
-        return Verdict(word)
-    return Verdict("refused")
+        return VerdictWord(word)
+    return VerdictWord("refused")
 
 
 def listed(parts: Sequence[Text], separator: str = ", ") -> list[Text]:

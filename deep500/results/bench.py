@@ -63,7 +63,9 @@ class Bench(ResultKind):
         about = record.plan.get("about")
         return not (isinstance(about, dict) and about.get("wrong"))
 
-    def compare(self, a: Record, b: Record, margin: float, level: float) -> Contrast:
+    def compare(
+        self, a: Record, b: Record, margin: float, level: float
+    ) -> Contrast:
         return contrast(_result(a), _result(b), margin, level)
 
 

@@ -19,9 +19,8 @@ from ..reports.blocks import (
 )
 from ..reports.surroundings import raw_data
 from ..reports.tables import NOTHING
-from ..reports.text import Text, Verdict, clean, listed
-from ..validation.checking.report import Check as OneCheck
-from ..validation.checking.report import OperatorReport
+from ..reports.text import Text, VerdictWord, clean, listed
+from ..validation.checking.report import CheckResult, OperatorReport
 
 PLAN = {
     "operator": str,
@@ -57,11 +56,15 @@ class Check(ResultKind):
     ) -> list[dict[str, Any]]:
         reports = []
         for number, block in enumerate(blocks):
-            report = check_object(f"samples.jsonl: block {number}", block, REPORT)
+            report = check_object(
+                f"samples.jsonl: block {number}", block, REPORT
+            )
             where = f"samples.jsonl: a check in block {number}"
             for check in report["checks"]:
                 check_object(where, check, CHECK)
-                present = {key: kind for key, kind in SINCE.items() if key in check}
+                present = {
+                    key: kind for key, kind in SINCE.items() if key in check
+                }
                 check_object(where, check, present)
             reports.append(report)
         return reports
@@ -164,9 +167,9 @@ def _case_count(report: OperatorReport) -> int:
 def _banner(subject: str, reports: Sequence[OperatorReport]) -> Banner:
     """The verdict of every framework."""
     verdicts: list[Text] = []
-    counts: dict[Verdict, int] = {}
+    counts: dict[VerdictWord, int] = {}
     for report in reports:
-        verdict = Verdict(report.verdict)
+        verdict = VerdictWord(report.verdict)
         verdicts.append([clean(report.framework), " ", verdict])
         counts[verdict] = counts.get(verdict, 0) + 1
     headline: list[Text] = [f"{subject}: ", *listed(verdicts)]
@@ -188,7 +191,7 @@ def _line(report: OperatorReport) -> list[Text]:
         reason = f"{wrong} are wrong, the first: {first}"
     elif report.undecided:
         reason = clean(report.undecided[0].text)
-    verdict = Verdict(report.verdict)
+    verdict = VerdictWord(report.verdict)
     return [f"{_name(report)}: ", verdict, f", {reason}"]
 
 
@@ -209,7 +212,7 @@ def _section(report: OperatorReport, short: bool) -> Section:
 
 def _faults(report: OperatorReport) -> list[Text]:
     """The first fault of every promise and dtype, and in which other cases there is one."""
-    groups: dict[tuple[str, str], list[OneCheck]] = {}
+    groups: dict[tuple[str, str], list[CheckResult]] = {}
     for check in [*report.wrong, *report.undecided]:
         key = check.name, check.dtype
         groups.setdefault(key, []).append(check)
@@ -219,13 +222,13 @@ def _faults(report: OperatorReport) -> list[Text]:
     return lines
 
 
-def _fault(check: OneCheck) -> str:
+def _fault(check: CheckResult) -> str:
     words = (check.name, check.dtype, check.case, check.regime)
     place = ", ".join(clean(word) for word in words if word)
     return f"{place}: {clean(check.text)}"
 
 
-def _other_places(checks: Sequence[OneCheck]) -> str:
+def _other_places(checks: Sequence[CheckResult]) -> str:
     """In which other regimes or cases the same fault was seen."""
     places: list[str] = []
     for check in checks:
@@ -281,14 +284,14 @@ def _table(report: OperatorReport) -> Table:
     return Table(headers, rows, "lllrrt")
 
 
-def _row(check: OneCheck) -> list[Text]:
+def _row(check: CheckResult) -> list[Text]:
     note = clean(check.text)
     if check.ok is False:
         note = ""
     return [
         clean(check.name),
         clean(check.dtype),
-        Verdict(check.verdict),
+        VerdictWord(check.verdict),
         _number(check.value),
         _number(check.bound),
         note,

@@ -20,7 +20,12 @@ from ..reports.blocks import (
 from ..reports.surroundings import environment_section, raw_data
 from ..reports.text import clean
 from ..validation.conformance import page
-from ..validation.conformance.verdicts import GRADIENT, PASS, CaseName, Verdict
+from ..validation.conformance.verdicts import (
+    GRADIENT,
+    PASS,
+    CaseName,
+    CaseVerdict,
+)
 
 PLAN = {"cases": [dict], "columns": [str], "versions": dict}
 CASE = {"name": str, "kind": str, "operator": str}
@@ -36,7 +41,9 @@ class Conformance(ResultKind):
         for case in checked["cases"]:
             check_object("plan.json: a case", case, CASE)
         versions = checked["versions"]
-        check_object("plan.json: versions", versions, dict.fromkeys(versions, str))
+        check_object(
+            "plan.json: versions", versions, dict.fromkeys(versions, str)
+        )
         return checked
 
     def check_blocks(
@@ -52,7 +59,9 @@ class Conformance(ResultKind):
             checked.append(column)
         names = {column["column"] for column in checked}
         if len(names) < len(checked):
-            raise Deep500Error("samples.jsonl: two blocks are of the same column")
+            raise Deep500Error(
+                "samples.jsonl: two blocks are of the same column"
+            )
         return checked
 
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
@@ -96,7 +105,9 @@ class Conformance(ResultKind):
         return Report("Deep500 conformance", "ONNX's test suite", blocks)
 
 
-def verdicts_of(record: Record) -> tuple[list[CaseName], dict[str, list[Verdict]]]:
+def verdicts_of(
+    record: Record,
+) -> tuple[list[CaseName], dict[str, list[CaseVerdict]]]:
     """The cases, and the verdicts on all of them by column."""
     cases = []
     for case in record.plan["cases"]:
@@ -109,7 +120,9 @@ def verdicts_of(record: Record) -> tuple[list[CaseName], dict[str, list[Verdict]
     verdicts = {}
     for block in record.blocks:
         pairs = zip(block["words"], block["texts"], strict=True)
-        verdicts[block["column"]] = [Verdict(word, text) for word, text in pairs]
+        verdicts[block["column"]] = [
+            CaseVerdict(word, text) for word, text in pairs
+        ]
     return cases, verdicts
 
 

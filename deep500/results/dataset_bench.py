@@ -40,7 +40,9 @@ class DatasetBench(Bench):
             Section("Page cache", [page_cache], quiet=True),
             *report.blocks[BEFORE:],
         ]
-        return replace(report, kicker="Deep500 data-set benchmark", blocks=blocks)
+        return replace(
+            report, kicker="Deep500 data-set benchmark", blocks=blocks
+        )
 
 
 def _about(plan: Plan, key: str) -> Mapping[str, Any]:

@@ -40,7 +40,7 @@ FIT = "nothing: this machine is fit for measuring"
 
 
 @dataclass(frozen=True)
-class Noise:
+class MachineNoise:
     """The same statement against itself: what this machine adds to every number."""
 
     n: int
@@ -68,7 +68,9 @@ class Doctor(ResultKind):
                 "plan.json does not say what is installed, or which clock there is"
             )
         if not _is_list_of_texts(checked.get("advice")):
-            raise Deep500Error("plan.json: its advice is not a list of sentences")
+            raise Deep500Error(
+                "plan.json: its advice is not a list of sentences"
+            )
         names = [entry["name"] for entry in checked["entries"]]
         if names != ["a", "b"]:
             raise Deep500Error(
@@ -121,7 +123,7 @@ def _is_list_of_texts(value: object) -> bool:
     return all(isinstance(item, str) for item in value)
 
 
-def measure_noise(result: Result) -> Noise:
+def measure_noise(result: Result) -> MachineNoise:
     """The noise of the machine, from samples of a statement against itself."""
     samples = [process.seconds[0] for process in result.processes]
     low, median, high = np.quantile(np.concatenate(samples), [0.25, 0.5, 0.75])
@@ -130,7 +132,7 @@ def measure_noise(result: Result) -> Noise:
     if len(process_medians) > 1:
         deviation = np.std(process_medians, ddof=1)
         between = float(deviation / median)
-    noise = Noise(
+    noise = MachineNoise(
         n=sum(map(len, samples)),
         median_s=float(median),
         spread=float((high - low) / median),
@@ -145,11 +147,15 @@ def measure_noise(result: Result) -> Noise:
     except Refused:
         return noise
     return replace(
-        noise, ratio=null.ratio, low=null.low, high=null.high, verdict=null.verdict
+        noise,
+        ratio=null.ratio,
+        low=null.low,
+        high=null.high,
+        verdict=null.verdict,
     )
 
 
-def _noise_advice(noise: Noise) -> list[str]:
+def _noise_advice(noise: MachineNoise) -> list[str]:
     advice = []
     if noise.ratio is not None and noise.verdict in ("slower", "faster"):
         advice.append(
@@ -182,7 +188,9 @@ def _clock(clock: Mapping[str, Any]) -> str:
     overhead = plain(clock.get("overhead_ns"))
     resolution = plain(clock.get("resolution_ns"))
     name = plain(clock.get("name"))
-    return f"{name}: reading it costs {overhead} ns, it steps by {resolution} ns"
+    return (
+        f"{name}: reading it costs {overhead} ns, it steps by {resolution} ns"
+    )
 
 
 def _noise_section(noise: Mapping[str, Any] | None) -> list[Block]:

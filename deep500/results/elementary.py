@@ -6,12 +6,26 @@ from typing import Any
 from ..contracts.result import Blocks, Plan, Record, ResultKind
 from ..contracts.shapes import NUMBER, check_object
 from ..errors import Deep500Error
-from ..reports.blocks import Banner, Block, Bullets, Problems, Report, Section, Table
+from ..reports.blocks import (
+    Banner,
+    Block,
+    Bullets,
+    Problems,
+    Report,
+    Section,
+    Table,
+)
 from ..reports.surroundings import raw_data
 from ..reports.text import Text, clean
 
 Row = dict[str, Any]  # the errors of one function in one dtype on one framework
-PLAN = {"functions": [str], "frameworks": [str], "dtypes": [str], "n": int, "seed": int}
+PLAN = {
+    "functions": [str],
+    "frameworks": [str],
+    "dtypes": [str],
+    "n": int,
+    "seed": int,
+}
 BLOCK = {"framework": str, "rows": [dict]}
 ROW = {
     "function": str,
@@ -55,7 +69,10 @@ class Elementary(ResultKind):
             where = f"samples.jsonl: a row of block {number}"
             for row in part["rows"]:
                 check_object(where, row, ROW)
-                if row["function"] not in functions or row["dtype"] not in dtypes:
+                if (
+                    row["function"] not in functions
+                    or row["dtype"] not in dtypes
+                ):
                     raise Deep500Error(f"{where} was not planned")
             checked.append(part)
         return checked
@@ -68,7 +85,9 @@ class Elementary(ResultKind):
             return None
         functions = _positions(plan["functions"])
         dtypes = _positions(plan["dtypes"])
-        rows.sort(key=lambda row: (functions[row["function"]], dtypes[row["dtype"]]))
+        rows.sort(
+            key=lambda row: (functions[row["function"]], dtypes[row["dtype"]])
+        )
         return {"rows": rows, "largest": _largest(rows)}
 
     def report(self, record: Record) -> Report:

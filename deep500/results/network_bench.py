@@ -52,7 +52,9 @@ class NetworkBench(Bench):
     def report(self, record: Record) -> Report:
         return network_report(report_data(record))
 
-    def compare(self, a: Record, b: Record, margin: float, level: float) -> Contrast:
+    def compare(
+        self, a: Record, b: Record, margin: float, level: float
+    ) -> Contrast:
         times_a = replace(a, blocks=_timed(a.blocks))
         times_b = replace(b, blocks=_timed(b.blocks))
         return super().compare(times_a, times_b, margin, level)

@@ -20,7 +20,7 @@ from ..reports.blocks import (
 )
 from ..reports.surroundings import raw_data
 from ..reports.tables import NOTHING
-from ..reports.text import Code, Text, Verdict, clean, listed, shortened
+from ..reports.text import Code, Text, VerdictWord, clean, listed, shortened
 from ..validation.networks.checking.report import (
     DIRECTIONS,
     NodeCheck,
@@ -167,9 +167,9 @@ def _numbers(side: Side) -> dict[str, Any]:
 def _banner(name: str, sides: Sequence[Side]) -> Banner:
     """The verdict of every framework."""
     verdicts: list[Text] = []
-    counts: dict[Verdict, int] = {}
+    counts: dict[VerdictWord, int] = {}
     for side in sides:
-        verdict = Verdict(side.verdict)
+        verdict = VerdictWord(side.verdict)
         verdicts.append([clean(side.framework), " ", verdict])
         counts[verdict] = counts.get(verdict, 0) + 1
     headline: list[Text] = [f"{name}: ", *listed(verdicts)]
@@ -181,7 +181,9 @@ def _overview(sides: Sequence[Side]) -> Table:
     rows = []
     for side in sides:
         for direction in DIRECTIONS:
-            checks = [check for check in side.checks if check.direction == direction]
+            checks = [
+                check for check in side.checks if check.direction == direction
+            ]
             if checks:
                 framework = clean(side.framework)
                 rows.append([framework, direction, *_counts(checks)])
@@ -207,7 +209,7 @@ def _counts(checks: Sequence[NodeCheck]) -> list[Text]:
         share = f"{worst.share:.2g}"
         place = shortened(clean(worst.node), LONGEST_NAME)
     return [
-        Verdict(part.verdict),
+        VerdictWord(part.verdict),
         str(len(checks)),
         str(failed),
         share,
@@ -219,7 +221,9 @@ def _faults(side: Side) -> Section:
     """The first divergence, others that are not explained by it, and what could not be checked."""
     if side.verdict == "ok":
         return Section("", [])
-    lines: list[Text] = [clean(check.sentence) for check in side.wrong[:MOST_FAULTS]]
+    lines: list[Text] = [
+        clean(check.sentence) for check in side.wrong[:MOST_FAULTS]
+    ]
     others = len(side.wrong) - MOST_FAULTS
     if others > 0:
         lines.append(f"and {others} more")
@@ -246,7 +250,9 @@ def _nodes(side: Side) -> Section:
     blocks: list[Block] = [Table(headers, rows, "lllllrrt")]
     total = len(side.checks)
     if total > MOST_ROWS:
-        blocks.append(Sentence(f"The first {MOST_ROWS} of {total}; `--json` has all."))
+        blocks.append(
+            Sentence(f"The first {MOST_ROWS} of {total}; `--json` has all.")
+        )
     return Section(f"Nodes on {clean(side.framework)}", blocks)
 
 
@@ -256,7 +262,7 @@ def _row(check: NodeCheck) -> list[Text]:
         clean(check.operator),
         check.direction,
         clean(check.kernel),
-        Verdict(check.verdict),
+        VerdictWord(check.verdict),
         _number(check.error),
         _number(check.bound),
         clean(check.text),

@@ -18,11 +18,23 @@ from ..reports.blocks import (
 )
 from ..reports.surroundings import raw_data
 from ..reports.tables import NOTHING
-from ..reports.text import Text, Verdict, clean
+from ..reports.text import Text, VerdictWord, clean
 from ..validation.sampling.report import SamplerReport
 
-PLAN = {"sampler": str, "settings": dict, "size": int, "epochs": int, "level": NUMBER}
-REPORT = {"sampler": str, "size": int, "epochs": int, "level": NUMBER, "checks": [dict]}
+PLAN = {
+    "sampler": str,
+    "settings": dict,
+    "size": int,
+    "epochs": int,
+    "level": NUMBER,
+}
+REPORT = {
+    "sampler": str,
+    "size": int,
+    "epochs": int,
+    "level": NUMBER,
+    "checks": [dict],
+}
 CHECK = {
     "name": str,
     "value": (*NUMBER, type(None)),
@@ -55,7 +67,11 @@ class SamplerCheck(ResultKind):
             return None
         report = SamplerReport.from_json(blocks[0])
         verdicts = {check.name: check.verdict for check in report.checks}
-        return {"ok": report.ok, "wrong": len(report.wrong), "verdicts": verdicts}
+        return {
+            "ok": report.ok,
+            "wrong": len(report.wrong),
+            "verdicts": verdicts,
+        }
 
     def report(self, record: Record) -> Report:
         if not record.blocks:
@@ -96,7 +112,7 @@ def _table(report: SamplerReport) -> Table:
             bound = f"{check.bound:.3g}"
         row = [
             clean(check.name),
-            Verdict(check.verdict),
+            VerdictWord(check.verdict),
             value,
             bound,
             clean(check.text),
@@ -106,7 +122,7 @@ def _table(report: SamplerReport) -> Table:
 
 
 def _banner(name: str, report: SamplerReport) -> Banner:
-    verdict = Verdict("ok" if report.ok else "wrong")
+    verdict = VerdictWord("ok" if report.ok else "wrong")
     judged = [check for check in report.checks if check.ok is not None]
     wrong = len(report.wrong) or "none"
     count = f", {wrong} of {len(judged)} checks found a fault"

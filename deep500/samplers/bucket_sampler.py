@@ -63,4 +63,5 @@ class BucketSampler(Sampler):
         return f"BucketSampler({self.batch_size}, {self.seed}, {lengths}, {self.pool})"
 
 
-OTHER_STREAM = 1 << 62  # keeps the order of batches apart from the order of examples
+# keeps the order of batches apart from the order of examples
+OTHER_STREAM = 1 << 62

@@ -16,7 +16,8 @@ class PartitionedSampler(Sampler):
     `batch_size` is the size of the largest piece.
     """
 
-    sampler: Sampler = Sampler(1)  # a placeholder, since `__init__` requires all three
+    # a placeholder, since `__init__` requires all three
+    sampler: Sampler = Sampler(1)
     rank: int = 0
     ranks: int = 1  # type: ignore[misc]
 
@@ -69,4 +70,6 @@ class PartitionedSampler(Sampler):
         return self.sampler.shares(size)
 
     def __repr__(self) -> str:
-        return f"PartitionedSampler({self.sampler!r}, {self.rank}, {self.ranks})"
+        return (
+            f"PartitionedSampler({self.sampler!r}, {self.rank}, {self.ranks})"
+        )

@@ -34,7 +34,9 @@ def begin_send(to: int, buffers: Mapping[str, np.ndarray], tag: int) -> Program:
     return handles
 
 
-def begin_receive(source: int, buffers: Mapping[str, np.ndarray], tag: int) -> Program:
+def begin_receive(
+    source: int, buffers: Mapping[str, np.ndarray], tag: int
+) -> Program:
     """Begin to receive all buffers from a rank; the value is the handles."""
     handles: list[Handle] = []
     for number, buffer in enumerate(buffers.values()):
@@ -43,7 +45,9 @@ def begin_receive(source: int, buffers: Mapping[str, np.ndarray], tag: int) -> P
     return handles
 
 
-def send_buffers(to: int, buffers: Mapping[str, np.ndarray], tag: int) -> Program:
+def send_buffers(
+    to: int, buffers: Mapping[str, np.ndarray], tag: int
+) -> Program:
     """Send all buffers and wait until they may be changed again."""
     handles = yield from begin_send(to, buffers, tag)
     yield Wait(handles)
@@ -58,7 +62,9 @@ def receive_buffers(
 
 
 def exchange_with_all(
-    outgoing: Mapping[str, np.ndarray], incoming: Mapping[int, Buffers], tag: int
+    outgoing: Mapping[str, np.ndarray],
+    incoming: Mapping[int, Buffers],
+    tag: int,
 ) -> Program:
     """Begin to send the same buffers to every rank in `incoming`, and to receive theirs; the value is the handles."""
     handles: list[Handle] = []

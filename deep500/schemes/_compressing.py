@@ -4,7 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from ..contracts.codec import Aggregation, Average, Codec, Gather, Key, State, slots_of
+from ..contracts.codec import (
+    Aggregation,
+    AverageRequest,
+    Codec,
+    GatherRequest,
+    Key,
+    State,
+    slots_of,
+)
 from ..contracts.layout import Bucket
 from ..contracts.scheme import Worker
 from ..contracts.transport import Program, all_gather, all_reduce
@@ -37,12 +45,14 @@ def carried_out(codec: Codec, aggregation: Aggregation, size: int) -> Program:
             request = aggregation.send(answer)
         except StopIteration as stop:
             return stop.value
-        if isinstance(request, Gather):
-            answer = yield from all_gather(request.payload, uneven=not codec.fixed_size)
+        if isinstance(request, GatherRequest):
+            answer = yield from all_gather(
+                request.payload, uneven=not codec.fixed_size
+            )
             continue
         answer = request.array.copy()
         yield from all_reduce(answer)
-        if isinstance(request, Average):
+        if isinstance(request, AverageRequest):
             answer = (answer / answer.dtype.type(size)).astype(answer.dtype)
 
 

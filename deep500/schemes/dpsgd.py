@@ -24,7 +24,9 @@ class DPSGD(Scheme):
         params = copies(worker.params())
         weights = self.topology.weights(worker.rank, worker.size)
         incoming = {
-            rank: worker.layout.zeros() for rank in weights if rank != worker.rank
+            rank: worker.layout.zeros()
+            for rank in weights
+            if rank != worker.rank
         }
         handles = yield from exchange_with_all(params, incoming, TAG)
         yield from backprop(worker)
@@ -39,7 +41,10 @@ class DPSGD(Scheme):
 
 
 def _mixed(
-    params: Buffers, incoming: dict[int, Buffers], weights: dict[int, float], rank: int
+    params: Buffers,
+    incoming: dict[int, Buffers],
+    weights: dict[int, float],
+    rank: int,
 ) -> Buffers:
     """The weighted sum of one's own parameters and those of the neighbours, in the order of the ranks."""
     replicas = {**incoming, rank: params}

@@ -2,7 +2,13 @@
 
 from typing import ClassVar
 
-from ..contracts.scheme import Buffers, Scheme, Worker, backprop, weighted_gradients
+from ..contracts.scheme import (
+    Buffers,
+    Scheme,
+    Worker,
+    backprop,
+    weighted_gradients,
+)
 from ..contracts.transport import Compute, Program
 from ..errors import Deep500Error
 from ._averaging import copies, receive_buffers, send_buffers
@@ -61,7 +67,9 @@ class HierarchicalParameterServer(Scheme):
         return [other for other in range(1, size) if self.parent(other) == rank]
 
 
-def _add_children(worker: Worker, gradients: Buffers, children: list[int]) -> Program:
+def _add_children(
+    worker: Worker, gradients: Buffers, children: list[int]
+) -> Program:
     """Add the gradients of all children, in the order of their ranks."""
     incoming = worker.layout.zeros()
     for child in children:

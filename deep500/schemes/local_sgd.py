@@ -1,6 +1,12 @@
 """Local SGD (Stich, 2019), also called model averaging: parameters are averaged now and then."""
 
-from ..contracts.scheme import Scheme, Worker, backprop, update, weighted_gradients
+from ..contracts.scheme import (
+    Scheme,
+    Worker,
+    backprop,
+    update,
+    weighted_gradients,
+)
 from ..contracts.transport import Program, all_reduce
 from ..errors import Deep500Error
 from ._averaging import average, copies

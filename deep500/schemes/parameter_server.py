@@ -4,7 +4,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..contracts.scheme import Buffers, Scheme, Worker, backprop, weighted_gradients
+from ..contracts.scheme import (
+    Buffers,
+    Scheme,
+    Worker,
+    backprop,
+    weighted_gradients,
+)
 from ..contracts.transport import Compute, Handle, Program, Wait, broadcast
 from ..errors import Deep500Error
 from ._averaging import begin_send, copies, receive_buffers
@@ -48,7 +54,9 @@ class ParameterServer(Scheme):
         if worker.rank < clients:
             yield from self._train(worker, parts)
             return
-        server = _Server(worker, parts[worker.rank - clients], clients, self.staleness)
+        server = _Server(
+            worker, parts[worker.rank - clients], clients, self.staleness
+        )
         yield from server.run()
 
     def _train(self, worker: Worker, parts: list[Part]) -> Program:
@@ -57,7 +65,9 @@ class ParameterServer(Scheme):
             yield from backprop(worker)
             gradients = weighted_gradients(worker)
             for number, part in enumerate(parts):
-                yield from request(first_server + number, views(gradients, part))
+                yield from request(
+                    first_server + number, views(gradients, part)
+                )
             yield from self._pull(worker, parts)
             worker.skip_update()
         for number in range(self.servers):
@@ -87,7 +97,9 @@ class ParameterServer(Scheme):
 class _Server:
     """One server during one epoch."""
 
-    def __init__(self, worker: Worker, part: Part, clients: int, staleness: int | None):
+    def __init__(
+        self, worker: Worker, part: Part, clients: int, staleness: int | None
+    ):
         self.worker = worker
         self.part = part
         self.clients = clients

@@ -47,12 +47,18 @@ class PushSum(Scheme):
         """The rank that each rank pushes to after this step: any other one."""
         if size == 1:
             return [0]
-        distances = np.random.default_rng([self.seed, step]).integers(1, size, size)
+        distances = np.random.default_rng([self.seed, step]).integers(
+            1, size, size
+        )
         targets = (np.arange(size) + distances) % size
         return targets.tolist()
 
     def _push(
-        self, worker: Worker, targets: list[int], outgoing: Buffers, weight: np.ndarray
+        self,
+        worker: Worker,
+        targets: list[int],
+        outgoing: Buffers,
+        weight: np.ndarray,
     ) -> Program:
         """The value: one's own half plus all that was received, and the sum of their weights."""
         target = targets[worker.rank]

@@ -17,7 +17,8 @@ from .descendants import END_S, end_below
 from .starting import Ends, Process, forked, fresh
 
 LONGEST_ANSWER = 100_000_000  # bytes
-LONGEST_STDERR = 1_000_000  # bytes that may lie in the file before it is emptied
+# bytes that may lie in the file before it is emptied
+LONGEST_STDERR = 1_000_000
 LAST_STDERR = 4000  # bytes of it that are looked at
 TICK_S = 0.5  # how often a silent child is looked after
 GRACE_S = 1.0  # for a child that may end by itself
@@ -74,13 +75,17 @@ class Child:
         except OSError as error:
             self._close_files()
             reason = error.strerror or error
-            raise Deep500Error(f"a fresh process cannot be started: {reason}") from None
+            raise Deep500Error(
+                f"a fresh process cannot be started: {reason}"
+            ) from None
         finally:
             for end in (reply_end, request_end, status_end):
                 os.close(end)
 
     @classmethod
-    def fresh(cls, module: str, env: Mapping[str, str] | None = None) -> "Child":
+    def fresh(
+        cls, module: str, env: Mapping[str, str] | None = None
+    ) -> "Child":
         """A new Python that runs this module, which calls `serving.serve`.
 
         The current folder is not on its path of imports.
@@ -88,11 +93,15 @@ class Child:
         return cls(lambda ends: fresh(module, env or {}, ends))
 
     @classmethod
-    def forked(cls, function: Callable[[Callable[[dict], None]], None]) -> "Child":
+    def forked(
+        cls, function: Callable[[Callable[[dict], None]], None]
+    ) -> "Child":
         """A copy of this process that calls the function; its argument is a function that sends answers."""
         return cls(lambda ends: forked(function, ends))
 
-    def ask(self, request: Mapping[str, Any], key: str, timeout_s: float) -> Any:
+    def ask(
+        self, request: Mapping[str, Any], key: str, timeout_s: float
+    ) -> Any:
         """What the child answers to a request under this key."""
         self._token = secrets.token_hex(8)
         message = {**request, "token": self._token}
@@ -146,7 +155,8 @@ class Child:
         """End the process and whatever it has started and left behind."""
         if self.process.poll() is None:
             self._signal(signal.SIGKILL, 0.0)
-            _send(self.process.pid, signal.SIGTERM)  # the keeper kills what is below it
+            # the keeper kills what is below it
+            _send(self.process.pid, signal.SIGTERM)
             _send(self.process.pid, signal.SIGCONT)
             with suppress(TimeoutExpired):
                 self.process.wait(END_S + GRACE_S)
@@ -246,7 +256,9 @@ class Child:
         try:
             code = self.process.wait(patience_s)
         except TimeoutExpired:
-            return Died(f"the process closed the channel of the answer{self._during()}")
+            return Died(
+                f"the process closed the channel of the answer{self._during()}"
+            )
         return Ended(code, self._during(), self.last_line())
 
     def last_line(self) -> str:

@@ -57,7 +57,8 @@ def _become_worker(parent: int) -> None:
     if os.getppid() != parent:
         os._exit(1)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if callable(signal.getsignal(number)):  # a copy of the parent has the parent's
+        # a copy of the parent has the parent's
+        if callable(signal.getsignal(number)):
             signal.signal(number, signal.SIG_DFL)
 
 

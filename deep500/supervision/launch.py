@@ -29,7 +29,8 @@ def _load_own_package() -> None:
         os.path.join(folder, "__init__.py"),
         submodule_search_locations=[folder],
     )
-    assert spec is not None and spec.loader is not None  # it is a file of Python
+    # it is a file of Python
+    assert spec is not None and spec.loader is not None
     package = sys.modules["deep500"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(package)
 

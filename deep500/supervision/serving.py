@@ -35,7 +35,9 @@ def send(replies: TextIO, message: Message) -> None:
 
 
 def _answer(
-    handle: Callable[[Message, Progress], Message], message: Message, progress: Progress
+    handle: Callable[[Message, Progress], Message],
+    message: Message,
+    progress: Progress,
 ) -> Message:
     """The handler's answer, or its error as one; any other exception ends the process with its traceback."""
     try:

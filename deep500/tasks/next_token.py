@@ -27,7 +27,10 @@ class NextToken(Task):
     )
 
     def arrays(self) -> dict[str, Array]:
-        return {self.input: Array("integer", 1), self.target: Array("integer", 1)}
+        return {
+            self.input: Array("integer", 1),
+            self.target: Array("integer", 1),
+        }
 
     def loss(self) -> Loss:
         return registry.find("losses", "TokenCrossEntropy")()

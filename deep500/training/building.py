@@ -21,7 +21,8 @@ from .low_precision import LowPrecision
 from .matching import named_task
 from .one_network import OneNetwork
 
-ABOUT_DATA = ("shape", "outputs", "seed")  # parameters that a model factory may have
+# parameters that a model factory may have
+ABOUT_DATA = "shape", "outputs", "seed"
 
 
 def recipe_task(recipe: Recipe) -> Task:
@@ -151,7 +152,9 @@ def recipe_model(
     return task.attach_loss(model, loss), {}
 
 
-def _native_model(model: Any, loss: Any, task: Task) -> tuple[Any, dict[str, Any]]:
+def _native_model(
+    model: Any, loss: Any, task: Task
+) -> tuple[Any, dict[str, Any]]:
     """A model of a framework, and the options with which `from_model` attaches the loss to it."""
     options = {
         "loss": loss or task.loss(),
@@ -168,7 +171,9 @@ def _native_model(model: Any, loss: Any, task: Task) -> tuple[Any, dict[str, Any
 def _built(recipe: Recipe, task: Task, train: Split, seed: int) -> Any:
     """The network of a d5.Model, or what a class or function returns that builds a model of a framework."""
     entry = recipe.entry("model")
-    is_definition_class = isinstance(entry, type) and issubclass(entry, Definition)
+    is_definition_class = isinstance(entry, type) and issubclass(
+        entry, Definition
+    )
     if isinstance(entry, str | Definition) or is_definition_class:
         definition = recipe.make("model")
         if not isinstance(definition, Model):

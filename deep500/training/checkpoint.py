@@ -23,7 +23,8 @@ from ..errors import Deep500Error
 FORMAT = 2
 HISTORY = "history"  # the section that holds the series
 Arrays = dict[str, np.ndarray]
-Sections = dict[str, dict[str, Any]]  # section name -> name -> array or JSON value
+# section name -> name -> array or JSON value
+Sections = dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,9 @@ def save_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
         "evaluations": [_written(record) for record in history.evaluations],
     }
     # safetensors copies the memory of an array as it is, whatever its strides
-    contiguous = {name: np.asarray(value, order="C") for name, value in tensors.items()}
+    contiguous = {
+        name: np.asarray(value, order="C") for name, value in tensors.items()
+    }
     metadata = {"deep500": canonical(about).decode()}
     _write_whole(Path(path), save(contiguous, metadata))
 
@@ -93,15 +96,17 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
 
 def check_fit(section: str, saved: State, current: State) -> None:
     """Raise a Deep500Error unless both states have the same names, and arrays of the same shapes and dtypes."""
-    mismatch = (
-        f"the checkpoint is of another network or optimizer: {section} {{!r}} {{}}"
-    )
+    mismatch = f"the checkpoint is of another network or optimizer: {section} {{!r}} {{}}"
     for name in current:
         if name not in saved:
-            raise Deep500Error(mismatch.format(name, "is not in the checkpoint"))
+            raise Deep500Error(
+                mismatch.format(name, "is not in the checkpoint")
+            )
     for name, value in saved.items():
         if name not in current:
-            raise Deep500Error(mismatch.format(name, "is in the checkpoint only"))
+            raise Deep500Error(
+                mismatch.format(name, "is in the checkpoint only")
+            )
         saved_type, current_type = _type_text(value), _type_text(current[name])
         if saved_type != current_type:
             difference = f"is {saved_type} in it, and {current_type} here"
@@ -152,13 +157,19 @@ def _checkpoint(tensors: Arrays, about: Any) -> Checkpoint:
         if section == HISTORY:
             series[name] = _series(name, value)
         elif section not in sections:
-            raise ValueError(f"it holds a tensor of no section, {full_name[:50]!r}")
+            raise ValueError(
+                f"it holds a tensor of no section, {full_name[:50]!r}"
+            )
         else:
             sections[section][name] = value
     steps = _steps(series)
     seed = _count(about["seed"])
-    counters = {name: _number(value) for name, value in about["counters"].items()}
-    evaluations = [_evaluation(record, steps) for record in about["evaluations"]]
+    counters = {
+        name: _number(value) for name, value in about["counters"].items()
+    }
+    evaluations = [
+        _evaluation(record, steps) for record in about["evaluations"]
+    ]
     history = History(seed, series, counters, evaluations)
     epoch, batch = _count(about["epoch"]), _count(about["batch"])
     if epoch + batch > steps:
@@ -201,7 +212,9 @@ def _written(record: Mapping[str, Any]) -> dict[str, Any]:
         qualities = record[split]
         if qualities is None:
             continue
-        written[split] = {name: repr(float(value)) for name, value in qualities.items()}
+        written[split] = {
+            name: repr(float(value)) for name, value in qualities.items()
+        }
     return written
 
 
@@ -209,12 +222,16 @@ def _evaluation(record: dict[str, Any], steps: int) -> dict[str, Any]:
     _number(record["epoch"])
     _number(record["seconds"])
     if _count(record["step"]) > steps:
-        raise ValueError("one of its evaluations is of a step that it has not done")
+        raise ValueError(
+            "one of its evaluations is of a step that it has not done"
+        )
     evaluation = dict(record)
     for split in ("validation", "test"):
         qualities = record[split]
         if qualities is not None:
-            evaluation[split] = {name: float(text) for name, text in qualities.items()}
+            evaluation[split] = {
+                name: float(text) for name, text in qualities.items()
+            }
     if evaluation["validation"] is None:
         raise ValueError("one of its evaluations has no qualities")
     return evaluation

@@ -20,7 +20,9 @@ def check_data(splits: Splits, task: Task, epochs: int) -> None:
     for name in ("train", "validation", "test"):
         has_examples = name in splits and len(splits[name]) > 0
         if not has_examples:
-            sizes = [f"{other} ({len(split)})" for other, split in splits.items()]
+            sizes = [
+                f"{other} ({len(split)})" for other, split in splits.items()
+            ]
             raise Deep500Error(
                 f"the data have no split {name!r} with examples in it; there are: "
                 f"{', '.join(sizes)}"
@@ -28,7 +30,9 @@ def check_data(splits: Splits, task: Task, epochs: int) -> None:
     task.check_arrays(splits)
 
 
-def check_network(executor: Executor, train: Split, task: Task, loss: str) -> None:
+def check_network(
+    executor: Executor, train: Split, task: Task, loss: str
+) -> None:
     outputs, arrays = executor.structure.outputs, train.specs
     for name in (loss, *task.reads()):
         if name not in outputs:

@@ -14,7 +14,8 @@ from ..frameworks import framework
 
 SMALLEST_SCALE = 2.0**-24
 LARGEST_SCALE = 2.0**60
-WEIGHTS = "weights"  # takes the place of a node's name when random keys are derived
+# takes the place of a node's name when random keys are derived
+WEIGHTS = "weights"
 
 
 class LowPrecision(Procedure):
@@ -24,7 +25,9 @@ class LowPrecision(Procedure):
     so that the frameworks need no support for it.
     """
 
-    def __init__(self, executor: Executor, optimizer: Optimizer, precision: Precision):
+    def __init__(
+        self, executor: Executor, optimizer: Optimizer, precision: Precision
+    ):
         self.executor = executor
         self.precision = precision
         self.executors = {"network": executor}
@@ -107,7 +110,10 @@ class LowPrecision(Procedure):
 
     def _count_good_step(self) -> None:
         self.good_steps += 1
-        if self.precision.dynamic and self.good_steps >= self.precision.patience:
+        if (
+            self.precision.dynamic
+            and self.good_steps >= self.precision.patience
+        ):
             self.scale = min(self.scale * 2, LARGEST_SCALE)
             self.good_steps = 0
 
@@ -119,11 +125,15 @@ class LowPrecision(Procedure):
         rounded = {}
         for dtype in buffers:
             weights = buffers[dtype]
-            rounded[dtype] = self.precision.round_weights(self._xp, weights, key)
+            rounded[dtype] = self.precision.round_weights(
+                self._xp, weights, key
+            )
         executor.load_flat_params(rounded)
 
 
 def flat_gradient(executor: Executor) -> np.ndarray:
     """All gradients of the last backpropagation as one float64 vector."""
     buffers = executor.flat_gradients()
-    return np.concatenate([np.asarray(buffers[dtype], np.float64) for dtype in buffers])
+    return np.concatenate(
+        [np.asarray(buffers[dtype], np.float64) for dtype in buffers]
+    )

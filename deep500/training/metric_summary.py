@@ -33,13 +33,17 @@ def check_metric(written: Mapping[str, Any], plan: Mapping[str, Any]) -> None:
     has_name = isinstance(written.get("definition"), str)
     has_settings = isinstance(written.get("settings", {}), dict)
     if not has_name or not has_settings:
-        raise Deep500Error("plan.json: a metric has no name, or no settings by name")
+        raise Deep500Error(
+            "plan.json: a metric has no name, or no settings by name"
+        )
     if "recorded" in written and "settings" not in written:
         raise Deep500Error("plan.json: a recorded metric has no settings")
     recorded_metric(written, plan)
 
 
-def recorded_metric(written: Mapping[str, Any], plan: Mapping[str, Any]) -> Metric:
+def recorded_metric(
+    written: Mapping[str, Any], plan: Mapping[str, Any]
+) -> Metric:
     """Construct a metric from its entry in a plan.
 
     Only metrics of this package are looked up, so that a file cannot name code to run. For a metric that the recipe
@@ -177,7 +181,9 @@ def _with_interval(
         "median": estimated.estimate,
         "low": estimated.low,
         "high": estimated.high,
-        "method": estimated.method.replace("process medians", "values of seeds"),
+        "method": estimated.method.replace(
+            "process medians", "values of seeds"
+        ),
         "acceptable": acceptable,
         "sure": sure,
     }
@@ -215,7 +221,9 @@ def _censored(
     acceptable = sure = True
     if target is not None:
         acceptable = metric.meets(estimated.estimate, target)
-        sure = estimated.high is not None and metric.meets(estimated.high, target)
+        sure = estimated.high is not None and metric.meets(
+            estimated.high, target
+        )
     return {
         "median": estimated.estimate,
         "low": estimated.low,

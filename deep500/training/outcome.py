@@ -55,7 +55,10 @@ def histories(blocks: Sequence[Mapping[str, Any]]) -> list[History]:
     by_seed: dict[int, list[Mapping[str, Any]]] = {}
     for block in blocks:
         by_seed.setdefault(block["seed"], []).append(block)
-    return [_history(seed, blocks_of_seed) for seed, blocks_of_seed in by_seed.items()]
+    return [
+        _history(seed, blocks_of_seed)
+        for seed, blocks_of_seed in by_seed.items()
+    ]
 
 
 def trained_runs(blocks: Sequence[Mapping[str, Any]]) -> list[History]:
@@ -70,7 +73,9 @@ def trained_runs(blocks: Sequence[Mapping[str, Any]]) -> list[History]:
 def check_blocks(blocks: Sequence[object]) -> list[dict[str, Any]]:
     """Return the blocks of a bundle; raise a Deep500Error if they are malformed, since the file is not trusted."""
     for number, block in enumerate(blocks):
-        if not isinstance(block, dict) or not (_is_epoch(block) or _is_end(block)):
+        if not isinstance(block, dict) or not (
+            _is_epoch(block) or _is_end(block)
+        ):
             raise Deep500Error(
                 f"samples.jsonl: block {number} is neither an epoch nor the end of a seed"
             )
@@ -88,9 +93,13 @@ def check_plan(plan: object) -> dict[str, Any]:
     if not isinstance(plan.get("level"), float) or not 0 < plan["level"] < 1:
         raise Deep500Error("plan.json: level is not a number between 0 and 1")
     if "task" in plan and not _is_task(plan["task"]):
-        raise Deep500Error("plan.json: the task is not a name with its qualities")
+        raise Deep500Error(
+            "plan.json: the task is not a name with its qualities"
+        )
     if not _are_texts(plan.get("unavailable", {})):
-        raise Deep500Error("plan.json: what was unavailable is not a reason by name")
+        raise Deep500Error(
+            "plan.json: what was unavailable is not a reason by name"
+        )
     for pair in plan["recipe"]["metrics"]:
         if not _is_metric_with_target(pair):
             raise Deep500Error(
@@ -140,7 +149,9 @@ def _or_nan(number: float | None) -> float:
 
 
 def _is_epoch(block: dict) -> bool:
-    if not _is_count(block.get("seed")) or not _is_evaluation(block.get("evaluation")):
+    if not _is_count(block.get("seed")) or not _is_evaluation(
+        block.get("evaluation")
+    ):
         return False
     if "series" not in block:
         return _is_old_epoch(block)
@@ -228,7 +239,11 @@ def _is_task(value: object) -> bool:
 
 
 def _is_quality(value: object) -> bool:
-    if not isinstance(value, dict) or value.keys() != {"name", "unit", "better"}:
+    if not isinstance(value, dict) or value.keys() != {
+        "name",
+        "unit",
+        "better",
+    }:
         return False
     if not isinstance(value["name"], str) or not isinstance(value["unit"], str):
         return False

@@ -19,14 +19,18 @@ MOST_SEEDS = 10_000
 
 
 @dataclass(frozen=True)
-class Tier:
+class RecipeTier:
     """How much of a recipe is run: a tier has fewer seeds and epochs, but never different logic."""
 
     seeds: int
     epochs: float  # as a fraction of the recipe's epochs
 
 
-TIERS = {"tiny": Tier(2, 0.1), "small": Tier(6, 1.0), "full": Tier(20, 1.0)}
+TIERS = {
+    "tiny": RecipeTier(2, 0.1),
+    "small": RecipeTier(6, 1.0),
+    "full": RecipeTier(20, 1.0),
+}
 
 
 def tier_recipe(recipe: Recipe, tier: str) -> Recipe:
@@ -37,7 +41,10 @@ def tier_recipe(recipe: Recipe, tier: str) -> Recipe:
 
 
 def make_plan(
-    recipe: Recipe, tier: str, seeds: int | None = None, threads: int | None = None
+    recipe: Recipe,
+    tier: str,
+    seeds: int | None = None,
+    threads: int | None = None,
 ) -> dict[str, Any]:
     """The plan for a recipe that `tier_recipe` returned."""
     task = recipe_task(recipe)
@@ -62,7 +69,9 @@ def make_plan(
     plan["threads"] = recipe_threads(recipe, threads)
     plan["sources"] = definition_sources(recipe)
     if recipe.differences:
-        plan["differences"] = [list(difference) for difference in recipe.differences]
+        plan["differences"] = [
+            list(difference) for difference in recipe.differences
+        ]
     if recipe.scale:
         plan["scale"] = canonical_form(recipe.scale)
     return plan
@@ -98,7 +107,9 @@ def definition_sources(recipe: Recipe) -> dict[str, dict[str, Any]]:
             value = registry.named(entry.folder, value)
         elif isinstance(value, Definition):
             value = type(value)
-        qualified_name = getattr(value, "__qualname__", type(value).__qualname__)
+        qualified_name = getattr(
+            value, "__qualname__", type(value).__qualname__
+        )
         module = getattr(value, "__module__", "")
         name = f"{module}:{qualified_name}"
         sources[key] = {"name": name, "source": source_hash(value)}
@@ -111,7 +122,9 @@ def _seed_count(recipe: Recipe, tier: str, seeds: int | None) -> int:
         recipe_tier: Mapping[str, Any] = recipe.tiers.get(tier, {})
         count = recipe_tier.get("seeds", TIERS[tier].seeds)
     if not 1 <= count <= MOST_SEEDS:
-        raise Deep500Error(f"{count} seeds make no sense: give 1 to {MOST_SEEDS}")
+        raise Deep500Error(
+            f"{count} seeds make no sense: give 1 to {MOST_SEEDS}"
+        )
     return count
 
 

@@ -32,7 +32,9 @@ def resumptions(blocks: Sequence[Mapping[str, Any]]) -> list[Resumption]:
         epochs = epochs_by_seed.get(seed, 0)
         if "resumed" in block:
             about = block["resumed"]
-            resumed.append(Resumption(seed, epochs, about["at"], about["changes"]))
+            resumed.append(
+                Resumption(seed, epochs, about["at"], about["changes"])
+            )
         if "evaluation" in block:
             epochs_by_seed[seed] = epochs + 1
     return resumed
@@ -52,7 +54,9 @@ def is_change(value: object) -> bool:
     """Whether this is a fact with its two values, either of which may be null."""
     if not isinstance(value, dict) or value.keys() != CHANGE:
         return False
-    if not isinstance(value["class"], str) or not isinstance(value["fact"], str):
+    if not isinstance(value["class"], str) or not isinstance(
+        value["fact"], str
+    ):
         return False
     before, after = value["was"], value["now"]
     if before is not None and not is_value(before):

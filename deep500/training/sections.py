@@ -58,7 +58,11 @@ def saved_sections(
     procedure: Procedure, sampler: Sampler, events: Sequence[Event]
 ) -> Sections:
     """Copies of all states by section; an event without state has no section."""
-    sections = {**procedure_sections(procedure), **procedure.parts, "sampler": sampler}
+    sections = {
+        **procedure_sections(procedure),
+        **procedure.parts,
+        "sampler": sampler,
+    }
     saved = {name: _copied(part.state()) for name, part in sections.items()}
     for name, event in event_sections(events).items():
         if state := _copied(event.state()):
@@ -67,7 +71,10 @@ def saved_sections(
 
 
 def load_sections(
-    saved: Sections, procedure: Procedure, sampler: Sampler, events: Sequence[Event]
+    saved: Sections,
+    procedure: Procedure,
+    sampler: Sampler,
+    events: Sequence[Event],
 ) -> None:
     """Restore all states; raise a Deep500Error, before anything is changed, if a section is missing or does not fit."""
     trained = procedure_sections(procedure)

@@ -20,7 +20,9 @@ from .given_gradients import batch_of, fed_executor
 
 
 def three_steps(
-    optimizer: Optimizer | ThreeStepOptimizer, executor: Executor, loss: str = "loss"
+    optimizer: Optimizer | ThreeStepOptimizer,
+    executor: Executor,
+    loss: str = "loss",
 ) -> "ThreeSteps":
     """The optimizer as an object with new_input(), prepare_param(name), update_rule(grad, param, name) and `loss`.
 
@@ -59,7 +61,9 @@ class ThreeSteps:
         if value is not None:
             self.executor.write(param_name, value)
 
-    def update_rule(self, grad: Any, old_param: Any, param_name: str) -> np.ndarray:
+    def update_rule(
+        self, grad: Any, old_param: Any, param_name: str
+    ) -> np.ndarray:
         """The parameter after the step, as a NumPy array."""
         array = self.executor.framework.array
         param = np.array(array(old_param))
@@ -115,7 +119,8 @@ class NativeByParameter(ThreeStepOptimizer):
     """A framework's own optimizer, which runs on a separate network for every parameter."""
 
     def __init__(self, optimizer: NativeOptimizer):
-        self.saved: dict[str, dict[str, np.ndarray]] = {}  # the states of all steps
+        # the states of all steps
+        self.saved: dict[str, dict[str, np.ndarray]] = {}
         self.params: dict[str, np.ndarray] = {}
         steps: dict[str, TrainingStep] = {}
         self._steps = lambda: steps  # functions are not saved with the state

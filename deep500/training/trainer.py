@@ -86,7 +86,9 @@ class Trainer:
             self.executor = next(iter(executor.executors.values()))
         else:
             self.executor = self._with_loss(executor)
-            check_network(self.executor, self.splits["train"], self.task, self.loss)
+            check_network(
+                self.executor, self.splits["train"], self.task, self.loss
+            )
 
     def run(self, start: Checkpoint | None = None) -> History:
         """Train from the executor's current parameters, or continue from a checkpoint."""
@@ -157,7 +159,9 @@ class Trainer:
         self.procedure = self._new_procedure()
         if start:
             check_epochs(start, self.epochs)
-            load_sections(start.sections, self.procedure, self.sampler, self.events)
+            load_sections(
+                start.sections, self.procedure, self.sampler, self.events
+            )
         self._build()
         self.epoch = 0
         self.batch = 0  # the number of batches of this epoch that are done
@@ -332,7 +336,10 @@ class Trainer:
 
     def _return_parameters(self) -> None:
         """Copy the trained parameters into the executor that was passed without a loss."""
-        if isinstance(self._subject, Executor) and self._subject is not self.executor:
+        if (
+            isinstance(self._subject, Executor)
+            and self._subject is not self.executor
+        ):
             self._subject.load(self.executor.arrays())
 
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..contracts.network import Network, Node
-from ..contracts.operator import Tensor
+from ..contracts.operator import TensorSpec
 from ..contracts.transformation import LARGEST_CONSTANT
 from ..errors import Deep500Error
 from ..frameworks import evaluate
@@ -21,7 +21,10 @@ class Constants:
     """
 
     def __init__(
-        self, network: Network, nodes: Iterable[Node], specs: Mapping[str, Tensor]
+        self,
+        network: Network,
+        nodes: Iterable[Node],
+        specs: Mapping[str, TensorSpec],
     ):
         self.specs = specs
         # The results of Shape nodes, with names among the sizes.
@@ -29,7 +32,9 @@ class Constants:
         changing = {*network.trainable, *network.state_updates}
         self._arrays: dict[str, np.ndarray] = {}
         for name, value in network.params.items():
-            is_known = isinstance(value, np.ndarray) and value.size <= LARGEST_CONSTANT
+            is_known = (
+                isinstance(value, np.ndarray) and value.size <= LARGEST_CONSTANT
+            )
             if is_known and name not in changing:
                 self._arrays[name] = value
         for node in nodes:
@@ -61,7 +66,7 @@ class Constants:
         value, like = node.inputs
         return value in self._arrays and like in self.specs
 
-    def _add_shape(self, node: Node, spec: Tensor) -> None:
+    def _add_shape(self, node: Node, spec: TensorSpec) -> None:
         start = node.operator.settings["start"]
         end = node.operator.settings["end"]
         sizes = spec.shape[start:end]
@@ -121,5 +126,5 @@ def _are_known(sizes: Iterable[int | str]) -> bool:
     return all(isinstance(size, int) for size in sizes)
 
 
-def _is_small(spec: Tensor) -> bool:
+def _is_small(spec: TensorSpec) -> bool:
     return _are_known(spec.shape) and spec.size <= LARGEST_CONSTANT

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import registry
 from ..contracts.network import Network, Node
-from ..contracts.operator import Operator, Tensor
+from ..contracts.operator import Operator, TensorSpec
 from ._constants import Constants
 
 MOST_FACTORS = 8  # of a product that is analysed
@@ -38,7 +38,7 @@ class Rewriting:
     def __init__(self, network: Network):
         self.network = network
         self.nodes = network.ordered()
-        self.specs: dict[str, Tensor] = network.specs()
+        self.specs: dict[str, TensorSpec] = network.specs()
         self._producers: dict[str, Node] = {}
         self._uses: Counter[str] = Counter()
         for node in self.nodes:

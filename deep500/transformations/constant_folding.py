@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..contracts.network import Network, Node
-from ..contracts.operator import Tensor
+from ..contracts.operator import TensorSpec
 from ..contracts.transformation import Transformation
 from ..errors import Deep500Error
 from ..frameworks import evaluate
@@ -38,11 +38,16 @@ class ConstantFolding(Transformation):
                 constant_names.add(name)
         remove_unused_constants(network)
 
-    def _may_fold(self, network: Network, node: Node, specs: dict[str, Tensor]) -> bool:
+    def _may_fold(
+        self, network: Network, node: Node, specs: dict[str, TensorSpec]
+    ) -> bool:
         operator = node.operator
         if operator.random:
             return False
-        if "training_mode" in operator.static or "training_mode" in operator.settings:
+        if (
+            "training_mode" in operator.static
+            or "training_mode" in operator.settings
+        ):
             return False
         if not required_values(network).isdisjoint(node.outputs):
             return False
@@ -51,7 +56,10 @@ class ConstantFolding(Transformation):
 
 
 def _constant_inputs(
-    network: Network, node: Node, constant_names: set[str], specs: dict[str, Tensor]
+    network: Network,
+    node: Node,
+    constant_names: set[str],
+    specs: dict[str, TensorSpec],
 ) -> list[Any] | None:
     """The inputs as arrays; None if one of them is not constant."""
     if type(node.operator).__name__ in ("Shape", "Size"):
@@ -67,7 +75,7 @@ def _constant_inputs(
     return inputs
 
 
-def _shape_input(node: Node, specs: dict[str, Tensor]) -> list[Any] | None:
+def _shape_input(node: Node, specs: dict[str, TensorSpec]) -> list[Any] | None:
     """An array of the input's shape that takes no memory, which is enough for Shape and Size."""
     spec = specs.get(str(node.inputs[0]))
     if spec is None:

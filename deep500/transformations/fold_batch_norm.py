@@ -25,7 +25,9 @@ def _convolution_before(network: Network, norm: Node) -> Node | None:
     """The convolution that a BatchNormalization can become part of; None if there is none."""
     if type(norm.operator).__name__ != "BatchNormalization":
         return None
-    if norm.operator.settings["training_mode"] or _uses_statistics(network, norm):
+    if norm.operator.settings["training_mode"] or _uses_statistics(
+        network, norm
+    ):
         return None
     conv = network.producer(str(norm.inputs[0]))
     if conv is None or type(conv.operator).__name__ != "Conv":
@@ -69,7 +71,9 @@ def _fold(network: Network, conv: Node, norm: Node) -> None:
     network.remove_node(conv.name)
     for name in params:
         network.params.pop(name, None)
-    network.trainable = [name for name in network.trainable if name in network.params]
+    network.trainable = [
+        name for name in network.trainable if name in network.params
+    ]
     inputs = (*conv.inputs[:2], bias)
     outputs = norm.outputs[:1]
     network.add_node(conv.operator, inputs, outputs, conv.name)

@@ -1,7 +1,7 @@
 """Splits one node into several, each for a part of the batch."""
 
 from ..contracts.network import Network, Node
-from ..contracts.operator import Tensor
+from ..contracts.operator import TensorSpec
 from ..contracts.transformation import Transformation
 from ..errors import Deep500Error
 from ._rows import check_independent_rows, needed_outputs
@@ -64,9 +64,13 @@ def _batch_of(network: Network, node: Node) -> tuple[int | str, list[str]]:
         if value in specs and specs[value].shape:
             dimensions[value] = specs[value].shape[0]
     if not dimensions:
-        raise Deep500Error(f"node {node.name!r} takes no value with a batch to split")
+        raise Deep500Error(
+            f"node {node.name!r} takes no value with a batch to split"
+        )
     batch = next(iter(dimensions.values()))
-    split = [value for value, dimension in dimensions.items() if dimension == batch]
+    split = [
+        value for value, dimension in dimensions.items() if dimension == batch
+    ]
     return batch, split
 
 
@@ -77,11 +81,13 @@ def _fix_dimension(network: Network, dimension: int | str, size: int) -> None:
         for axis, old_size in enumerate(tensor.shape):
             if old_size == dimension:
                 shape[axis] = size
-        network.inputs[name] = Tensor(tuple(shape), tensor.dtype)
+        network.inputs[name] = TensorSpec(tuple(shape), tensor.dtype)
     network.nodes = network.nodes  # infers shapes again
 
 
-def _split(network: Network, node: Node, values: list[str], sizes: list[int]) -> None:
+def _split(
+    network: Network, node: Node, values: list[str], sizes: list[int]
+) -> None:
     """Replace a node by one for each part of these inputs, and nodes that split and concatenate."""
     count = len(sizes)
     for whole in values:

@@ -4,7 +4,8 @@ from ..contracts.network import Network
 from ..contracts.transformation import Transformation
 from ._matching import Rewriting, kind
 
-WITH_BIAS = {"Conv", "ConvTranspose", "Gemm"}  # operators whose third input is a bias
+# operators whose third input is a bias
+WITH_BIAS = {"Conv", "ConvTranspose", "Gemm"}
 
 
 class RemoveZeroBiases(Transformation):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ..contracts.network import Network, Node
-from ..contracts.operator import Adapted, Operator, Tensor
+from ..contracts.operator import Adapted, Operator, TensorSpec
 from ..contracts.transformation import Transformation
 from ..errors import Deep500Error
 
@@ -55,7 +55,7 @@ class ReplaceOperator(Transformation):
         return new
 
     def _check_spec(
-        self, value: str, before: Tensor | None, after: Tensor | None
+        self, value: str, before: TensorSpec | None, after: TensorSpec | None
     ) -> None:
         if before is None or after is None:
             return
@@ -66,7 +66,7 @@ class ReplaceOperator(Transformation):
             )
 
 
-def _text(spec: Tensor) -> str:
+def _text(spec: TensorSpec) -> str:
     shape = ", ".join(map(str, spec.shape))
     return f"{spec.dtype} ({shape})"
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..contracts.transport import Deadlock, Recv, RecvAny
-from ._requests import Request, VirtualRank
+from ._requests import PendingRequest, VirtualRank
 
 if TYPE_CHECKING:
     from ._event_engine import EventEngine
@@ -33,7 +33,7 @@ def described(rank: VirtualRank) -> str:
     return " and ".join(_described_request(request) for request in requests[:3])
 
 
-def _described_request(request: Request) -> str:
+def _described_request(request: PendingRequest) -> str:
     step = request.step
     if isinstance(step, Recv):
         return f"a message from rank {step.source} (tag {step.tag})"
@@ -44,7 +44,9 @@ def _described_request(request: Request) -> str:
 
 def deadlock(engine: "EventEngine", waiting: Sequence[VirtualRank]) -> Deadlock:
     """The error for ranks that can never go on: the cycle, or the rank whose program has ended."""
-    edges = {rank.rank: sorted(ranks_waited_for(engine, rank)) for rank in waiting}
+    edges = {
+        rank.rank: sorted(ranks_waited_for(engine, rank)) for rank in waiting
+    }
     for rank in waiting:
         ended = [other for other in edges[rank.rank] if other not in edges]
         if ended and not isinstance(_first_step(rank), RecvAny):
@@ -56,7 +58,9 @@ def deadlock(engine: "EventEngine", waiting: Sequence[VirtualRank]) -> Deadlock:
     blocked = _blocked_only(edges)
     cycle = _cycle({rank: others[0] for rank, others in blocked.items()})
     by_rank = {rank.rank: rank for rank in waiting}
-    links = [f"rank {rank} waits for {described(by_rank[rank])}" for rank in cycle]
+    links = [
+        f"rank {rank} waits for {described(by_rank[rank])}" for rank in cycle
+    ]
     ring = " -> ".join(map(str, [*cycle, cycle[0]]))
     reasons = "; ".join(links[:4])
     return Deadlock(f"deadlock of ranks {ring}: {reasons}", cycle)

@@ -60,7 +60,8 @@ class ProcessTransport(Transport):
         self.deadline = deadline
         self.traffic = {rank: Traffic()}
         self.waited = {rank: 0.0}
-        self.broken = False  # after a failure, nothing can be communicated any more
+        # after a failure, nothing can be communicated any more
+        self.broken = False
         self._pending: dict[Handle, Pending] = {}
         self._next_handle = 0
         self._steps = 0
@@ -70,7 +71,9 @@ class ProcessTransport(Transport):
 
     def run(self, program: Callable[[int], Program]) -> dict[int, Any]:
         if self.broken:
-            raise Deep500Error("this rank has lost another one: start all ranks again")
+            raise Deep500Error(
+                "this rank has lost another one: start all ranks again"
+            )
         generator = program(self.rank)
         answer: Any = None
         try:
@@ -111,7 +114,9 @@ class ProcessTransport(Transport):
                 f"{type(step).__name__} needs an array whose elements lie in order in memory: copy it first"
             )
         other = getattr(step, "to", getattr(step, "source", None))
-        if other is not None and (other == self.rank or not 0 <= other < self.size):
+        if other is not None and (
+            other == self.rank or not 0 <= other < self.size
+        ):
             raise Deep500Error(
                 f"rank {self.rank} communicates with rank {other}: give another rank from 0 to "
                 f"{self.size - 1}"
@@ -163,13 +168,17 @@ class ProcessTransport(Transport):
         self.waited[self.rank] += time.perf_counter() - begin
         return [self._result(pending) for pending in pendings]
 
-    def _complete(self, pending: Pending, deadline: float, timeout: float) -> None:
+    def _complete(
+        self, pending: Pending, deadline: float, timeout: float
+    ) -> None:
         try:
             complete = pending.wait(max(0.0, deadline - time.perf_counter()))
         except ConnectionError as error:
             raise self._lost(pending.step, str(error)) from error
         if not complete:
-            raise self._lost(pending.step, f"it did not come within {timeout:g} s")
+            raise self._lost(
+                pending.step, f"it did not come within {timeout:g} s"
+            )
 
     def _wait_any(self, step: WaitAny) -> tuple[int, Any]:
         begin = time.perf_counter()

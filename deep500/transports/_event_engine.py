@@ -25,7 +25,7 @@ from ..contracts.transport import (
 )
 from ..errors import Deep500Error
 from ._blocking import deadlock, described, ranks_waited_for
-from ._requests import Message, Request, VirtualRank
+from ._requests import Message, PendingRequest, VirtualRank
 from ._virtual_collectives import complete_collective
 
 if TYPE_CHECKING:
@@ -44,14 +44,22 @@ class EventEngine:
         self.ranks = {}
         for rank, program in programs.items():
             clock = transport.clocks[rank]
-            self.ranks[rank] = VirtualRank(rank, program, clock, transport.steps[rank])
+            self.ranks[rank] = VirtualRank(
+                rank, program, clock, transport.steps[rank]
+            )
         self.events: list[tuple[float, int, int, int, Any]] = []
         self.event_count = 0
         # receives
-        self.posted: dict[int, list[Request]] = {rank: [] for rank in programs}
-        self.mail: dict[int, deque[Message]] = {rank: deque() for rank in programs}
-        self.collectives: dict[int, dict[int, Request]] = {}  # by number, then by rank
-        self.dead: dict[int, str] = {}  # ranks that ended before their time, and why
+        self.posted: dict[int, list[PendingRequest]] = {
+            rank: [] for rank in programs
+        }
+        self.mail: dict[int, deque[Message]] = {
+            rank: deque() for rank in programs
+        }
+        # by number, then by rank
+        self.collectives: dict[int, dict[int, PendingRequest]] = {}
+        # ranks that ended before their time, and why
+        self.dead: dict[int, str] = {}
         self.failures: dict[int, RankFailure] = {}
         self.noticed = False  # whether a survivor was told
 
@@ -68,7 +76,8 @@ class EventEngine:
         if self.dead and not self.noticed:
             names = ", ".join(map(str, self.dead))
             raise RankFailure(
-                f"rank {names} is lost, and no other rank waited for it", [*self.dead]
+                f"rank {names} is lost, and no other rank waited for it",
+                [*self.dead],
             )
         self._check_all_received()
         return {number: rank.result for number, rank in self.ranks.items()}
@@ -82,7 +91,9 @@ class EventEngine:
 
     def _push(self, time: float, kind: int, rank: int, content: Any) -> None:
         self.event_count += 1
-        heapq.heappush(self.events, (time, kind, rank, self.event_count, content))
+        heapq.heappush(
+            self.events, (time, kind, rank, self.event_count, content)
+        )
 
     def _next_event(self) -> None:
         time, kind, number, _, content = heapq.heappop(self.events)
@@ -104,7 +115,11 @@ class EventEngine:
     ) -> None:
         """Let a program do its next step."""
         try:
-            step = rank.program.throw(error) if error else rank.program.send(answer)
+            step = (
+                rank.program.throw(error)
+                if error
+                else rank.program.send(answer)
+            )
         except StopIteration as stop:
             rank.running = False
             rank.result = stop.value
@@ -174,7 +189,9 @@ class EventEngine:
         return result
 
     def _duration(self, rank: VirtualRank, step: Compute | Overlap) -> float:
-        seconds = self.transport.compute if step.seconds is None else step.seconds
+        seconds = (
+            self.transport.compute if step.seconds is None else step.seconds
+        )
         return seconds * self.transport.speed[rank.rank]
 
     def _poll(self, rank: VirtualRank, step: Poll) -> list[int]:
@@ -194,14 +211,16 @@ class EventEngine:
         rank.clock = start + self.network.o
         rank.sending_free = start + self.network.g + self.network.stream(nbytes)
         arrival = rank.clock + self.network.L
-        message = Message(rank.rank, step.to, step.tag, step.array.copy(), arrival)
+        message = Message(
+            rank.rank, step.to, step.tag, step.array.copy(), arrival
+        )
         self._push(arrival, ARRIVAL, step.to, message)
-        return rank.begin(Request(step, rank.clock, ready=rank.clock))
+        return rank.begin(PendingRequest(step, rank.clock, ready=rank.clock))
 
     def _receive(self, rank: VirtualRank, step: Recv | RecvAny) -> Handle:
         if isinstance(step, Recv):
             self._check_rank(rank, step.source)
-        request = Request(step, rank.clock, overhead=self.network.o)
+        request = PendingRequest(step, rank.clock, overhead=self.network.o)
         mail = self.mail[rank.rank]
         for message in mail:
             if _matches(step, message):
@@ -221,9 +240,14 @@ class EventEngine:
                 return
         self.mail[rank.rank].append(message)
 
-    def _deliver(self, rank: VirtualRank, request: Request, message: Message) -> None:
+    def _deliver(
+        self, rank: VirtualRank, request: PendingRequest, message: Message
+    ) -> None:
         into = request.step.into
-        if into.shape != message.array.shape or into.dtype != message.array.dtype:
+        if (
+            into.shape != message.array.shape
+            or into.dtype != message.array.dtype
+        ):
             raise Deep500Error(
                 f"rank {rank.rank} expects {_form(into)} from rank {message.source} (tag "
                 f"{message.tag}), which sent {_form(message.array)}"
@@ -253,12 +277,14 @@ class EventEngine:
         self.transport.traffic[rank.rank].count(type(step).__name__, nbytes)
         number = rank.collectives
         rank.collectives += 1
-        request = Request(step, rank.clock, sequence=number)
+        request = PendingRequest(step, rank.clock, sequence=number)
         handle = rank.begin(request)
         called = self.collectives.setdefault(number, {})
         called[rank.rank] = request
         if len(called) == self.transport.size:
-            complete_collective(self.network, number, self.collectives.pop(number))
+            complete_collective(
+                self.network, number, self.collectives.pop(number)
+            )
             for other in self.ranks.values():
                 self._try_to_unblock(other)
         return handle
@@ -276,7 +302,9 @@ class EventEngine:
         rank.block_number += 1
         self._try_to_unblock(rank)
         if rank.blocked is not None and step.timeout is not None:
-            self._push(rank.clock + step.timeout, TIMEOUT, rank.rank, rank.block_number)
+            self._push(
+                rank.clock + step.timeout, TIMEOUT, rank.rank, rank.block_number
+            )
 
     def _try_to_unblock(self, rank: VirtualRank) -> None:
         step = rank.blocked
@@ -322,7 +350,9 @@ class EventEngine:
 
     def _fail_someone(self) -> bool:
         """Nothing is left to do: tell ranks that wait for a dead one; whether there was any."""
-        waiting = [rank for rank in self.ranks.values() if rank.blocked is not None]
+        waiting = [
+            rank for rank in self.ranks.values() if rank.blocked is not None
+        ]
         if not waiting:
             return False
         killed = [rank for rank in self.dead if rank not in self.failures]

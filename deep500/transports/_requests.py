@@ -11,7 +11,7 @@ from ..contracts.transport import Handle, Wait, WaitAny
 
 
 @dataclass(eq=False)
-class Request:
+class PendingRequest:
     """One step that was begun: when its data are there (infinite: unknown yet), and its result."""
 
     step: Any
@@ -48,7 +48,7 @@ class VirtualRank:
     # when the network card can send, and receive, the next message
     sending_free: float = 0.0
     receiving_free: float = 0.0
-    requests: dict[Handle, Request] = field(default_factory=dict)
+    requests: dict[Handle, PendingRequest] = field(default_factory=dict)
     next_handle: int = 0
     collectives: int = 0
     blocked: Wait | WaitAny | None = None
@@ -56,13 +56,13 @@ class VirtualRank:
     running: bool = True
     result: Any = None
 
-    def begin(self, request: Request) -> Handle:
+    def begin(self, request: PendingRequest) -> Handle:
         """Keep a request; its handle."""
         self.next_handle += 1
         self.requests[self.next_handle] = request
         return self.next_handle
 
-    def unfinished(self, handles: Sequence[Handle]) -> list[Request]:
+    def unfinished(self, handles: Sequence[Handle]) -> list[PendingRequest]:
         """Those of the handles' requests that are not complete."""
         requests = [self.requests[handle] for handle in handles]
         return [request for request in requests if not request.complete]

@@ -7,13 +7,13 @@ import numpy as np
 from ..contracts.loggp import LogGP
 from ..contracts.transport import AllGather, AllReduce, Broadcast
 from ..errors import Deep500Error
-from ._requests import Request
+from ._requests import PendingRequest
 
 REDUCTIONS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
 
 def complete_collective(
-    network: LogGP, number: int, requests: dict[int, Request]
+    network: LogGP, number: int, requests: dict[int, PendingRequest]
 ) -> None:
     """Give every rank's request its result, and the time at which it is there."""
     in_order = [requests[rank] for rank in sorted(requests)]

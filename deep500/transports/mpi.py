@@ -40,7 +40,9 @@ def mpi() -> Any:
             "'deep500-bench[mpi]', or use the transport torch or virtual"
         ) from error
     except RuntimeError as error:
-        raise Deep500Error(f"MPI cannot be started: {one_line(error)}") from error
+        raise Deep500Error(
+            f"MPI cannot be started: {one_line(error)}"
+        ) from error
     return MPI
 
 
@@ -62,7 +64,10 @@ class Mpi(ProcessTransport):
     def _listen(self) -> None:
         """MPICH's launcher, told not to kill the others when a rank dies, sends them SIGUSR1 instead."""
         in_main_thread = threading.current_thread() is threading.main_thread()
-        if in_main_thread and signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL:
+        if (
+            in_main_thread
+            and signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL
+        ):
             signal.signal(signal.SIGUSR1, self._hear)
 
     def _hear(self, *_: object) -> None:
@@ -128,7 +133,9 @@ class Mpi(ProcessTransport):
             lengths = MpiPending(
                 self, step, self.comm.Iallgather(counts[:1].copy(), counts)
             )
-            self._complete(lengths, time.perf_counter() + self.deadline, self.deadline)
+            self._complete(
+                lengths, time.perf_counter() + self.deadline, self.deadline
+            )
         gathered = np.empty(int(counts.sum()), np.uint8)
         receive = [gathered, counts.tolist(), self.MPI.BYTE]
         request = self.comm.Iallgatherv([payload, self.MPI.BYTE], receive)
@@ -140,7 +147,9 @@ class Mpi(ProcessTransport):
 
     def roll_call_heard(self) -> bool:
         """Whether another rank has failed."""
-        return self._peer_died or bool(self.control.Iprobe(self.MPI.ANY_SOURCE, 0))
+        return self._peer_died or bool(
+            self.control.Iprobe(self.MPI.ANY_SOURCE, 0)
+        )
 
     def _roll_call(self, seconds: float) -> list[int]:
         others = [rank for rank in range(self.size) if rank != self.rank]
@@ -162,7 +171,11 @@ class MpiPending(Pending):
     """A request of MPI's; `memory` is what it works on, which must live as long as it does."""
 
     def __init__(
-        self, transport: Mpi, step: Any, request: Any, memory: np.ndarray | None = None
+        self,
+        transport: Mpi,
+        step: Any,
+        request: Any,
+        memory: np.ndarray | None = None,
     ):
         self.transport = transport
         self.step = step
@@ -188,7 +201,9 @@ class MpiPending(Pending):
             if now - last_look > ROLL_CALL:
                 last_look = now
                 if self.transport.roll_call_heard():
-                    raise ConnectionError("it has died, or another rank has lost it")
+                    raise ConnectionError(
+                        "it has died, or another rank has lost it"
+                    )
         return True
 
     def result(self) -> Any:
@@ -213,7 +228,9 @@ class MpiPending(Pending):
                 f"{self.status.Get_source()} (tag {step.tag}), which sent {received}"
             )
 
-    def _arrays(self, gathered: np.ndarray, counts: list[int]) -> list[np.ndarray]:
+    def _arrays(
+        self, gathered: np.ndarray, counts: list[int]
+    ) -> list[np.ndarray]:
         array = self.step.array
         arrays = split_gathered(gathered, counts, array.dtype)
         if self.step.uneven:

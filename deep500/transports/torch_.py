@@ -59,7 +59,9 @@ class Torch(ProcessTransport):
         limit = timedelta(seconds=self.deadline)
         self.store.set(f"{HERE}/{self.rank}", "1")
         try:
-            self.store.wait([f"{HERE}/{rank}" for rank in range(self.size)], limit)
+            self.store.wait(
+                [f"{HERE}/{rank}" for rank in range(self.size)], limit
+            )
             self.dist.init_process_group(
                 backend,
                 store=self.store,
@@ -104,7 +106,9 @@ class Torch(ProcessTransport):
         if isinstance(step, Broadcast):
             tensor = self._tensor(as_bytes(step.array))
             return self._begun(
-                step, tensor, lambda: dist.broadcast(tensor, step.root, async_op=True)
+                step,
+                tensor,
+                lambda: dist.broadcast(tensor, step.root, async_op=True),
             )
         if isinstance(step, AllGather):
             return self._gather(step)
@@ -124,7 +128,9 @@ class Torch(ProcessTransport):
         tensor = self._tensor(padded)
         rows = [*self._tensor(gathered)]
         pending = self._begun(
-            step, tensor, lambda: self.dist.all_gather(rows, tensor, async_op=True)
+            step,
+            tensor,
+            lambda: self.dist.all_gather(rows, tensor, async_op=True),
         )
         pending.gathered = (gathered, counts)
         return pending
@@ -136,7 +142,9 @@ class Torch(ProcessTransport):
         pending = self._begun(
             step, lengths, lambda: self.dist.all_reduce(lengths, async_op=True)
         )
-        self._complete(pending, self.clock(self.rank) + self.deadline, self.deadline)
+        self._complete(
+            pending, self.clock(self.rank) + self.deadline, self.deadline
+        )
         return lengths.tolist()
 
     def _begun(self, step: Any, tensor: Any, start: Any) -> "TorchPending":
@@ -164,7 +172,11 @@ class Torch(ProcessTransport):
     def _absent(self, key: str) -> list[int]:
         """The ranks that have not set a key; rank 0 if nobody can say, since the store is gone with it."""
         try:
-            return [r for r in range(self.size) if not self.store.check([f"{key}/{r}"])]
+            return [
+                r
+                for r in range(self.size)
+                if not self.store.check([f"{key}/{r}"])
+            ]
         except RuntimeError:
             return [0]
 
@@ -208,7 +220,9 @@ class TorchPending(Pending):
     def poll(self) -> bool:
         """Gloo does not say whether a message has come unless someone waits for it: a thread does."""
         if not self.complete and self._waiter is None:
-            self._waiter = threading.Thread(target=self._wait_apart, daemon=True)
+            self._waiter = threading.Thread(
+                target=self._wait_apart, daemon=True
+            )
             self._waiter.start()
         if self._error is not None:
             raise ConnectionError(one_line(self._error))

@@ -43,7 +43,11 @@ class Virtual(Transport):
         self.network = network or LogGP()
         self.deadline = deadline
         self.compute = compute
-        factors = dict(speed) if isinstance(speed, Mapping) else dict(enumerate(speed))
+        factors = (
+            dict(speed)
+            if isinstance(speed, Mapping)
+            else dict(enumerate(speed))
+        )
         self.speed = {rank: factors.get(rank, 1.0) for rank in self.ranks}
         self.kill = dict(kill or {})
         self.traffic = {rank: Traffic() for rank in self.ranks}

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..contracts.dtypes import ALL, listed
 from ..contracts.inputs import canonical_inputs
-from ..contracts.operator import Operator, Tensor
+from ..contracts.operator import Operator, TensorSpec
 from ..errors import Deep500Error
 from .checking.examples import drawn, generator
 from .checking.formats import FORMATS, cast
@@ -24,7 +24,9 @@ WORD = re.compile(
 MOST_ELEMENTS = 2**33
 
 
-def inputs_of(operator: Operator, shape: str, dtype: str, seed: int) -> tuple[Any, ...]:
+def inputs_of(
+    operator: Operator, shape: str, dtype: str, seed: int
+) -> tuple[Any, ...]:
     """The inputs that `shape` describes, drawn by the seed, floats in this dtype; None for one that is left out.
 
     Raises `Deep500Error` if the text cannot be parsed, or does not fit the operator.
@@ -77,7 +79,9 @@ def _check_count(operator: Operator, count: int) -> None:
     )
 
 
-def _input(word: str, is_static: bool, rng: np.random.Generator, dtype: str) -> Any:
+def _input(
+    word: str, is_static: bool, rng: np.random.Generator, dtype: str
+) -> Any:
     if word == "-":
         return None
     if is_static:
@@ -91,7 +95,7 @@ def _input(word: str, is_static: bool, rng: np.random.Generator, dtype: str) -> 
     shape = _sizes(parts["sizes"])
     if parts["dtype"]:
         return _integers(word, parts["dtype"], parts["below"], shape, rng)
-    values = np.asarray(drawn(Tensor(shape), rng))
+    values = np.asarray(drawn(TensorSpec(shape), rng))
     scale = np.float32(parts["scale"] or 1)
     scaled = np.multiply(values, scale, out=values)
     return _cast(scaled, dtype)
@@ -128,13 +132,17 @@ def _integers(
         )
     if dtype not in ALL or dtype.startswith("float"):
         names = listed([name for name in ALL if "float" not in name])
-        raise Deep500Error(f"{word!r}: no dtype is named {dtype!r}; there are {names}")
+        raise Deep500Error(
+            f"{word!r}: no dtype is named {dtype!r}; there are {names}"
+        )
     if below is not None and int(below) < 1:
-        raise Deep500Error(f"{word!r}: there is no integer from 0 to below {below}")
+        raise Deep500Error(
+            f"{word!r}: there is no integer from 0 to below {below}"
+        )
     if dtype == "bool":
         below = "2"
     if below is None:
-        return np.asarray(drawn(Tensor(shape, dtype), rng))
+        return np.asarray(drawn(TensorSpec(shape, dtype), rng))
     integers = rng.integers(0, int(below), shape)
     return integers.astype(dtype)
 
@@ -143,14 +151,20 @@ def _value(word: str) -> Any:
     try:
         return ast.literal_eval(word.removeprefix("="))
     except (ValueError, SyntaxError):
-        raise Deep500Error(f"{word!r} is no value, such as =3 or =[2,3]") from None
+        raise Deep500Error(
+            f"{word!r} is no value, such as =3 or =[2,3]"
+        ) from None
 
 
 def _array(word: str, value: Any) -> np.ndarray:
     try:
         array = np.asarray(value)
     except ValueError:  # rows of several lengths
-        raise Deep500Error(f"{word!r} is no array, such as =[[1,2],[3,4]]") from None
+        raise Deep500Error(
+            f"{word!r} is no array, such as =[[1,2],[3,4]]"
+        ) from None
     if array.dtype.kind not in "biuf":
-        raise Deep500Error(f"{word!r} is no array of numbers, such as =[[1,2],[3,4]]")
+        raise Deep500Error(
+            f"{word!r} is no array of numbers, such as =[[1,2],[3,4]]"
+        )
     return array

@@ -181,9 +181,8 @@ def test_control_c_keeps_what_was_measured(tmp_path):
     assert process.returncode == 130
     *progress, last = err.splitlines()
     assert out == "" and last.startswith("d5: interrupted"), err
-    assert all("%" in line for line in progress), (
-        err
-    )  # a slow machine tells how far it is
+    # a slow machine tells how far it is
+    assert all("%" in line for line in progress), err
     found = verify(tmp_path / "run")
     assert found.ok and not found.finished and found.blocks > 0
 

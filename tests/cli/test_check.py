@@ -158,9 +158,8 @@ def test_code_that_breaks_is_a_verdict(check, name, seconds, code, said):
 
 def test_a_framework_that_is_not_installed_is_one_line(capsys, monkeypatch):
     monkeypatch.setattr(type(framework("fake")), "module_name", "no_such_module")
-    monkeypatch.delitem(
-        vars(framework("fake")), "module", raising=False
-    )  # found by a test before
+    # found by a test before
+    monkeypatch.delitem(vars(framework("fake")), "module", raising=False)
     assert main(["check", "operator", "Relu", "--framework", "reference", "fake"]) == 2
     answer = capsys.readouterr()
     assert (

@@ -185,9 +185,8 @@ def test_control_c_keeps_what_was_trained(tmp_path):
     _, err = process.communicate(timeout=30)
     *progress, last = err.splitlines()
     assert process.returncode == 130 and last.startswith("d5: interrupted"), err
-    assert all("%" in line for line in progress), (
-        err
-    )  # a slow machine tells how far it is
+    # a slow machine tells how far it is
+    assert all("%" in line for line in progress), err
     assert verify(tmp_path / "run").ok
 
 

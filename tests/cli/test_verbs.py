@@ -26,9 +26,8 @@ def test_compare_gates_on_slower_only(d5, bundles):
     assert slower.code == 1
     assert slower.json["comparisons"][0]["verdict"] == "slower"
     assert d5("compare", bundles / "b", bundles / "a", "--gate").code == 0
-    assert (
-        d5("compare", bundles / "a", bundles / "b").code == 0
-    )  # without a gate it only tells
+    # without a gate it only tells
+    assert d5("compare", bundles / "a", bundles / "b").code == 0
     text = d5("compare", bundles / "a", bundles / "b").out
     assert "slower" in text and "n = " in text
 

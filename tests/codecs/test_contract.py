@@ -7,16 +7,16 @@ import pytest
 
 import deep500 as d5
 from deep500.contracts.codec import (
-    Average,
+    AverageRequest,
     Codec,
-    Gather,
+    GatherRequest,
     Key,
     legal,
     run_together,
     slots_of,
 )
 from deep500.contracts.layout import Layout
-from deep500.contracts.operator import Tensor
+from deep500.contracts.operator import TensorSpec
 
 
 def gradients(
@@ -68,7 +68,7 @@ def test_an_aggregation_that_fails_leaves_the_state_as_it_was() -> None:
     state = codec.init(8, "float32")
     before = {name: array.copy() for name, array in state.items()}
     aggregation = codec.aggregate(gradients(1, 8)[0], state, Key())
-    assert isinstance(next(aggregation), Gather)
+    assert isinstance(next(aggregation), GatherRequest)
     aggregation.close()
     assert all(np.array_equal(state[name], before[name]) for name in before)
 
@@ -88,11 +88,11 @@ def test_ranks_that_ask_for_different_collectives_are_refused() -> None:
 
     payload = np.zeros(1, np.uint8)
     with pytest.raises(d5.Deep500Error, match="different collectives"):
-        run_together([asks(Gather(payload)), asks(Average(np.zeros(1)))])
-    finished = asks(Gather(payload))
+        run_together([asks(GatherRequest(payload)), asks(AverageRequest(np.zeros(1)))])
+    finished = asks(GatherRequest(payload))
     next(finished)
     with pytest.raises(d5.Deep500Error, match="same number of collectives"):
-        run_together([finished, asks(Gather(payload))])
+        run_together([finished, asks(GatherRequest(payload))])
 
 
 @pytest.mark.parametrize("collective", ["allreduce", "reduce_scatter"])
@@ -115,7 +115,9 @@ def test_keys_differ_by_each_of_their_parts() -> None:
 
 
 def test_slots_of_a_bucket_begin_at_the_bucket() -> None:
-    layout = Layout.of({"a": Tensor((3, 5), "float32"), "b": Tensor((4,), "float32")})
+    layout = Layout.of(
+        {"a": TensorSpec((3, 5), "float32"), "b": TensorSpec((4,), "float32")}
+    )
     [last, first] = layout.buckets(most_bytes=1)
     assert [(s.name, s.offset) for s in slots_of(layout, last)] == [("b", 0)]
     assert [(s.name, s.offset) for s in slots_of(layout, first)] == [("a", 0)]

@@ -8,14 +8,14 @@ import pytest
 import deep500 as d5
 from deep500.contracts.codec import Codec, Key, run_together
 from deep500.contracts.layout import Layout, Slot
-from deep500.contracts.operator import Tensor
+from deep500.contracts.operator import TensorSpec
 
 codecs: Any = d5.codecs
 SHAPES = {"w": (12, 20), "b": (12,), "k": (4, 3, 3, 3)}
 
 
 def layout(dtype: str) -> Layout:
-    return Layout.of({name: Tensor(shape, dtype) for name, shape in SHAPES.items()})
+    return Layout.of({name: TensorSpec(shape, dtype) for name, shape in SHAPES.items()})
 
 
 def gradients(ranks: int, dtype: str, step: int = 0) -> list[np.ndarray]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deep500.contracts.arrays import check_matching
-from deep500.contracts.operator import Tensor
+from deep500.contracts.operator import TensorSpec
 from deep500.errors import Deep500Error
 
 OWN = {"w": np.zeros((3, 4), np.float32), "b": np.zeros(4, np.float32)}
@@ -23,7 +23,7 @@ def test_equal_names_shapes_and_dtypes_pass() -> None:
 def test_descriptions_and_native_tensors_are_enough() -> None:
     torch = pytest.importorskip("torch")
     described = {
-        name: Tensor(value.shape, value.dtype.name) for name, value in OWN.items()
+        name: TensorSpec(value.shape, value.dtype.name) for name, value in OWN.items()
     }
     check_matching("the parameters", described, OWN)
     tensors = {name: torch.zeros(value.shape) for name, value in OWN.items()}

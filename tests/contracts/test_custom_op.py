@@ -59,9 +59,8 @@ def test_it_is_the_native_kernel_of_the_operator(name: str) -> None:
     before = op.calls
     assert np.array_equal(call.run()[0], X**2)
     assert op.calls > before
-    if (
-        name != "onnxruntime"
-    ):  # which records, and splits networks around custom operators
+    # which records, and splits networks around custom operators
+    if name != "onnxruntime":
         assert fw.kernel(op.operator)[1] == "native"
 
 

@@ -107,18 +107,16 @@ def test_draws_are_uniform_and_uncorrelated() -> None:
     numbers = Draws(0, 0, 0, indices).uniform(3)
     assert numbers.min() >= 0 and numbers.max() < 1
     counts = np.histogram(numbers, bins=20, range=(0, 1))[0]
-    assert (
-        (counts - 3000) ** 2 / 3000
-    ).sum() < 50.8  # 99.99 % of chi-square, 19 degrees of freedom
+    # 99.99 % of chi-square, 19 degrees of freedom
+    assert ((counts - 3000) ** 2 / 3000).sum() < 50.8
     neighbours = [numbers[:, 1], np.roll(numbers[:, 0], 1)]
     others = [
         Draws(*key, indices).uniform(1)[:, 0]
         for key in ((1, 0, 0), (0, 1, 0), (0, 0, 1))
     ]
     for other in neighbours + others:
-        assert (
-            abs(np.corrcoef(numbers[:, 0], other)[0, 1]) < 0.035
-        )  # five standard errors
+        # five standard errors
+        assert abs(np.corrcoef(numbers[:, 0], other)[0, 1]) < 0.035
 
 
 def test_draws_are_the_same_everywhere() -> None:

@@ -353,9 +353,8 @@ def test_every_framework_takes_the_same_options(name: str) -> None:
 
 without_compiler = {"reference"}
 if " " in sys.prefix:
-    without_compiler.add(
-        "pytorch"
-    )  # whose compiler does not quote the paths of its headers
+    # whose compiler does not quote the paths of its headers
+    without_compiler.add("pytorch")
 
 
 @pytest.mark.filterwarnings(

@@ -6,21 +6,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep500.contracts.layout import ALIGNMENT, FlatBuffers, Layout
-from deep500.contracts.operator import Tensor
+from deep500.contracts.operator import TensorSpec
 from deep500.errors import Deep500Error
 
 DTYPES = ("float32", "float64", "float16", "bfloat16")
 shapes = st.lists(st.integers(1, 7), max_size=3).map(tuple)
 tensors = st.dictionaries(
     st.text("abcdef", min_size=1, max_size=4),
-    st.builds(Tensor, shapes, st.sampled_from(DTYPES)),
+    st.builds(TensorSpec, shapes, st.sampled_from(DTYPES)),
     min_size=1,
     max_size=12,
 )
 
 
 @given(tensors)
-def test_every_tensor_is_aligned_and_none_overlap(specs: dict[str, Tensor]) -> None:
+def test_every_tensor_is_aligned_and_none_overlap(specs: dict[str, TensorSpec]) -> None:
     layout = Layout.of(specs)
     assert [slot.name for slot in layout.slots] == list(specs)
     buffers = layout.zeros()
@@ -34,14 +34,13 @@ def test_every_tensor_is_aligned_and_none_overlap(specs: dict[str, Tensor]) -> N
     for number, view in enumerate(layout.views(buffers).values(), start=1):
         assert (view == number).all()
     elements = sum(int((buffer != 0).sum()) for buffer in buffers.values())
-    assert elements == sum(
-        spec.size for spec in specs.values()
-    )  # what lies between is zero
+    # what lies between is zero
+    assert elements == sum(spec.size for spec in specs.values())
 
 
 @given(tensors, st.integers(1, 4000))
 def test_buckets_hold_every_tensor_once_from_the_last_to_the_first(
-    specs: dict[str, Tensor], most: int
+    specs: dict[str, TensorSpec], most: int
 ) -> None:
     layout = Layout.of(specs)
     buckets = layout.buckets(most)
@@ -58,7 +57,7 @@ def test_buckets_hold_every_tensor_once_from_the_last_to_the_first(
 def test_gather_copies_and_views_do_not() -> None:
     arrays = {"a": np.arange(3, dtype="float32"), "b": np.ones((2, 2), "float32")}
     layout = Layout.of(
-        {name: Tensor(a.shape, a.dtype.name) for name, a in arrays.items()}
+        {name: TensorSpec(a.shape, a.dtype.name) for name, a in arrays.items()}
     )
     buffers = layout.gather(arrays)
     views = layout.views(buffers)
@@ -70,7 +69,7 @@ def test_gather_copies_and_views_do_not() -> None:
 
 
 def test_buffers_of_another_layout_are_refused() -> None:
-    layout = Layout.of({"a": Tensor((3,), "float32")})
+    layout = Layout.of({"a": TensorSpec((3,), "float32")})
     layout.check(layout.zeros())
     with pytest.raises(
         Deep500Error, match="float32 are needed, and these were given: none"
@@ -83,7 +82,7 @@ def test_buffers_of_another_layout_are_refused() -> None:
 
 
 def test_flat_buffers_are_refused_after_the_next_step() -> None:
-    layout = Layout.of({"a": Tensor((3,), "float32")})
+    layout = Layout.of({"a": TensorSpec((3,), "float32")})
     generation = [0]
     buffers = FlatBuffers(layout.zeros(), layout, lambda: generation[0])
     assert buffers.views()["a"].shape == (3,)

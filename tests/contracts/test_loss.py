@@ -6,7 +6,7 @@ import pytest
 from deep500 import registry
 from deep500.contracts.loss import Loss, described
 from deep500.contracts.network import Network
-from deep500.contracts.operator import Tensor
+from deep500.contracts.operator import TensorSpec
 from deep500.errors import Deep500Error, Unsupported
 from deep500.frameworks import framework
 from deep500.losses import CrossEntropy, MeanSquaredError, ZeroOne
@@ -33,7 +33,7 @@ def setting(
         network = Network()
         network.add_param("p", rng.standard_normal(shape).astype(dtype))
         network.add_output(network.add_node("Identity", ["p"], ["prediction"]))
-        wanted = loss.target(Tensor(shape, dtype))
+        wanted = loss.target(TensorSpec(shape, dtype))
         classes = wanted.dtype == "int64"
         target = (
             rng.integers(0, 3, wanted.shape) if classes else rng.random(wanted.shape)
@@ -155,7 +155,7 @@ def test_the_shape_of_a_value_is_inferred() -> None:
     network.add_node("Flatten", ["x"], ["flat"])
     network.add_node("MatMul", ["flat", "w"], ["y"])
     assert described(network, "y").shape == ("batch", 3)
-    assert described(network, "w") == Tensor((8, 3), "float64")
+    assert described(network, "w") == TensorSpec((8, 3), "float64")
 
 
 def test_a_network_with_several_outputs_must_be_told_which() -> None:
@@ -171,7 +171,7 @@ def test_a_network_with_several_outputs_must_be_told_which() -> None:
         "batch",
         2,
     )
-    assert CrossEntropy().attach(network, "y").inputs["label"] == Tensor(
+    assert CrossEntropy().attach(network, "y").inputs["label"] == TensorSpec(
         ("batch",), "int64"
     )
 

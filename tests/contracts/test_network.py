@@ -7,7 +7,7 @@ import pytest
 
 import deep500 as d5
 from deep500.contracts.network import KEY, Network, take_keys
-from deep500.contracts.operator import Operator, Tensor
+from deep500.contracts.operator import Operator, TensorSpec
 from deep500.errors import Deep500Error
 from deep500.frameworks import framework
 
@@ -151,9 +151,8 @@ def test_every_value_has_its_own_name() -> None:
 
 def test_parameters_are_fed_and_fetched() -> None:
     network = affine()
-    network.feed_tensor(
-        "b", np.asarray([1, 2, 3])
-    )  # integers become the parameter's float32
+    # integers become the parameter's float32
+    network.feed_tensor("b", np.asarray([1, 2, 3]))
     (b, w) = network.fetch_tensors(["b", "w"])
     assert (
         b.dtype == np.float32 and b.tolist() == [1, 2, 3] and w is network.params["w"]
@@ -221,8 +220,8 @@ def test_an_operator_without_inputs_can_be_a_node() -> None:
         def forward(self, xp):
             return xp.asarray(2, "float32")
 
-        def infer(self) -> tuple[Tensor, ...]:
-            return (Tensor(()),)
+        def infer(self) -> tuple[TensorSpec, ...]:
+            return (TensorSpec(()),)
 
     network = affine()
     network.add_output(network.add_node(Two(), [], ["two"]))

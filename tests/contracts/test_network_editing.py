@@ -7,7 +7,7 @@ import pytest
 
 import deep500 as d5
 from deep500.contracts.network import Network
-from deep500.contracts.operator import Tensor
+from deep500.contracts.operator import TensorSpec
 from deep500.errors import Deep500Error
 
 
@@ -48,13 +48,9 @@ def test_named_dimensions_take_any_size_and_stand_in_shapes() -> None:
     for shape in [(1, 3, 5, 5), (4, 3, 16, 7)]:
         assert output(network, x=np.ones(shape, "float32")).shape == (shape[0], 2)
     specs = network.specs()
-    assert specs["y"] == Tensor(("batch", 2))
-    assert specs["a"].shape == (
-        "batch",
-        4,
-        "a.2",
-        "a.3",
-    )  # half of the height and of the width
+    assert specs["y"] == TensorSpec(("batch", 2))
+    # half of the height and of the width
+    assert specs["a"].shape == ("batch", 4, "a.2", "a.3")
     assert network.specs({"batch": 2, "height": 9, "width": 11})["c"].shape == (
         2,
         5,
@@ -202,11 +198,8 @@ def test_freezing_by_pattern() -> None:
     assert network.freeze("w[12]") == ["w1", "w2"] and network.get_params() == ["w3"]
     assert network.unfreeze("w2") == ["w2"] and network.get_params() == ["w2", "w3"]
     network.unfreeze()
-    assert network.get_params() == [
-        "w1",
-        "w2",
-        "w3",
-    ]  # a running statistic is never trained
+    # a running statistic is never trained
+    assert network.get_params() == ["w1", "w2", "w3"]
     with pytest.raises(
         Deep500Error, match="no parameter matches 'v.'; there are: w1, w2, w3, w.mean"
     ):

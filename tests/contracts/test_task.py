@@ -9,7 +9,7 @@ import pytest
 from deep500 import registry
 from deep500.contracts.dataset import Split
 from deep500.contracts.network import Network
-from deep500.contracts.operator import Tensor
+from deep500.contracts.operator import TensorSpec
 from deep500.contracts.task import Array, Quality, Task, check_classes
 from deep500.errors import Deep500Error
 from deep500.frameworks import framework
@@ -42,7 +42,7 @@ def prediction_for(task: Task, target: np.ndarray) -> np.ndarray:
     """A prediction of a shape that the task's loss compares with this target."""
     of_classes = [(ROWS, WIDTH), (ROWS, LENGTH, WIDTH)]
     for shape in [target.shape] if target.dtype.kind == "f" else of_classes:
-        wanted = task.loss().target(Tensor(shape))
+        wanted = task.loss().target(TensorSpec(shape))
         if (
             wanted.shape == target.shape
             and np.dtype(wanted.dtype).kind == target.dtype.kind

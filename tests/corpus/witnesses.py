@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from deep500.contracts.operator import Tensor
+from deep500.contracts.operator import TensorSpec
 
 from .subjects import Subject, widened
 
 Witness = Callable[[Subject], bool]  # whether the mistake shows
-DIFFERENCES = (
-    1e-6  # what central differences in float64 are good for, of the largest element
-)
+# what central differences in float64 are good for, of the largest element
+DIFFERENCES = 1e-6
 
 
 def forward(*inputs: Any, dtype: str = "float32") -> Witness:
@@ -410,5 +409,5 @@ def _outside(subject: Subject, n: int, backward: bool, fill: float) -> bool:
 
 def _call(subject: Subject, name: str, arrays: Sequence[np.ndarray], n: int) -> None:
     library = subject.operator.library("float64")
-    tensors = [Tensor((n,), "float64")] * 2
+    tensors = [TensorSpec((n,), "float64")] * 2
     library.call(getattr(library, name), tensors, arrays)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import deep500 as d5
-from deep500.contracts.operator import Tensor
+from deep500.contracts.operator import TensorSpec
 from deep500.custom import building
 from deep500.custom.cpp import compile_custom_cppop
-from deep500.custom.description import Signature, TensorDesc
+from deep500.custom.description import OperatorSignature, TensorDesc
 from deep500.errors import Deep500Error, Unsupported
 
 X = np.linspace(-2, 2, 24, dtype="float32").reshape(4, 6)
@@ -42,16 +42,14 @@ def test_as_the_tutorial_compiles_it(sources: Path) -> None:
     )
     first = op.run([X])[0]
     second = op.run([2 * X])[0]
-    np.testing.assert_allclose(
-        first, X**3, rtol=1e-6
-    )  # in 2019 the second call overwrote it
+    # in 2019 the second call overwrote it
+    np.testing.assert_allclose(first, X**3, rtol=1e-6)
     np.testing.assert_allclose(second, 8 * X**3, rtol=1e-6)
     np.testing.assert_allclose(
         op.gradients([first], [X], [first])[0], 3 * X**5, rtol=1e-5
     )
-    np.testing.assert_allclose(
-        op.run([X.T.copy().T])[0], X**3, rtol=1e-6
-    )  # of another memory layout, a temporary
+    # of another memory layout, a temporary
+    np.testing.assert_allclose(op.run([X.T.copy().T])[0], X**3, rtol=1e-6)
     assert op.attributes == {"DPOWER": "3"}
 
 
@@ -79,13 +77,11 @@ def test_it_is_built_once_and_again_when_anything_changes(
     assert compile_custom_cppop("op", source).run([one])[0] == 2
     assert compile_custom_cppop("op", source).run([one])[0] == 2
     assert len({*cache.glob("built/*.so")} - before) == 1
-    written(
-        tmp_path, "const float FACTOR = 3;", "factor.h"
-    )  # the source itself is the same
+    # the source itself is the same
+    written(tmp_path, "const float FACTOR = 3;", "factor.h")
     assert compile_custom_cppop("op", source).run([one])[0] == 3
-    assert {path.suffix for path in (cache / "built").iterdir()} == {
-        ".so"
-    }  # nothing is left behind
+    # nothing is left behind
+    assert {path.suffix for path in (cache / "built").iterdir()} == {".so"}
 
 
 def test_it_is_optimised_and_parallel(tmp_path: Path) -> None:
@@ -305,19 +301,19 @@ def test_descriptions_must_fit_the_pointers(sources: Path) -> None:
 
 
 def test_names_of_sizes() -> None:
-    product = Signature(
+    product = OperatorSignature(
         "product",
         (d5.tensordesc(["n", "k"]), d5.tensordesc(["k", "m"])),
         (d5.tensordesc(["n", "m"]),),
     )
-    assert product.described_outputs([Tensor((2, 3)), Tensor((3, 5))])[0] == Tensor(
-        (2, 5)
-    )
+    assert product.described_outputs([TensorSpec((2, 3)), TensorSpec((3, 5))])[
+        0
+    ] == TensorSpec((2, 5))
     with pytest.raises(
         Deep500Error,
         match=r"product takes any\[n, k\], any\[k, m\], and float32\[2, 3\], float32\[4",
     ):
-        product.described_outputs([Tensor((2, 3)), Tensor((4, 5))])
+        product.described_outputs([TensorSpec((2, 3)), TensorSpec((4, 5))])
     assert d5.tensordesc([0, 6]).shape == ("batch", 6) == d5.tensordesc([None, 6]).shape
     for wrong in ([-1], [1.5], "ab", 3):
         with pytest.raises(Deep500Error, match="a size is|a shape is"):

@@ -9,7 +9,7 @@ import pytest
 
 from deep500.custom.cpp import CppOp, compile_custom_cppop
 from deep500.custom.sanitizing import Finding, sanitized
-from deep500.custom.sanitizing.reports import Array, Memory, findings
+from deep500.custom.sanitizing.reports import ProgramMemory, TensorMemory, findings
 from deep500.errors import Deep500Error, Unsupported
 
 SECONDS = 60
@@ -329,9 +329,8 @@ def races(tmp_path_factory: pytest.TempPathFactory) -> CppOp:
 )
 def test_wrong_accesses_are_found(memory_mistakes: CppOp, name: str) -> None:
     number = [*MEMORY].index(name) + 1
-    *_, finding = tried(
-        memory_mistakes, number
-    )  # undefined behaviour may be told before
+    # undefined behaviour may be told before
+    *_, finding = tried(memory_mistakes, number)
     assert expected(memory_mistakes, MEMORY[name]) in finding.text
     assert "\n" not in finding.text and 1 < len(finding.report) <= 20
 
@@ -384,7 +383,9 @@ WARNING: ThreadSanitizer: data race (pid=7)
   Previous atomic read of size 8 at 0x7b0000000108 by main thread:
     [failed to restore the stack]
 """
-    memory = Memory(tmp_path / "op.cpp", (Array("y", 0x7B0000000100, 80, 10),))
+    memory = ProgramMemory(
+        tmp_path / "op.cpp", (TensorMemory("y", 0x7B0000000100, 80, 10),)
+    )
     (finding,) = findings(report, memory)
     assert finding.where == "op.cpp:2"
     said = "op.cpp:2 writes y[1] while another thread reads it: y[1] += x[i];"

@@ -70,9 +70,8 @@ def heat_error(**settings: Any) -> float:
 def test_heat_spreads_as_the_closed_form_says() -> None:
     assert heat_error() < 1e-3
     coarse, fine = heat_error(points=31, steps=50), heat_error(points=63, steps=100)
-    assert (
-        3.6 < coarse / fine < 4.4
-    )  # second order: half the distances, a quarter of the error
+    # second order: half the distances, a quarter of the error
+    assert 3.6 < coarse / fine < 4.4
     splits = d5.datasets.load("heat_equation", size=20)
     d5.tasks.Regression().check_arrays(splits)
     assert (

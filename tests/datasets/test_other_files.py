@@ -43,9 +43,8 @@ def test_pictures_are_decoded_with_their_classes(tmp_path: Path, decoder: str) -
             batch["x"], batch["label"], split.columns["x"].paths, strict=True
         ):
             wanted = making.picture(100 * int(label) + int(Path(path).stem)) / 255
-            assert (
-                np.abs(pixels.transpose(1, 2, 0) - wanted).mean() < 0.03
-            )  # JPEG loses a little
+            # JPEG loses a little
+            assert np.abs(pixels.transpose(1, 2, 0) - wanted).mean() < 0.03
             seen += 1
     assert seen == 18
 
@@ -438,9 +437,8 @@ def test_wrong_hdf5_files_are_refused(tmp_path: Path) -> None:
     folder = str(tmp_path)
 
     def said(**arrays: object) -> str:
-        path = (
-            tmp_path / f"{len(list(tmp_path.iterdir()))}.h5"
-        )  # the one before may still be open
+        # the one before may still be open
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.h5"
         with h5py.File(path, "w") as file:
             for name, value in arrays.items():
                 file[name] = value

@@ -60,6 +60,5 @@ if __name__ == "__main__":
     here = d5.communication(sys.argv[1])
     params = train(here, sys.argv[2])
     bits = np.concatenate([p.ravel() for p in params]).tobytes().hex()
-    os.write(
-        1, f"params {here.rank} {bits}\n".encode()
-    )  # at once: ranks share this output
+    # at once: ranks share this output
+    os.write(1, f"params {here.rank} {bits}\n".encode())

@@ -248,9 +248,8 @@ def test_metrics_of_communication() -> None:
     assert BytesPerRank().value(history) == 3e6
     assert MessagesPerRank().value(history) == 7
     assert ExposedCommunication().value(history) == 25.0
-    assert LoadImbalance().value(history) == pytest.approx(
-        100 / 3
-    )  # 2 s against a mean of 1.5 s
+    # 2 s against a mean of 1.5 s
+    assert LoadImbalance().value(history) == pytest.approx(100 / 3)
     assert Staleness().value(history) == 1.0
     assert Staleness().histogram(history) == {0: 1, 1: 2, 2: 1}
     assert ConsensusDistance().value(history) == 0.5

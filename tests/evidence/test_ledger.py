@@ -87,9 +87,8 @@ time.sleep(60)
     assert process.stdout and process.stdout.readline() == b"begun\n"
     assert ledger.runs()[0].state == "running"
     process.send_signal(signal.SIGKILL)
-    os.waitid(
-        os.P_PID, process.pid, os.WEXITED | os.WNOWAIT
-    )  # dead, but still in the process table
+    # dead, but still in the process table
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     assert ledger.runs()[0].state == "unfinished"
     process.communicate()
     assert ledger.runs()[0].state == "unfinished" and ledger.problems() == []

@@ -18,9 +18,8 @@ from deep500.optimizers.adam import Adam
 from deep500.optimizers.momentum import Momentum
 
 STEPS, BATCH = 20, 16
-BOUNDS = {
-    dtype: 100 * float(np.finfo(dtype).eps) for dtype in ("float64", "float32")
-}  # seen: up to 4 roundings
+# seen: up to 4 roundings
+BOUNDS = {dtype: 100 * float(np.finfo(dtype).eps) for dtype in ("float64", "float32")}
 OTHERS = ["pytorch", "jax", "tensorflow", "onnxruntime"]
 ADAM = Adam(learning_rate=0.003)
 

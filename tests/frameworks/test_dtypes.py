@@ -18,7 +18,7 @@ from deep500.contracts.dtypes import (
 )
 from deep500.contracts.framework import Framework
 from deep500.contracts.network import Network
-from deep500.contracts.operator import Tensor
+from deep500.contracts.operator import TensorSpec
 from deep500.errors import Deep500Error, Unsupported
 from deep500.frameworks import framework
 from deep500.operators import (
@@ -166,9 +166,8 @@ def test_the_reference_rounds_half_precision_once(dtype: str) -> None:
     reference, x = framework("reference"), np.linspace(-6, 6, 999).astype(dtype)
     once = reference.evaluate(Sigmoid(), [x.astype("float32")])[0].astype(dtype)
     assert same(reference.evaluate(Sigmoid(), [x])[0], once)
-    assert not same(
-        Sigmoid().run(reference.xp, x)[0].astype(dtype), once
-    )  # step by step it is not the same
+    # step by step it is not the same
+    assert not same(Sigmoid().run(reference.xp, x)[0].astype(dtype), once)
     (gradient,) = reference.gradient(Sigmoid(), [x], [np.ones_like(x)])
     (wide,) = reference.gradient(
         Sigmoid(), [x.astype("float32")], [np.ones(999, "float32")]
@@ -203,9 +202,8 @@ def test_shifts_are_those_of_unbounded_integers(
     "dtype", ["float16", "bfloat16", "float32", "float64", "int16", "int32", "int64"]
 )
 def test_ranges_have_the_dtype_of_their_start(fw: Framework, dtype: str) -> None:
-    fw.evaluate(
-        Range(), [1, 9, 3], composed=True
-    )  # what is kept of this is not taken for what follows
+    # what is kept of this is not taken for what follows
+    fw.evaluate(Range(), [1, 9, 3], composed=True)
     numbers = [np.array(v).astype(dtype)[()] for v in (1, 9, 3)]
     (got,) = fw.evaluate(Range(), numbers, composed=True)
     assert got.dtype == dtype and got.tolist() == [1, 4, 7]
@@ -311,7 +309,8 @@ def test_facts_about_dtypes() -> None:
         and limits("int64") == (-(2**63), 2**63 - 1)
     )
     assert (
-        Tensor((3,), "int4").nbytes == 2 and Tensor((2, 3), "float8_e4m3fn").nbytes == 6
+        TensorSpec((3,), "int4").nbytes == 2
+        and TensorSpec((2, 3), "float8_e4m3fn").nbytes == 6
     )
     assert [
         name_of(d) for d in ("torch.int8", "<dtype: 'bfloat16'>", np.dtype("bool"))

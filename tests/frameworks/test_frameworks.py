@@ -158,10 +158,8 @@ def test_arrays_go_there_and_back(fw: Framework, dtype: str) -> None:
 
 
 def test_kernels_say_whose_they_are(fw: Framework) -> None:
-    native = fw.name in {
-        "fake",
-        "onnxruntime",
-    }  # the class has a method for the one; ONNX has the operator itself
+    # the class has a method for the one; ONNX has the operator itself
+    native = fw.name in {"fake", "onnxruntime"}
     assert fw.kernel(LeakyRelu())[1] == ("native" if native else "composed")
     assert fw.kernel(Affine())[1] == "composed"
 
@@ -233,9 +231,8 @@ def ort() -> Any:
 def test_nodes_take_static_and_missing_inputs(ort: Any) -> None:
     reshape = find("operators", "Reshape")()
     assert ort.evaluate(reshape, [X, (3, -1)])[0].shape == (3, 2)
-    gemm = find("operators", "Gemm")(
-        alpha=2, transB=1
-    )  # an int where ONNX wants a float
+    # an int where ONNX wants a float
+    gemm = find("operators", "Gemm")(alpha=2, transB=1)
     assert np.array_equal(ort.evaluate(gemm, [X, X, None])[0], 2 * X @ X.T)
 
 
@@ -272,10 +269,8 @@ def test_nodes_refuse_what_onnx_does_not_have(ort: Any) -> None:
             return xp.relu(self.slope * x)
 
     x = argument((2, 3), "float32")
-    assert node(ort.xp, Relu(), [x])[0].shape == (
-        2,
-        3,
-    )  # which says no more than ONNX's own
+    # which says no more than ONNX's own
+    assert node(ort.xp, Relu(), [x])[0].shape == (2, 3)
     with pytest.raises(
         Unsupported, match="has no operator Relu, or not with these settings"
     ):
@@ -285,9 +280,8 @@ def test_nodes_refuse_what_onnx_does_not_have(ort: Any) -> None:
     wide = ort.evaluate(
         find("operators", "Conv")(), [np.ones((1, 1, 3, 3)), np.ones((1, 1, 2, 2))]
     )
-    assert (
-        wide[0].dtype == np.float64 and (wide[0] == 4).all()
-    )  # by our formula: there is a kernel for float32 only
+    # by our formula: there is a kernel for float32 only
+    assert wide[0].dtype == np.float64 and (wide[0] == 4).all()
 
 
 def test_a_session_is_made_once_per_operator_and_shape(ort: Any) -> None:

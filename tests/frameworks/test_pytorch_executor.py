@@ -21,9 +21,8 @@ from deep500.operators import Relu
 from deep500.optimizers import SGD, Adam, Momentum
 
 TORCH, REFERENCE = framework("pytorch"), framework("reference")
-TRAIN = SyntheticImages(200).load()[
-    "train"
-]  # no two pixels are equal, so that rounding decides no maximum
+# no two pixels are equal, so that rounding decides no maximum
+TRAIN = SyntheticImages(200).load()["train"]
 STEPS, BATCH = 20, 6
 Batch = dict[str, np.ndarray]
 
@@ -127,9 +126,8 @@ def test_gradients_are_the_references(name: str) -> None:
     ours, theirs = backprops(NETWORKS[name]())
     assert list(ours.gradients) == ours.structure.trainable
     assert distance(ours.gradients, theirs.gradients) < 1e-12
-    assert (
-        distance(ours.arrays(), theirs.arrays()) < 1e-12
-    )  # running statistics among them
+    # running statistics among them
+    assert distance(ours.arrays(), theirs.arrays()) < 1e-12
     assert distance(ours.inference(batch(1)), theirs.inference(batch(1))) < 1e-12
 
 
@@ -342,9 +340,8 @@ def test_a_resumed_run_goes_on_with_the_same_bits(
     assert same_bits(first.arrays(), second.arrays()) and same_bits(
         step.state(), resumed.state()
     )
-    assert (
-        not same_bits(first.arrays(), arrays) and (state["step"] == 5).all()
-    )  # what was saved stayed as it was
+    # what was saved stayed as it was
+    assert not same_bits(first.arrays(), arrays) and (state["step"] == 5).all()
 
 
 @pytest.mark.parametrize(

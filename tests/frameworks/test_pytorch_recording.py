@@ -9,7 +9,7 @@ import torch
 from deep500.contracts.network import Network
 from deep500.contracts.operator import Operator
 from deep500.frameworks import framework
-from deep500.frameworks.pytorch.recording import Recording, Unrecordable
+from deep500.frameworks.pytorch.recording import FunctionRecording, Unrecordable
 
 FUNCTIONS: dict[str, Callable] = {
     "operators": lambda x: (2 - x) / (1 + x * x) - x**2 + 1 / (x + 3),
@@ -35,7 +35,7 @@ FUNCTIONS: dict[str, Callable] = {
 
 def replay(function: Callable, x: torch.Tensor) -> Callable:
     graph = torch.fx.Graph()
-    with Recording(graph, {x: graph.placeholder("x")}) as recording:
+    with FunctionRecording(graph, {x: graph.placeholder("x")}) as recording:
         result = function(x)
     graph.output(recording.node(result))
     graph.eliminate_dead_code()

@@ -107,9 +107,8 @@ def test_the_gradient_is_that_of_what_was_kept(name: str) -> None:
             rtol=1e-4,
             atol=1e-6,
         )
-    right.inference_and_backprop(
-        batch, step=4
-    )  # what this test must not take for the same
+    # what this test must not take for the same
+    right.inference_and_backprop(batch, step=4)
     assert not np.allclose(
         executor.framework.array(executor.gradients["w1"]),
         right.gradients["w1"],

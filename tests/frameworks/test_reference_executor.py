@@ -149,7 +149,7 @@ def test_what_y_does_not_depend_on_has_zero_gradient_and_needs_no_derivative() -
         REFERENCE.executor(network).inference_and_backprop({}, "end")
 
 
-def held(entries: list[tape.Entry]) -> int:
+def held(entries: list[tape.TapeEntry]) -> int:
     """Bytes of the arrays on a tape."""
     arrays = {
         id(v): v
@@ -168,23 +168,22 @@ def test_the_tape_keeps_only_what_backward_asks_for() -> None:
     )
     assert list(kept) == ["loss"]
     by_name = {entry.node.name: entry for entry in entries}
-    assert isinstance(
-        by_name["conv1.relu"].inputs[0], tape.Outline
-    )  # Relu asks for its result alone
+    # Relu asks for its result alone
+    assert isinstance(by_name["conv1.relu"].inputs[0], tape.Outline)
     assert isinstance(by_name["conv1.relu"].results[0], np.ndarray)
     assert isinstance(by_name["logits"].inputs[2], tape.Outline)
     assert isinstance(by_name["loss"].inputs[0], tape.Outline)
     assert held(entries) < 0.8 * held(_greedy(network))
 
 
-def _greedy(network: Network) -> list[tape.Entry]:
+def _greedy(network: Network) -> list[tape.TapeEntry]:
     """A tape that keeps everything."""
     values, found = batch() | network.params, []
     for node in network.ordered():
         inputs = tuple(values[i] if isinstance(i, str) else i for i in node.inputs)
         results = node.operator.run(REFERENCE.xp, *inputs)
         values |= zip(node.outputs, results, strict=False)
-        found.append(tape.Entry(node, inputs, results))
+        found.append(tape.TapeEntry(node, inputs, results))
     return found
 
 

@@ -18,9 +18,8 @@ from deep500.operators import Relu
 from deep500.optimizers import SGD, Adam
 
 REFERENCE = framework("reference")
-TRAIN = SyntheticImages(100).load()[
-    "train"
-]  # no two pixels are equal, so that rounding decides no maximum
+# no two pixels are equal, so that rounding decides no maximum
+TRAIN = SyntheticImages(100).load()["train"]
 BATCH = 6
 
 
@@ -66,9 +65,8 @@ def normalised(relu: Operator | None = None, dtype: str = "float64") -> Network:
         network.add_param(name, rng.standard_normal(shape).astype(dtype))
     network.add_param("mean", np.zeros(8, dtype), trainable=False)
     network.add_param("var", np.ones(8, dtype), trainable=False)
-    network.add_param(
-        "factor", np.full((), 1.5, dtype), trainable=False
-    )  # which nothing changes
+    # which nothing changes
+    network.add_param("factor", np.full((), 1.5, dtype), trainable=False)
     x, label = (
         network.add_input("x", (0, 1, 8, 8), dtype),
         network.add_input("label", (0,), "int64"),
@@ -147,9 +145,8 @@ def test_gradients_are_the_references(engine: Framework, name: str) -> None:
     assert list(ours.inference_and_backprop(batch(0))) == ["loss", "logits"]
     theirs.inference_and_backprop(batch(0))
     assert distance(ours.gradients, theirs.gradients) < 1e-12
-    assert (
-        distance(ours.arrays(), theirs.arrays()) < 1e-12
-    )  # running statistics among them
+    # running statistics among them
+    assert distance(ours.arrays(), theirs.arrays()) < 1e-12
     assert distance(ours.inference(batch(1)), theirs.inference(batch(1))) < 1e-12
     assert ours.kernels().get("PlainRelu", "composed") == "composed"
 
@@ -202,9 +199,8 @@ def test_a_resumed_run_goes_on_with_the_same_bits(
         step.state(), resumed.state()
     )
     assert not same_bits(first.arrays(), arrays) and state["step"] == 3
-    assert same_bits(
-        arrays | state, kept
-    )  # steps write into memory again, but not into what was handed out
+    # steps write into memory again, but not into what was handed out
+    assert same_bits(arrays | state, kept)
 
 
 @pytest.mark.parametrize(

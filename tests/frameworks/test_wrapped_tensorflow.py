@@ -66,9 +66,8 @@ def test_steps_are_those_of_a_loop_by_hand() -> None:
     for a, b in zip(ours.get_weights(), theirs.get_weights(), strict=True):
         assert np.allclose(a, b, rtol=1e-4, atol=1e-6)
     unchanged = zip(ours.get_weights(), network().get_weights(), strict=True)
-    assert not any(
-        np.array_equal(a, b) for a, b in unchanged
-    )  # running statistics included
+    # running statistics included
+    assert not any(np.array_equal(a, b) for a, b in unchanged)
 
 
 def test_halves_are_the_whole() -> None:

@@ -54,9 +54,8 @@ def test_uniform_values_fill_their_range() -> None:
 def test_a_pure_function_of_seed_and_name(seed: int, name: str, other: str) -> None:
     for initialiser in RANDOM:
         values = initialiser.array((3, 4), seed, name)
-        different = initialiser.array(
-            (3, 4), seed, other
-        )  # drawn in between: the order plays no part
+        # drawn in between: the order plays no part
+        different = initialiser.array((3, 4), seed, other)
         assert np.array_equal(values, initialiser.array((3, 4), seed, name))
         assert np.array_equal(values, different) == (name == other)
         assert not np.array_equal(values, initialiser.array((3, 4), seed + 1, name))

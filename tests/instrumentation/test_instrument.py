@@ -18,14 +18,14 @@ import pytest
 import deep500 as d5
 from deep500.evidence.loading import as_json, load, rendered, report_of
 from deep500.evidence.verification import verify
-from deep500.instrumentation.run import Run
+from deep500.instrumentation.run import InstrumentedRun
 from deep500.reports.html import html
 from deep500.reports.terminal import terminal
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def start(folder: Path, **settings: Any) -> Run:
+def start(folder: Path, **settings: Any) -> InstrumentedRun:
     return d5.instrument("test", out=folder, **settings)
 
 
@@ -98,9 +98,8 @@ def test_nothing_of_the_time_is_hidden(tmp_path, monkeypatch):
     assert 0 <= parts["whole"] - known < 10  # a few readings while the run ended
     rows = {row["path"]: row["total"] for row in derived["regions"]}
     assert rows.keys() == {"data", "forward", "forward/inner", "other"}
-    assert (
-        rows["forward"] == 3 * 3 and rows["forward/inner"] == 3 * 1
-    )  # three readings apart, one
+    # three readings apart, one
+    assert rows["forward"] == 3 * 3 and rows["forward/inner"] == 3 * 1
     assert rows["data"] + rows["forward"] + rows["other"] == parts["steps"]
 
 
@@ -333,7 +332,7 @@ def test_too_many_regions(tmp_path):
 def test_regions_belong_to_one_thread(tmp_path):
     errors = []
 
-    def work(run: Run) -> None:
+    def work(run: InstrumentedRun) -> None:
         try:
             run.region("data")
         except d5.Deep500Error as error:

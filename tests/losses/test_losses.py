@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deep500 as d5
-from deep500.contracts.operator import Tensor
+from deep500.contracts.operator import TensorSpec
 
 
 @pytest.mark.parametrize("name", ["reference", "pytorch", "onnxruntime"])
@@ -75,7 +75,7 @@ def _case(loss, shape):
     """A prediction and a target for it; some probabilities of a distribution are 0."""
     rng = np.random.default_rng(3)
     prediction = 2 * rng.standard_normal(shape)
-    wanted = loss.target(Tensor(shape, "float64"))
+    wanted = loss.target(TensorSpec(shape, "float64"))
     if wanted.dtype == "int64":
         return prediction, rng.integers(0, shape[1], wanted.shape)
     if type(loss).__name__ == "KLDivergence":

@@ -63,15 +63,13 @@ def test_what_is_missing_is_said() -> None:
     assert "worked for 0.2 s of the 1 s" in str(
         disagreement([block(1, 0.2, 0.2)], True, True)
     )
-    assert (
-        disagreement([block(1, 0.2, 0.2)], True, False) is None
-    )  # a message for every visit
+    # a message for every visit
+    assert disagreement([block(1, 0.2, 0.2)], True, False) is None
     assert "add up to 0.5 s of the 1 s" in str(
         disagreement([block(1, 1, 0.5)], True, True)
     )
-    assert (
-        disagreement([block(1, 1, 0.5)], False, True) is None
-    )  # caches were emptied meanwhile
+    # caches were emptied meanwhile
+    assert disagreement([block(1, 1, 0.5)], False, True) is None
 
 
 @pytest.mark.parametrize(

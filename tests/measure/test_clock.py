@@ -20,9 +20,8 @@ def test_short_calls_are_batched_until_the_clock_is_cheap():
     for once in (1, 37, 999, 5_000, 10_000, 1_000_000):
         calls = clock.calls_for(once)
         assert 100 <= CLOCK_SHARE * calls * once  # the clock costs at most its share
-        assert (
-            calls == 1 or 100 > CLOCK_SHARE * (calls - 1) * once
-        )  # and no call more than needed is batched
+        # and no call more than needed is batched
+        assert calls == 1 or 100 > CLOCK_SHARE * (calls - 1) * once
 
 
 def test_the_size_of_the_last_cache_is_read_from_the_system(tmp_path):

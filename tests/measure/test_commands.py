@@ -8,11 +8,11 @@ import pytest
 from deep500.errors import Deep500Error
 from deep500.measure.candidates import Command, Level
 from deep500.measure.commands import CommandSession
-from deep500.measure.plan import Entry
+from deep500.measure.plan import PlanEntry
 
 
 def elapsed_ns(command: Command, levels: Mapping[str, Level]) -> int:
-    session = CommandSession([Entry("the command", command, levels)])
+    session = CommandSession([PlanEntry("the command", command, levels)])
     try:
         [[elapsed]] = session.block([1], [[0]]).ns
     finally:
@@ -50,7 +50,7 @@ def test_commands_that_fail_say_why(text: str, message: str) -> None:
 
 def test_the_reason_is_of_the_command_that_failed() -> None:
     chatty, failing = Command("echo chatter >&2"), Command("(exit 3)")
-    session = CommandSession([Entry("a", chatty, {}), Entry("b", failing, {})])
+    session = CommandSession([PlanEntry("a", chatty, {}), PlanEntry("b", failing, {})])
     try:
         with pytest.raises(Deep500Error, match="exit code 3: no message"):
             session.calibrate()

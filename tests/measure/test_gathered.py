@@ -9,7 +9,7 @@ from deep500.errors import Deep500Error, Wrong
 from deep500.measure.candidates import Statement
 from deep500.measure.clock import calibrate
 from deep500.measure.gathered import GatheredSession
-from deep500.measure.plan import Entry, make_plan
+from deep500.measure.plan import PlanEntry, make_plan
 from deep500.measure.rates import rates
 from deep500.measure.running import execute
 from deep500.measure.session import Session
@@ -46,7 +46,7 @@ def note_pid(path):
 
 def test_groups_have_processes_of_their_own_and_rounds_visit_group_by_group(tmp_path):
     entries = [
-        Entry(name, note_pid(tmp_path / group), {}, group)
+        PlanEntry(name, note_pid(tmp_path / group), {}, group)
         for name, group in (("a", "one"), ("b", "two"), ("c", "one"), ("d", "two"))
     ]
     made = plan(*entries, processes=1)
@@ -61,8 +61,8 @@ def test_groups_have_processes_of_their_own_and_rounds_visit_group_by_group(tmp_
 
 def test_an_error_in_one_group_ends_all(tmp_path):
     made = plan(
-        Entry("a", Statement("pass"), {}, "one"),
-        Entry("b", Statement("1 / 0"), {}, "two"),
+        PlanEntry("a", Statement("pass"), {}, "one"),
+        PlanEntry("b", Statement("1 / 0"), {}, "two"),
     )
     session = GatheredSession(made, calibrate())
     with pytest.raises(Deep500Error, match="ZeroDivisionError"):
@@ -72,7 +72,7 @@ def test_an_error_in_one_group_ends_all(tmp_path):
 
 
 def test_a_teardown_runs_once_after_the_last_call(tmp_path):
-    entry = Entry(
+    entry = PlanEntry(
         "a",
         Statement(
             "n += 1", "n = 0; from collections import deque", "assert n > 0; deque([n])"
@@ -90,7 +90,7 @@ def test_wrong_after_timing_leaves_nothing(tmp_path):
     raises = "from deep500.errors import Wrong\nraise Wrong('it is wrong')"
     with pytest.raises(Wrong, match="it is wrong"):
         execute(
-            plan(Entry("a", Statement("pass", "", raises), {}), processes=1),
+            plan(PlanEntry("a", Statement("pass", "", raises), {}), processes=1),
             tmp_path / "run",
         )
     assert not (tmp_path / "run").exists()
@@ -136,7 +136,7 @@ def test_peaks_of_another_form_are_refused():
 def test_the_layout_orders_groups_and_the_setups_inside_them(tmp_path):
     log = tmp_path / "log"
     entries = [
-        Entry(
+        PlanEntry(
             name,
             Statement("pass", f"open({str(log)!r}, 'a').write({name!r})"),
             {},

@@ -177,9 +177,8 @@ def test_rounds_per_process_follow_kalibera_and_jones():
     rng = np.random.default_rng(0)
     series = [rng.normal(shift, 1.0, 400) for shift in rng.normal(0, 0.5, 200)]
     best = best_rounds(series, round_s=0.01, start_s=0.25)
-    assert best == pytest.approx(
-        np.sqrt(0.25 / 0.01 * 1 / 0.25), rel=0.25
-    )  # T1 = 1, T2 = 0.25
+    # T1 = 1, T2 = 0.25
+    assert best == pytest.approx(np.sqrt(0.25 / 0.01 * 1 / 0.25), rel=0.25)
     same = [rng.normal(0, 1.0, 400) for _ in range(3)]
     assert best_rounds([s - np.median(s) for s in same], 0.01, 0.25) is None
 

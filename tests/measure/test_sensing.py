@@ -201,9 +201,8 @@ def test_energy_over_the_end_of_the_counter(tmp_path: Path) -> None:
 def test_energy_is_refused_where_the_counter_may_have_ended_twice(
     tmp_path: Path,
 ) -> None:
-    zone(
-        tmp_path, "intel-rapl:0", "package-0", 1, most=1000
-    )  # 1 mJ lasts 7 microseconds at 150 W
+    # 1 mJ lasts 7 microseconds at 150 W
+    zone(tmp_path, "intel-rapl:0", "package-0", 1, most=1000)
     with sensors(tmp_path) as s:
         time.sleep(0.001)
     reading = s.readings()["energy_cpu"]

@@ -16,11 +16,8 @@ EVENTS = [True] * len(ARRIVED) + [False] * len(CENSORED)
 
 def test_the_textbook_example():
     found = median_time(TIMES, EVENTS)
-    assert (found.estimate, found.low, found.high) == (
-        23,
-        13,
-        None,
-    )  # R's survfit, log-log
+    # R's survfit, log-log
+    assert (found.estimate, found.low, found.high) == (23, 13, None)
     assert (found.n, found.censored) == (21, 12)
 
 
@@ -37,9 +34,8 @@ def test_the_interval_is_scipys_curve_inverted():
     rng = np.random.default_rng(4)
     for _ in range(20):
         times, events = rng.exponential(1.0, 25), rng.random(25) < 0.7
-        events[times.argmax()] = (
-            False  # where all or none are left, SciPy has no interval
-        )
+        # where all or none are left, SciPy has no interval
+        events[times.argmax()] = False
         events[times.argmin()] = True
         found = median_time(times.tolist(), events.tolist(), level=0.9)
         sf = ecdf(CensoredData(uncensored=times[events], right=times[~events])).sf

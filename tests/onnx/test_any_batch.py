@@ -12,11 +12,11 @@ from onnx.reference import ReferenceEvaluator
 
 import deep500 as d5
 from deep500.contracts.network import Network
-from deep500.contracts.operator import Tensor
+from deep500.contracts.operator import TensorSpec
 from deep500.errors import Unsupported
 from deep500.frameworks import framework
 from deep500.onnx.recording.any_batch import any_size_model
-from deep500.onnx.recording.size_formulas import Plan, fitted
+from deep500.onnx.recording.size_formulas import SizePlan, fitted
 
 REFERENCE = framework("reference")
 Arrays = dict[str, np.ndarray]
@@ -190,7 +190,7 @@ def test_a_number_that_follows_no_formula_is_refused(
         return constant_model(np.array([formula(sizes["batch"])], np.int64))
 
     with pytest.raises(Unsupported, match="no simple formula: give batch="):
-        any_size_model(record, {"x": Tensor(("batch",), "int64")})
+        any_size_model(record, {"x": TensorSpec(("batch",), "int64")})
 
 
 def test_a_graph_of_other_nodes_is_refused() -> None:
@@ -201,11 +201,11 @@ def test_a_graph_of_other_nodes_is_refused() -> None:
         return model
 
     with pytest.raises(Unsupported, match="other nodes for other sizes: give batch="):
-        any_size_model(record, {"x": Tensor(("batch",))})
+        any_size_model(record, {"x": TensorSpec(("batch",))})
 
 
 def test_formulas_of_two_sizes() -> None:
-    plan = Plan(("a", "b"))
+    plan = SizePlan(("a", "b"))
     values = [np.array([3 * a * b + 2 * a - 7, b]) for a, b in plan.points]
     assert list(fitted(plan, values).at({"a": 100, "b": 10})) == [3193, 10]
     means = [np.array(1 / (a * b), "f4") for a, b in plan.points]

@@ -148,9 +148,8 @@ def test_a_run_decides_and_its_branch_has_the_gradient(name: str) -> None:
             np.testing.assert_allclose(
                 array(executor.gradients[weight]), want, rtol=1e-4, atol=1e-5
             )
-    assert not np.allclose(
-        run(network, abs(X), name)[0], right(decided(), -abs(X))[0]
-    )  # the other branch is not right
+    # the other branch is not right
+    assert not np.allclose(run(network, abs(X), name)[0], right(decided(), -abs(X))[0])
 
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
@@ -238,9 +237,8 @@ def test_a_loop_is_written_out_round_by_round(count: int) -> None:
     )
     network = read(model)
     agree(run(network), right(model))
-    assert network.trainable == (
-        ["w"] if count else []
-    )  # one weight, however many rounds
+    # one weight, however many rounds
+    assert network.trainable == (["w"] if count else [])
     if count == 3:
         wrong = read(
             model_of(loop, weights=START | {"count": np.asarray(2)}, outputs="y2 rows3")

@@ -168,9 +168,8 @@ def test_optional_inputs_and_default_attributes() -> None:
         )
     )
     assert network.nodes[0].inputs == ("x", "w")
-    assert (
-        network.nodes[0].operator.settings["alpha"] == 0.1
-    )  # not 0.10000000149, which is the same in float32
+    # not 0.10000000149, which is the same in float32
+    assert network.nodes[0].operator.settings["alpha"] == 0.1
 
 
 def test_running_statistics_are_not_trained_and_a_frozen_norm_warns() -> None:

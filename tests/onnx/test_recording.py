@@ -16,9 +16,9 @@ from deep500.frameworks import framework
 from deep500.onnx.recording.arrays import argument, build
 from deep500.onnx.recording.graphs import backward_model
 from deep500.onnx.recording.kernels import ONNX, Kernels
-from deep500.onnx.recording.namespace import Recorder
+from deep500.onnx.recording.namespace import OnnxRecorder
 from deep500.onnx.recording.nodes import node, node_or_formula
-from deep500.onnx.recording.zeros import Zeros
+from deep500.onnx.recording.zeros import RecordedZeros
 
 
 class Nothing(Kernels):
@@ -33,18 +33,18 @@ class Nothing(Kernels):
         return False
 
 
-def onnxruntime() -> Recorder:
+def onnxruntime() -> OnnxRecorder:
     xp = framework("onnxruntime").xp
-    assert isinstance(xp, Recorder)
+    assert isinstance(xp, OnnxRecorder)
     return xp
 
 
 def recorded(
-    operator: Operator, dtype: str, *shapes: tuple, xp: Recorder | None = None
+    operator: Operator, dtype: str, *shapes: tuple, xp: OnnxRecorder | None = None
 ) -> set:
     """The kinds of nodes that an operator becomes."""
     inputs = {f"i{k}": argument(shape, dtype) for k, shape in enumerate(shapes)}
-    made = node_or_formula(xp or Recorder(), operator, [*inputs.values()])
+    made = node_or_formula(xp or OnnxRecorder(), operator, [*inputs.values()])
     model = build(inputs, {"y": made[0]})
     return {proto.op_type for proto in model.graph.node} - {"Identity"}
 
@@ -61,7 +61,7 @@ def test_kernels_that_are_handed_in_decide() -> None:
     assert recorded(d5.operators.Conv(), "float32", *shapes, xp=ort) == {"Conv"}
     assert "Conv" not in recorded(d5.operators.Conv(), "float64", *shapes, xp=ort)
     assert "Softmax" not in recorded(
-        d5.operators.Softmax(), "float32", (2, 3), xp=Recorder(Nothing())
+        d5.operators.Softmax(), "float32", (2, 3), xp=OnnxRecorder(Nothing())
     )
 
 
@@ -72,11 +72,11 @@ def test_settings_that_an_engine_refuses() -> None:
 
 def test_an_engines_dtypes_are_checked() -> None:
     x = argument((2, 3), "float64")
-    assert Recorder().astype(x, "float32").dtype == np.float32
+    assert OnnxRecorder().astype(x, "float32").dtype == np.float32
     with pytest.raises(Unsupported, match="nothing has no float64"):
-        Recorder(Nothing()).astype(x, "float64")
+        OnnxRecorder(Nothing()).astype(x, "float64")
     with pytest.raises(Unsupported, match="nothing has no float64"):
-        node(Recorder(Nothing()), d5.operators.Relu(), [x])
+        node(OnnxRecorder(Nothing()), d5.operators.Relu(), [x])
 
 
 def test_a_network_keeps_the_nodes_that_have_kernels() -> None:
@@ -84,15 +84,14 @@ def test_a_network_keeps_the_nodes_that_have_kernels() -> None:
         (1, 8, 8), 4, seed=1
     )
     shapes = {"x": (2, 1, 8, 8), "label": (2,)}
-    by_schema = backward_model(Recorder(), network, "loss", shapes)
+    by_schema = backward_model(OnnxRecorder(), network, "loss", shapes)
     by_engine = backward_model(onnxruntime(), network, "loss", shapes)
     kinds = [
         {proto.op_type for proto in model.graph.node}
         for model in (by_schema, by_engine)
     ]
-    assert kinds[0] - kinds[1] == {
-        "SoftmaxCrossEntropyLoss"
-    }  # of which onnxruntime has no kernel
+    # of which onnxruntime has no kernel
+    assert kinds[0] - kinds[1] == {"SoftmaxCrossEntropyLoss"}
     assert {"Conv", "Gemm", "Relu", "MaxPool"} <= kinds[0] & kinds[1]
     onnx.checker.check_model(by_schema, full_check=True)
 
@@ -135,18 +134,20 @@ def kinds_of(model: onnx.ModelProto) -> list[str]:
 
 
 def test_what_changes_nothing_is_not_recorded() -> None:
-    xp, x = Recorder(), argument((2, 1, 3), "float32")
+    xp, x = OnnxRecorder(), argument((2, 1, 3), "float32")
     assert xp.reshape(x, (2, 1, 3)) is x and xp.astype(x, "float32") is x
     assert xp.broadcast_to(x, (2, 1, 3)) is x and x[:, 0:1, :] is x
     assert x[:, 0].shape == (2, 3)
 
 
 def test_gradients_that_are_zero_leave_no_trace() -> None:
-    xp, x = Recorder(), argument((2, 3), "float32")
+    xp, x = OnnxRecorder(), argument((2, 3), "float32")
     zeros = xp.zeros((2, 1), "float32")
     y = x + zeros * x - xp.sum(zeros * 3, axis=1, keepdims=True) / 2
     assert y is x
-    assert isinstance(xp.zeros((3,), "float32") + xp.zeros((2, 1), "float32"), Zeros)
+    assert isinstance(
+        xp.zeros((3,), "float32") + xp.zeros((2, 1), "float32"), RecordedZeros
+    )
     assert kinds_of(build({"x": x}, {"y": zeros - x})) == ["Neg"]
     assert (xp.zeros((4, 2, 3), "float32") + x).shape == (4, 2, 3)
 
@@ -181,5 +182,5 @@ def test_two_thousand_nodes_are_recorded() -> None:
         value = network.add_node("Mul", (network.add_node("Tanh", (value,)), "w"))
     network.add_node("ReduceSum", (value,), ["loss"], keepdims=0)
     network.add_output("loss")
-    model = backward_model(Recorder(), network, "loss", {"x": (2, 3)})
+    model = backward_model(OnnxRecorder(), network, "loss", {"x": (2, 3)})
     assert len(model.graph.node) > 4000

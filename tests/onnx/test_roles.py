@@ -125,9 +125,8 @@ def test_a_transformer_that_pytorch_exports_keeps_its_parameters_and_no_more(
     )
     assert not {"mask", "waves"} & set(network.trainable)
     model = onnx.load(tmp_path / "gpt.onnx")
-    del model.graph.value_info[
-        :
-    ]  # without the exporter's marks, the rule takes the waves for a weight
+    # without the exporter's marks, the rule takes the waves for a weight
+    del model.graph.value_info[:]
     bare = Network.from_onnx(model)
     assert set(bare.trainable) == {*network.trainable, "waves"}
 

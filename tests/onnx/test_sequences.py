@@ -131,9 +131,8 @@ def test_what_is_done_with_sequences_is_done_while_reading(case: str) -> None:
     model = model_of(*nodes, rank=want.ndim, weights=weights)
     np.testing.assert_array_equal(result(model), want)
     session = framework("onnxruntime").session(model)  # type: ignore[attr-defined]
-    np.testing.assert_array_equal(
-        session.run(None, {"x": X})[0], want
-    )  # as ONNX Runtime reads it
+    # as ONNX Runtime reads it
+    np.testing.assert_array_equal(session.run(None, {"x": X})[0], want)
 
 
 def test_a_length_and_an_optional_are_constants() -> None:

@@ -27,10 +27,8 @@ def model_of(
     constants = {
         name: np.asarray(value, "f4") for name, value in (weights or {}).items()
     }
-    inputs = [
-        ("x", shape),
-        *((name, value.shape) for name, value in constants.items()),
-    ]  # old models list weights too
+    # old models list weights too
+    inputs = [("x", shape), *((name, value.shape) for name, value in constants.items())]
     graph = helper.make_graph(
         [helper.make_node(op, ["x", *constants], list(outputs), **attributes)],
         "g",

@@ -15,9 +15,8 @@ def model_of(example: Example) -> onnx.ModelProto:
     """The node alone, with static inputs as constants."""
     operator, made = example.operator, node_outputs(example)
     names = ["" if x is None else f"i{k}" for k, x in enumerate(example.inputs)]
-    while (
-        names and not names[-1]
-    ):  # ONNX Runtime takes an empty name at the end for an input
+    # ONNX Runtime takes an empty name at the end for an input
+    while names and not names[-1]:
         names.pop()
     fields = {
         name: numpy_helper.from_array(value.reshape(1))

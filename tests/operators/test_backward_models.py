@@ -19,7 +19,7 @@ from deep500.contracts.network import Network, take_keys
 from deep500.errors import Unsupported
 from deep500.frameworks import framework
 from deep500.onnx.recording.graphs import backward_model
-from deep500.onnx.recording.namespace import Recorder
+from deep500.onnx.recording.namespace import OnnxRecorder
 
 from .checking import Example, examples, in_dtype, is_float
 
@@ -96,7 +96,7 @@ class Subject:
         keyed = self.network.copy()
         take_keys(keyed)
         shapes = {name: tensor.shape for name, tensor in keyed.inputs.items()}
-        return backward_model(xp or Recorder(), keyed, "loss", shapes)
+        return backward_model(xp or OnnxRecorder(), keyed, "loss", shapes)
 
     def feeds(self, model: onnx.ModelProto) -> Arrays:
         values = {

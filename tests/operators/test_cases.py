@@ -9,7 +9,7 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 from deep500 import registry
-from deep500.contracts.operator import Tensor
+from deep500.contracts.operator import TensorSpec
 from deep500.errors import Unsupported
 from deep500.frameworks import available_frameworks, framework
 
@@ -238,7 +238,7 @@ def test_infer_foretells_shapes_and_dtypes(example: Example) -> None:
     made = example.operator.published(example.operator.run(XP, *example.inputs))
     found, right = (
         example.operator.infer(*example.tensors),
-        tuple(Tensor(y.shape, str(y.dtype)) for y in made),
+        tuple(TensorSpec(y.shape, str(y.dtype)) for y in made),
     )
     if example.operator.data_dependent:
         pairs = list(zip(found, right, strict=True))
@@ -259,9 +259,8 @@ def test_infer_foretells_shapes_and_dtypes(example: Example) -> None:
 def test_the_formula_is_what_onnxruntime_computes(
     example: Example, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(
-        "ALLOW_RELEASED_ONNX_OPSET_ONLY", "0"
-    )  # or it refuses opsets that it has kernels for
+    # or it refuses opsets that it has kernels for
+    monkeypatch.setenv("ALLOW_RELEASED_ONNX_OPSET_ONLY", "0")
     session = framework("onnxruntime").session(model_of(example))  # type: ignore[attr-defined]
     assert output_faults(example, session.run(None, feeds(example)), "float32") == []
 

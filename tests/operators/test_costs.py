@@ -3,7 +3,7 @@
 import pytest
 from torch.utils.flop_counter import FlopCounterMode
 
-from deep500.contracts.operator import Tensor
+from deep500.contracts.operator import TensorSpec
 from deep500.frameworks import framework
 from deep500.operators import (
     BatchNormalization,
@@ -36,9 +36,8 @@ def counted(example: Example) -> int:
 
 @pytest.mark.parametrize("example", COUNTED, ids=lambda e: e.name)
 def test_flops_are_those_that_pytorch_counts(example: Example) -> None:
-    uncounted = (
-        isinstance(example.operator, MatMul) and example.inputs[1].ndim == 1
-    )  # PyTorch leaves out mv and dot
+    # PyTorch leaves out mv and dot
+    uncounted = isinstance(example.operator, MatMul) and example.inputs[1].ndim == 1
     bias = example.outputs[0].size if len(example.inputs) == 3 else 0
     expected = 2 * example.inputs[0].size if uncounted else counted(example)
     assert example.operator.flops(*example.tensors) - bias == expected
@@ -49,9 +48,8 @@ def test_a_wrong_count_is_found() -> None:
         e for e in COUNTED if isinstance(e.operator, Conv) and len(e.inputs) == 2
     )  # no bias to subtract
     flops = example.operator.flops(*example.tensors)
-    assert flops == counted(example) and flops // 2 != counted(
-        example
-    )  # half: a product and a sum taken for one
+    # half: a product and a sum taken for one
+    assert flops == counted(example) and flops // 2 != counted(example)
 
 
 @pytest.mark.parametrize(
@@ -59,39 +57,49 @@ def test_a_wrong_count_is_found() -> None:
     [
         (
             Gemm(),
-            [Tensor((4, 5)), Tensor((5, 3)), Tensor((3,))],
+            [TensorSpec((4, 5)), TensorSpec((5, 3)), TensorSpec((3,))],
             4 * 3 * (2 * 5 + 1),
             4 * (20 + 15 + 3 + 12),
         ),
         (
             Conv(),
-            [Tensor((2, 3, 8, 8)), Tensor((4, 3, 3, 3))],
+            [TensorSpec((2, 3, 8, 8)), TensorSpec((4, 3, 3, 3))],
             2 * 4 * 36 * 2 * 27,
             4 * (384 + 108 + 288),
         ),
         (
             MaxPool((2, 2), strides=(2, 2)),
-            [Tensor((1, 1, 4, 4))],
+            [TensorSpec((1, 1, 4, 4))],
             16,
             4 * 16 + 4 * 4 + 8 * 4,
         ),
-        (Relu(), [Tensor((10,), "float64")], 10, 160),
-        (Gelu(), [Tensor((3, 2))], 6 * 8, 4 * 12),
-        (Max(), [Tensor((2, 3)), Tensor((3,)), Tensor(())], 6 * 2, 4 * (6 + 3 + 1 + 6)),
+        (Relu(), [TensorSpec((10,), "float64")], 10, 160),
+        (Gelu(), [TensorSpec((3, 2))], 6 * 8, 4 * 12),
+        (
+            Max(),
+            [TensorSpec((2, 3)), TensorSpec((3,)), TensorSpec(())],
+            6 * 2,
+            4 * (6 + 3 + 1 + 6),
+        ),
         (
             Where(),
-            [Tensor((2,), "bool"), Tensor((3, 2)), Tensor(())],
+            [TensorSpec((2,), "bool"), TensorSpec((3, 2)), TensorSpec(())],
             6,
             2 + 4 * (6 + 1 + 6),
         ),
-        (Cast(to=7), [Tensor((5,))], 5, 4 * 5 + 8 * 5),
-        (CastLike(), [Tensor((5,)), Tensor((100,), "float16")], 5, 4 * 5 + 2 * 5),
-        (Identity(), [Tensor((5,))], 0, 0),
-        (Flatten(), [Tensor((2, 3, 4))], 0, 0),
-        (Reshape(), [Tensor((2, 3, 4)), (-1,)], 0, 0),
+        (Cast(to=7), [TensorSpec((5,))], 5, 4 * 5 + 8 * 5),
+        (
+            CastLike(),
+            [TensorSpec((5,)), TensorSpec((100,), "float16")],
+            5,
+            4 * 5 + 2 * 5,
+        ),
+        (Identity(), [TensorSpec((5,))], 0, 0),
+        (Flatten(), [TensorSpec((2, 3, 4))], 0, 0),
+        (Reshape(), [TensorSpec((2, 3, 4)), (-1,)], 0, 0),
         (
             BatchNormalization(),
-            [Tensor((2, 3)), *[Tensor((3,))] * 4],
+            [TensorSpec((2, 3)), *[TensorSpec((3,))] * 4],
             12,
             4 * (6 + 12 + 6 + 6),
         ),

@@ -59,9 +59,8 @@ def test_group_normalization_with_a_scale_for_every_group(name: str) -> None:
         assert np.allclose(
             found, channels.reshape(2, 3).sum(axis=1), rtol=1e-4, atol=1e-5
         )
-        assert not np.allclose(
-            found, channels.reshape(3, 2).sum(axis=0), atol=1e-3
-        )  # the other way to group
+        # the other way to group
+        assert not np.allclose(found, channels.reshape(3, 2).sum(axis=0), atol=1e-3)
 
 
 @pytest.mark.parametrize("name", available_frameworks())

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from deep500 import operators, registry
-from deep500.contracts.operator import Tensor
+from deep500.contracts.operator import TensorSpec
 from deep500.errors import Unsupported
 
 
@@ -31,7 +31,7 @@ def test_a_dtype_that_is_not_there_is_one_clear_line() -> None:
         Unsupported,
         match=r"^ONNX's type 8 is not there; those that are: 1 \(float32\), ",
     ):
-        operators.Cast(to=8).infer(Tensor((2,)))
+        operators.Cast(to=8).infer(TensorSpec((2,)))
 
 
 def test_importing_the_package_loads_no_operator() -> None:

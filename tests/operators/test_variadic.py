@@ -8,7 +8,7 @@ import pytest
 from onnx import helper
 
 from deep500.contracts.network import Network
-from deep500.contracts.operator import Tensor
+from deep500.contracts.operator import TensorSpec
 from deep500.frameworks import available_frameworks, framework
 from deep500.operators import Split
 
@@ -73,4 +73,4 @@ def test_before_opset_18_the_node_alone_says_how_many() -> None:
 
 def test_split_needs_to_know_its_parts() -> None:
     with pytest.raises(ValueError, match="sizes of its parts or num_outputs"):
-        Split().infer(Tensor((4, 2)))
+        Split().infer(TensorSpec((4, 2)))

@@ -7,7 +7,7 @@ import pytest
 import deep500 as d5
 from deep500.contracts import random_key
 from deep500.precisions._operators import ternary
-from deep500.precisions._rounding import FORMATS, Format, rounded
+from deep500.precisions._rounding import FORMATS, FloatFormat, rounded
 
 XP = d5.framework("reference").xp
 FRAMEWORKS = d5.available_frameworks()
@@ -48,7 +48,7 @@ def test_a_wrong_format_is_found(name):
     x = normal_range(name, values(name))
     x = x[np.abs(x) < FORMATS[name].largest / 4]
     form, truth = FORMATS[name], x.astype(name).astype(np.float32)
-    coarser = Format(form.fraction - 1, form.lowest, form.largest)
+    coarser = FloatFormat(form.fraction - 1, form.lowest, form.largest)
     assert (rounded(XP, x, coarser) != truth).mean() > 0.1
     away = rounded(
         XP, x, form, np.full(x.shape, np.nextafter(np.float32(0.5), np.float32(0)))
@@ -95,9 +95,8 @@ def test_mean_and_variance_of_rounding_by_chance(value):
     assert y.var() == pytest.approx(variance, rel=0.03)
     assert set(np.unique(y)) == {low, high}
     nearest = float(rounded(XP, x[:1], form)[0])
-    assert (
-        abs(nearest - x[0]) > 5 * error
-    )  # rounding to nearest is biased, and would fail
+    # rounding to nearest is biased, and would fail
+    assert abs(nearest - x[0]) > 5 * error
 
 
 def test_numbers_of_the_format_stay():

@@ -25,7 +25,7 @@ from deep500.reports.html import html
 from deep500.reports.markdown import markdown
 from deep500.reports.tables import Number
 from deep500.reports.terminal import terminal
-from deep500.reports.text import MOST_CHARACTERS, Code, Verdict, clean
+from deep500.reports.text import MOST_CHARACTERS, Code, VerdictWord, clean
 
 EVIL = "\x1b[2J\x9b1m<script>\u202e\u2066\u200b\x07\ud800```"
 HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -34,9 +34,9 @@ HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 @pytest.fixture
 def report() -> Report:
     """Every block, with the same text in every place that takes one."""
-    texts = [EVIL, Code(EVIL), Verdict(EVIL), Number(EVIL, EVIL, EVIL)]
+    texts = [EVIL, Code(EVIL), VerdictWord(EVIL), Number(EVIL, EVIL, EVIL)]
     blocks: list[Block] = [
-        Banner(texts, texts, {Verdict(EVIL): 1}, [(EVIL, EVIL)], EVIL),
+        Banner(texts, texts, {VerdictWord(EVIL): 1}, [(EVIL, EVIL)], EVIL),
         Problems([EVIL]),
         Section(EVIL, [Sentence(texts), Bullets(texts)]),
         Table([EVIL, EVIL], [[EVIL, texts]]),

@@ -11,15 +11,10 @@ NUMBER = re.compile(r"\d (?:[pnµm]?s|×)(?=$|[ ,\[])")
 SUPPORTED = re.compile(
     r"\d (?:[pnµm]?s|×) \[-?[\d.]+, -?[\d.]+\](?: at [\d.]+ %)?(?:, n = \d+)?"
 )
-MODES = re.compile(
-    r"; \d+ modes: .*"
-)  # where the values lie, beside the median or its refusal
-RESULTS = (
-    "median [",
-    "ratio [",
-    "quantiles of",
-    "ratio of costs",
-)  # tables of measured numbers, by a header
+# where the values lie, beside the median or its refusal
+MODES = re.compile(r"; \d+ modes: .*")
+# tables of measured numbers, by a header
+RESULTS = "median [", "ratio [", "quantiles of", "ratio of costs"
 
 
 def bare_numbers(page: Page) -> list[str]:
@@ -169,9 +164,8 @@ def test_four_pictures_with_captions(texts):
         == 4
     )
     assert "whiskers: from the 5 % to the 95 % quantile" in page.text
-    assert (
-        sum(tag == "svg" for tag, _ in Page(texts["one"]).tags) == 3
-    )  # nothing to compare
+    # nothing to compare
+    assert sum(tag == "svg" for tag, _ in Page(texts["one"]).tags) == 3
 
 
 def test_text_from_files_is_shown_and_not_obeyed(texts):

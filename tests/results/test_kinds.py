@@ -110,9 +110,8 @@ def made(tmp_path_factory):
             )
             == 0
         )
-        for line in (
-            folder / "home" / "runs"
-        ).iterdir():  # their verbs chose the folder themselves
+        # their verbs chose the folder themselves
+        for line in (folder / "home" / "runs").iterdir():
             kind = bundle.read(line).kind
             shutil.copytree(line, out[kind])
     return out

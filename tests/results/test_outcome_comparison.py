@@ -209,9 +209,8 @@ def test_the_gate_closes_on_what_is_worse(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("DEEP500_HOME", str(tmp_path / "home"))
     shipped = (Path(__file__).parents[2] / "recipes" / "digits_mlp.py").read_text()
     recipe = tmp_path / "digits_mlp.py"
-    recipe.write_text(
-        f"{shipped}\nMETRICS = METRICS[:1]\n"
-    )  # the others are of time: not for a test
+    # the others are of time: not for a test
+    recipe.write_text(f"{shipped}\nMETRICS = METRICS[:1]\n")
     for name, rate in (("good", "(0.1, 0.9)"), ("bad", "(1e-5, 0.0)")):
         how = ["--tier", "tiny", "--framework", "reference", "--seeds", "3"]
         cli.main(

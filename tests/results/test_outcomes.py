@@ -127,9 +127,8 @@ def test_a_real_run_as_a_page(finished):
     )
     assert "moving median" in page.text and "may be interpolated" in page.text
     assert page.headings[1:3] == ["Metrics", "Pictures"]
-    assert (
-        sum(tag == "details" for tag, _ in page.tags) == 2
-    )  # the recipe and the environment
+    # the recipe and the environment
+    assert sum(tag == "details" for tag, _ in page.tags) == 2
 
 
 GOOD, SPREAD = [97, 97.1, 97.2, 97.3, 97.4, 97.5], [90, 94, 96, 96, 97, 98]

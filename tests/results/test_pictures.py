@@ -161,9 +161,8 @@ def test_no_line_connects_the_ratios():
         if line.get_linestyle() != "None" and line.get_color() == COLOURS[0]
     ]
     assert lines == []
-    assert (
-        len(axes.containers) == 5
-    )  # one point with its bar for each interval; p99 was refused
+    # one point with its bar for each interval; p99 was refused
+    assert len(axes.containers) == 5
 
 
 def test_modes_do_not_hide_the_median():

@@ -79,9 +79,8 @@ def record_of(runs, name="digits", fixed=None, **mutable):
 
 
 A = record_of([(4, 0.010), (4, 0.011), (5, 0.010), (4, 0.012)])
-B = record_of(
-    [(2, 0.012), (3, 0.013), (2, 0.014), (2, 0.013)]
-)  # fewer steps, each slower
+# fewer steps, each slower
+B = record_of([(2, 0.012), (3, 0.013), (2, 0.014), (2, 0.013)])
 
 
 def test_the_factors_multiply_to_the_ratio_of_the_times():

@@ -17,10 +17,8 @@ from deep500.samplers.partitioned_sampler import PartitionedSampler
 from deep500.samplers.shuffle_sampler import ShuffleSampler
 from deep500.samplers.weighted_sampler import WeightedSampler, balanced_weights
 
-PLAIN: list[type[Sampler]] = [
-    OrderedSampler,
-    ShuffleSampler,
-]  # those that need no more than a batch size
+# those that need no more than a batch size
+PLAIN: list[type[Sampler]] = [OrderedSampler, ShuffleSampler]
 
 
 def test_every_sampler_is_tested_here() -> None:

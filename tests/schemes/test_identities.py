@@ -120,9 +120,8 @@ def test_push_sum_weights_count_every_rank_once() -> None:
     run = trained(schemes.PushSum(), 5)
     weights = [float(replica.state[WEIGHT][0]) for replica in run.replicas.values()]
     assert sum(weights) == pytest.approx(5, abs=1e-12)
-    assert (
-        max(weights) - min(weights) > 0.1
-    )  # a directed graph: without them, the average would be wrong
+    # a directed graph: without them, the average would be wrong
+    assert max(weights) - min(weights) > 0.1
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.25])

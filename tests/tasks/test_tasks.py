@@ -139,9 +139,8 @@ def test_digits_are_reconstructed(name: str, shape: tuple[int, ...]) -> None:
     history = train(name, network, Reconstruction, splits, epochs=12)
     worse, better = first_and_last(history, "mean squared error")
     variance = np.mean(np.var(splits["train"].arrays["x"], axis=0))
-    assert (
-        better < 0.6 * worse and better < variance / 2
-    )  # the mean picture alone reaches the variance
+    # the mean picture alone reaches the variance
+    assert better < 0.6 * worse and better < variance / 2
     assert history.losses[-1] == pytest.approx(better, rel=0.3)
 
 

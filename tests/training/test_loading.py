@@ -17,7 +17,7 @@ from deep500.contracts.augmentation import Spec
 from deep500.contracts.dataset import Column
 from deep500.errors import Deep500Error
 from deep500.training.loading import Loader
-from deep500.training.loading.ring import Ring
+from deep500.training.loading.ring import SharedRing
 
 X = np.random.default_rng(0).random((103, 3, 8, 8), np.float32)
 SPLIT = d5.Split({"x": X, "label": np.arange(103) % 10})
@@ -213,7 +213,6 @@ import os, sys, time
 import numpy as np
 import deep500 as d5
 from deep500.training.loading import Loader
-from deep500.training.loading.ring import Ring
 loader = Loader(d5.Split({"x": np.arange(100)}), 2)
 try:
     while True:
@@ -368,7 +367,7 @@ def test_workers_decode_pictures(tmp_path: Path) -> None:
 def test_no_python_code_runs_when_a_batch_is_dropped() -> None:
     """A Ctrl-C that comes in the middle of a weak reference's callback is lost: nothing must be interruptible there."""
     specs = {"x": Spec((3,), np.dtype("float32"))}
-    ring = Ring(specs, capacity=4, slots=2)
+    ring = SharedRing(specs, capacity=4, slots=2)
     batch = ring.lend(ring.free.popleft(), 4)
     calls: list[str] = []
     sys.setprofile(lambda frame, event, argument: calls.append(event))

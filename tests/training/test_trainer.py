@@ -54,11 +54,8 @@ def test_the_trainer_does_what_a_loop_by_hand_does(
 @pytest.mark.parametrize("pair", PAIRS)
 def test_a_history_adds_up(trainer: Make, pair: str) -> None:
     history = trainer(pair).run()
-    assert (history.seed, history.steps, history.samples) == (
-        7,
-        40,
-        600,
-    )  # 150 examples: 9 batches of 16, one of 6
+    # 150 examples: 9 batches of 16, one of 6
+    assert (history.seed, history.steps, history.samples) == (7, 40, 600)
     assert (
         len(history.losses) == len(history.step_seconds) == 40
         and min(history.step_seconds) > 0
@@ -146,9 +143,8 @@ def test_losses_are_converted_once_per_epoch(
         run.executor.framework, "array", lambda t: log.append("array") or array(t)
     )
     run.run()
-    last = len(log) - log[::-1].index(
-        "step"
-    )  # what was built before the first step is not looked at
+    # what was built before the first step is not looked at
+    last = len(log) - log[::-1].index("step")
     assert log[last - 10 : last] == ["step"] * 10 and log[last:].count("array") >= 10
 
 

@@ -86,9 +86,8 @@ def test_what_cannot_be_written_is_told(trainer: Make, tmp_path: Path) -> None:
 
 
 def test_the_checksum_is_crc32c() -> None:
-    assert (
-        crc32c(b"123456789") == 0xE3069283
-    )  # the check value of the algorithm's definition
+    # the check value of the algorithm's definition
+    assert crc32c(b"123456789") == 0xE3069283
     assert crc32c(bytes(32)) == 0x8A9136AA  # RFC 3720, B.4
 
 

@@ -161,9 +161,8 @@ def select(b, places, axis=1):
     return b.add("Gather", b.x, b.constant(places, "int64"), axis=axis)
 
 
-BASE = Counter(
-    {"Mul": 2, "Sin": 1, "ReduceMean": 1, "Identity": 1}
-)  # of a builder by itself
+# of a builder by itself
+BASE = Counter({"Mul": 2, "Sin": 1, "ReduceMean": 1, "Identity": 1})
 HEADS = {"Mul": 3, "Reshape": 3, "Transpose": 3, "Attention": 1}
 SOFTPLUS = {"Mul": 2, "Softplus": 1, "Div": 1}
 EXAMPLES = {

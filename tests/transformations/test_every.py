@@ -53,9 +53,8 @@ def test_outputs_gradients_and_names_stay(transformation: Any, kind: Any) -> Non
     after = transformation(network)
     assert after.outputs == network.outputs and after.trainable == network.trainable
     assert after.inputs.keys() == network.inputs.keys()
-    assert (
-        network.nodes == nodes and network.params == arrays
-    )  # the original stays as it is
+    # the original stays as it is
+    assert network.nodes == nodes and network.params == arrays
     assert_equivalent(network, after)
 
 

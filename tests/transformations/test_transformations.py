@@ -83,10 +83,8 @@ def test_folding_knows_shapes() -> None:
     network.add_output(network.add_node("Cast", (sizes,), ["y"], to=1))
     network.add_output(network.add_node("Size", ("x",)))
     after = ConstantFolding()(network)
-    assert operators(after) == {
-        "Cast": 1,
-        "Size": 1,
-    }  # the outputs themselves stay nodes
+    # the outputs themselves stay nodes
+    assert operators(after) == {"Cast": 1, "Size": 1}
     assert list(after.params[str(after.nodes[0].inputs[0])]) == [4, 6]
 
 

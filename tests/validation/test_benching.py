@@ -12,9 +12,9 @@ from deep500.contracts.operator import Operator
 from deep500.errors import Deep500Error, Unsupported, Wrong
 from deep500.frameworks import framework
 from deep500.validation.benching import suites
-from deep500.validation.benching.jobs import Job
-from deep500.validation.benching.planning import Factors, operator_plan
-from deep500.validation.benching.subject import Subject
+from deep500.validation.benching.jobs import OperatorJob
+from deep500.validation.benching.planning import BenchFactors, operator_plan
+from deep500.validation.benching.subject import OperatorSubject
 from deep500.validation.checking.comparing import gradient_check, output_check
 from deep500.validation.checking.examples import examples_of
 
@@ -57,7 +57,9 @@ def job(
     dtype="float32",
     **attributes,
 ):
-    return Job(operator, attributes, shape, dtype, framework, kernel, direction, 0)
+    return OperatorJob(
+        operator, attributes, shape, dtype, framework, kernel, direction, 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -76,9 +78,8 @@ def test_every_kernel_of_every_framework_gives_the_truth(name, operator):
     if not fw.available():
         pytest.skip(f"{name} is not installed")
     ran = 0
-    for kernel in (
-        KERNELS if name != "pytorch" else KERNELS[:2]
-    ):  # torch.compile takes seconds: in the slow test
+    # torch.compile takes seconds: in the slow test
+    for kernel in KERNELS if name != "pytorch" else KERNELS[:2]:
         for made, check in (
             (
                 lambda k: fw.forward_call(example.operator, example.inputs, k),
@@ -117,24 +118,26 @@ def test_compiled_by_pytorch():
 
 def test_a_right_operator_passes_before_and_after(mine):
     for direction in ("forward", "backward"):
-        Subject(job(mine, "4x6", direction=direction, kernel="composed")).check_again()
-    Subject(job(mine, "4x6", kernel="native")).check_again()
+        OperatorSubject(
+            job(mine, "4x6", direction=direction, kernel="composed")
+        ).check_again()
+    OperatorSubject(job(mine, "4x6", kernel="native")).check_again()
 
 
 @pytest.mark.parametrize("how", ["one percent", "zeros"])
 def test_a_wrong_operator_is_found_before_it_is_timed(mine, how):
     with pytest.raises(Wrong, match="reference native gives a wrong forward result"):
-        Subject(job(mine, "4x6", kernel="native", how=how))
+        OperatorSubject(job(mine, "4x6", kernel="native", how=how))
 
 
 def test_an_operator_that_remembers_is_found_after(mine):
-    subject = Subject(job(mine, "4x6", kernel="native", how="remembers"))
+    subject = OperatorSubject(job(mine, "4x6", kernel="native", how="remembers"))
     with pytest.raises(Wrong, match="after its timing"):
         subject.check_again()
 
 
 def test_where_the_truth_is_nan_magnitudes_are_taken():
-    subject = Subject(job("Sqrt", "30"))
+    subject = OperatorSubject(job("Sqrt", "30"))
     assert (subject.example.inputs[0] >= 0).all()
 
 
@@ -174,9 +177,9 @@ def test_sizes_of_a_suite_are_those_of_the_operators(kind):
 
 
 def operators_tensor(word):
-    from deep500.contracts.operator import Tensor
+    from deep500.contracts.operator import TensorSpec
 
-    return Tensor(tuple(map(int, word.split("x"))))
+    return TensorSpec(tuple(map(int, word.split("x"))))
 
 
 @pytest.mark.parametrize(
@@ -202,7 +205,7 @@ def test_unknown_suites_are_one_line(name, tier, text):
 )
 def test_unknown_factors_are_said_before_anything_runs(factors, text):
     with pytest.raises(Deep500Error, match=text):
-        operator_plan([], Factors(**factors))
+        operator_plan([], BenchFactors(**factors))
 
 
 def test_data_names_their_source():
@@ -225,7 +228,6 @@ def test_nothing_stands_between_the_clock_and_the_frameworks_function():
         for op in (operators.Relu(), operators.LeakyRelu(alpha=0.5), Mine())
     ]
     assert functions[0] is torch.relu
-    assert (
-        torch.relu not in functions[1:]
-    )  # an attribute is handed over; a user's code is timed as it is written
+    # an attribute is handed over; a user's code is timed as it is written
+    assert torch.relu not in functions[1:]
     assert functions[1](torch.tensor(x)).tolist() == np.where(x < 0, x / 2, x).tolist()

@@ -69,9 +69,8 @@ def test_the_bound_follows_dtype_length_and_condition():
     np.testing.assert_allclose(deep, 10 * narrow)
     np.testing.assert_allclose(allowed(want, moved, "float64", 1), narrow * 2.0**-29)
     assert np.all(allowed(want, moved + 1e-3, "float32", 1) > narrow + 3e-3)
-    x = np.array(
-        [1.0, -1.0 + 2.0**-12], "float32"
-    )  # the sum is ill-conditioned: its bound is wide beside its value
+    # the sum is ill-conditioned: its bound is wide beside its value
+    x = np.array([1.0, -1.0 + 2.0**-12], "float32")
     check = check_outputs(
         d5.operators.ReduceSum(keepdims=0), [x], [np.float32(2.0**-12)]
     )
@@ -90,9 +89,8 @@ def test_the_bound_is_narrow_for_small_elements_and_wide_where_terms_cancel():
     )
     far = np.array([-4.7], "float32")
     gelu = d5.evaluate(d5.operators.Gelu(), [far], framework="pytorch")
-    assert check_outputs(
-        d5.operators.Gelu(), [far], gelu
-    ).ok  # x · (1 + erf x): few digits are left
+    # x · (1 + erf x): few digits are left
+    assert check_outputs(d5.operators.Gelu(), [far], gelu).ok
     assert (
         check_outputs(d5.operators.Gelu(), [far], [np.array([-1e-5], np.float32)]).ok
         is False

@@ -57,9 +57,8 @@ def test_variance_over_runs():
     draw = np.random.default_rng(0)
     runs = draw.standard_normal((10, 4, 5))
     np.testing.assert_allclose(variance(list(runs)), np.var(runs, axis=0, ddof=1))
-    assert variance(list(runs)).mean() == pytest.approx(
-        1, abs=0.5
-    )  # ten samples of N(0, 1) do vary
+    # ten samples of N(0, 1) do vary
+    assert variance(list(runs)).mean() == pytest.approx(1, abs=0.5)
     assert np.all(variance([np.ones(3)] * 4) == 0)
     with pytest.raises(Deep500Error, match="at least 2"):
         variance([np.ones(3)])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import deep500 as d5
-from deep500.contracts.operator import Tensor
+from deep500.contracts.operator import TensorSpec
 from deep500.errors import Deep500Error
 from deep500.validation.checking import OperatorReport, check_operator, check_outputs
 from deep500.validation.checking.derivatives import difference_check
@@ -170,7 +170,7 @@ def test_inputs_are_called_as_the_operator_calls_them() -> None:
         2.5,
         "text",
         (1, [2.0, None]),
-        Tensor((2, 3), "int64"),
+        TensorSpec((2, 3), "int64"),
         np.arange(6, dtype="int8").reshape(2, 3),
         np.zeros((0, 4), "float32"),
         np.float32(1.5),

@@ -27,10 +27,10 @@ from deep500.validation.conformance.judging import (
     PASS,
     UNSUPPORTED,
     WRONG,
-    Verdict,
+    CaseVerdict,
     judge,
 )
-from deep500.validation.conformance.suite import Case
+from deep500.validation.conformance.suite import SuiteCase
 from deep500.validation.conformance.verdicts import BOUND
 
 ROOT = Path(__file__).parents[2]
@@ -105,7 +105,7 @@ def case_of(
     y: np.ndarray | None = None,
     name: str = "test_case",
     **attributes: Any,
-) -> Case:
+) -> SuiteCase:
     """One node; Relu of some numbers if nothing else is said."""
     x = np.array([[-1.5, 2.0, 0.5]], "float32") if x is None else x
     y = np.asarray(np.maximum(x, 0)) if y is None else y
@@ -121,14 +121,14 @@ def case_of(
     model = helper.make_model(
         graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8
     )
-    return Case(name, "node", op, model, (([x], [y]),), 1e-3, 1e-7)
+    return SuiteCase(name, "node", op, model, (([x], [y]),), 1e-3, 1e-7)
 
 
 @pytest.mark.parametrize("name", ["reference", "pytorch", "onnxruntime", DIRECT])
 def test_a_right_result_passes(name: str) -> None:
-    assert judge(case_of(), name) == Verdict(PASS)
-    assert judge(case_of(x=np.array(-3, "float32")), name) == Verdict(PASS)
-    assert judge(case_of(x=np.zeros((2, 0, 3), "float32")), name) == Verdict(PASS)
+    assert judge(case_of(), name) == CaseVerdict(PASS)
+    assert judge(case_of(x=np.array(-3, "float32")), name) == CaseVerdict(PASS)
+    assert judge(case_of(x=np.zeros((2, 0, 3), "float32")), name) == CaseVerdict(PASS)
 
 
 def test_a_case_is_judged_as_it_stands_and_with_its_inputs_bound(
@@ -148,7 +148,7 @@ def test_a_case_is_judged_as_it_stands_and_with_its_inputs_bound(
         graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8
     )
     data = (([x, to], [x.reshape(3, 2)]),)
-    case = Case("test_reshape", "node", "Reshape", model, data, 1e-3, 1e-7)
+    case = SuiteCase("test_reshape", "node", "Reshape", model, data, 1e-3, 1e-7)
     columns = ["reference", "reference" + BOUND]
     assert [judge(case, column).word for column in columns] == [PASS, PASS]
     monkeypatch.setattr(WritingOut, "_with_constants", lambda self, node: 1 / 0)
@@ -160,7 +160,7 @@ def test_a_planted_wrong_operator_is_wrong(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(Relu, "backward", lambda self, xp, dy, y: -dy)
     assert judge_derivative(case_of()).word == WRONG
     monkeypatch.setattr(Relu, "forward", lambda self, xp, x: xp.relu(x) * 1.01)
-    assert judge(case_of(), "reference") == Verdict(
+    assert judge(case_of(), "reference") == CaseVerdict(
         WRONG,
         "output 0: 2 of 3 elements are off, first 2.0199999809265137 for 2.0 at [0, 1]",
     )
@@ -222,13 +222,13 @@ def test_kinks_are_set_aside() -> None:
 
 CHILDREN = """
 import os, time
-from deep500.validation.conformance.judging import Verdict
+from deep500.validation.conformance.judging import CaseVerdict
 from deep500.validation.conformance.running import verdicts
 
 def judging(case):
     if case == "dies": os.abort()
     if case == "hangs": time.sleep(60)
-    return Verdict("pass", "line\\nline")
+    return CaseVerdict("pass", "line\\nline")
 
 print(*verdicts(["a", "dies", "b", "hangs", "c", "dies"], judging, 2.0), sep="\\n")
 """
@@ -239,14 +239,14 @@ def test_a_case_that_dies_or_never_ends_costs_only_itself() -> None:
         [sys.executable, "-c", CHILDREN], capture_output=True, text=True, timeout=60
     )
     fine, died = (
-        str(Verdict(PASS, "line\nline")),
-        str(Verdict(ERROR, "it ended the process (exit code -6)")),
+        str(CaseVerdict(PASS, "line\nline")),
+        str(CaseVerdict(ERROR, "it ended the process (exit code -6)")),
     )
     assert done.stdout.splitlines() == [
         fine,
         died,
         fine,
-        str(Verdict(ERROR, "it took longer than 2 s")),
+        str(CaseVerdict(ERROR, "it took longer than 2 s")),
         fine,
         died,
     ]
@@ -259,9 +259,8 @@ def test_a_process_with_a_framework_is_refused() -> None:
 
 def test_a_sample_is_the_same_again() -> None:
     first, again = (suite.sample(10, 3, ["Relu", "Softmax", "Abs"]) for _ in range(2))
-    assert [c.name for c in first[:2]] == [
-        c.name for c in again[:2]
-    ]  # stored models; a process makes the others once
+    # stored models; a process makes the others once
+    assert [c.name for c in first[:2]] == [c.name for c in again[:2]]
 
 
 def test_the_page_counts_and_names() -> None:
@@ -270,14 +269,22 @@ def test_the_page_counts_and_names() -> None:
         case_of(name="test_b"),
         case_of("Nope", name="test_c"),
     ]
-    missing = Verdict(
+    missing = CaseVerdict(
         UNSUPPORTED,
         "the ONNX model: the operator 'Nope' of node 'n' is not there; those that are: Relu",
     )
     found = {
-        "reference": [Verdict(PASS), Verdict(WRONG, "1 | 2"), missing],
-        "reference" + BOUND: [Verdict(PASS), Verdict(PASS), Verdict(WRONG, "bound")],
-        "gradient": [Verdict(PASS), Verdict(UNSTABLE), Verdict(UNSUPPORTED, "no")],
+        "reference": [CaseVerdict(PASS), CaseVerdict(WRONG, "1 | 2"), missing],
+        "reference" + BOUND: [
+            CaseVerdict(PASS),
+            CaseVerdict(PASS),
+            CaseVerdict(WRONG, "bound"),
+        ],
+        "gradient": [
+            CaseVerdict(PASS),
+            CaseVerdict(UNSTABLE),
+            CaseVerdict(UNSUPPORTED, "no"),
+        ],
     }
     text = page.markdown(cases, found)
     for line in (

@@ -57,9 +57,8 @@ def test_equal_classes_stay_below_what_chance_gives() -> None:
     for _ in range(100):
         [split] = dataset_bias(splits_of(train=random.integers(0, 10, 400))).splits
         above += split.deviation > split.by_chance
-    assert (
-        above <= 14
-    )  # 5 are expected; more than 14 with a probability of one in ten thousand
+    # 5 are expected; more than 14 with a probability of one in ten thousand
+    assert above <= 14
 
 
 def test_splits_that_differ_are_found() -> None:

@@ -11,9 +11,8 @@ from deep500.validation.checking.heatmaps import difference_map
     ("bad", "orange"), [(None, False), (np.nan, True), (np.inf, True)]
 )
 def test_only_what_is_not_finite_is_orange(bad, orange, tmp_path):
-    got = np.linspace(
-        1, 2, 103
-    )  # wrapped into 11 columns, so that seven cells of the last row are no elements
+    # wrapped into 11 columns, so that seven cells of the last row are no elements
+    got = np.linspace(1, 2, 103)
     got[5] = got[5] if bad is None else bad
     pixels = imread(
         difference_map(tmp_path / "map.png", got, np.ones(103), "a vector")

@@ -37,9 +37,8 @@ def test_a_chain_counted_by_hand():
     assert costs.parameters == product.parameters == 12
     assert costs.depth == 1 + 2 + 1  # a product, a tree over three, the relu
     assert costs.parallelism == costs.flops / 4
-    assert costs.inference.peak == 4 * (
-        12 + 6 + 8 + 8
-    )  # w, x, h and y, while the relu runs
+    # w, x, h and y, while the relu runs
+    assert costs.inference.peak == 4 * (12 + 6 + 8 + 8)
     assert costs.training is None
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import deep500 as d5
 from deep500.errors import Deep500Error
-from deep500.measure.machine.host.files import Host
+from deep500.measure.machine.host.files import HostFiles
 from deep500.training.events import Event
 from deep500.training.trainer import Trainer
 from deep500.validation.sources import sources_for
@@ -52,7 +52,7 @@ def test_the_work_of_a_matrix_product_is_known(executor):
 
 def test_energy_from_counters_and_the_reason_where_there_are_none(tmp_path, executor):
     with pytest.raises(Deep500Error, match="no sensor of energy: .*powercap"):
-        energy(executor, 32, Host(tmp_path))
+        energy(executor, 32, HostFiles(tmp_path))
     package = tmp_path / "sys/class/powercap/intel-rapl:0"
     package.mkdir(parents=True)
     for name, text in {
@@ -61,7 +61,7 @@ def test_energy_from_counters_and_the_reason_where_there_are_none(tmp_path, exec
         "max_energy_range_uj": "9" * 12,
     }.items():
         (package / name).write_text(text)
-    counter = energy(executor, 32, Host(tmp_path))
+    counter = energy(executor, 32, HostFiles(tmp_path))
 
     class Consume(Event):
         """An epoch that takes 5 J."""

@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 
 from ...contracts.dtypes import name_of
-from ...contracts.operator import Tensor
+from ...contracts.operator import TensorSpec
 from ...errors import Deep500Error, Unsupported
 from ..building import COMMON, INCLUDE, build
 from ..cpp import LANGUAGE, TYPES, CppOp, float_of
 from ..operators import Arrays
-from .reports import USER, Finding, Memory, findings
+from .reports import USER, Finding, ProgramMemory, findings
 
 HERE = Path(__file__).parent
 FLAGS = ("-O1", "-g1", "-fno-omit-frame-pointer", *COMMON)
@@ -72,11 +72,11 @@ def sanitized(
     one finds something: with address and undefined, with thread, and with thread while two calls run at once.
     Raises Unsupported without the sanitizers, and Deep500Error if the operator fails or does not end in time.
     """
-    specs = [Tensor(x.shape, x.dtype.name) for x in inputs]
+    specs = [TensorSpec(x.shape, x.dtype.name) for x in inputs]
     dtype = float_of(specs)
     op = op.in_dtype(dtype)
     case = _case(op, specs, inputs, grads)
-    run = _Run(op, case, seconds)
+    run = _ProgramRun(op, case, seconds)
     memory_findings = run.findings(_program(op, MEMORY, dtype))
     if memory_findings:
         return memory_findings
@@ -98,7 +98,9 @@ def _program(op: CppOp, sanitizer: Sanitizer, dtype: str) -> Path:
         openmp = _runtime("openmp.cpp", compile_flags)
         objects = [str(operator), str(harness), str(openmp)]
         # Without -fopenmp: nothing may come from libgomp.
-        return build(name, "", op.folder, objects, "", kind=flags, suffix=".program")
+        return build(
+            name, "", op.folder, objects, "", kind=flags, suffix=".program"
+        )
     except Unsupported:
         raise
     except Deep500Error as error:
@@ -111,10 +113,14 @@ def _runtime(file: str, flags: Sequence[str]) -> Path:
     text = f'#line 1 "{file}"\n{source}'
     header = (INCLUDE / "deep500" / "deep500.h").read_text(encoding="utf-8")
     runtime_flags = (*LANGUAGE, "-fno-sanitize=undefined")
-    return build(file, text, HERE, runtime_flags, header, kind=flags, suffix=".o")
+    return build(
+        file, text, HERE, runtime_flags, header, kind=flags, suffix=".o"
+    )
 
 
-def _explained(name: str, sanitizer: Sanitizer, error: Deep500Error) -> Deep500Error:
+def _explained(
+    name: str, sanitizer: Sanitizer, error: Deep500Error
+) -> Deep500Error:
     """The error, or a better one if the compiler lacks something."""
     text = str(error)
     if NO_LIBRARY.search(text):
@@ -132,7 +138,7 @@ def _explained(name: str, sanitizer: Sanitizer, error: Deep500Error) -> Deep500E
 
 
 def _case(
-    op: CppOp, specs: Sequence[Tensor], inputs: Arrays, grads: Arrays | None
+    op: CppOp, specs: Sequence[TensorSpec], inputs: Arrays, grads: Arrays | None
 ) -> bytes:
     """The tensors and arrays in the format that harness.cpp reads."""
     outputs = op.infer(*specs)
@@ -151,13 +157,13 @@ def _case(
     return b"".join(parts)
 
 
-def _bytes(tensor: Tensor) -> int:
+def _bytes(tensor: TensorSpec) -> int:
     size = int(np.prod(tensor.shape, dtype=int))
     return size * np.dtype(tensor.dtype).itemsize
 
 
 @dataclass(frozen=True)
-class _Run:
+class _ProgramRun:
     """An operator on given arrays, until a deadline."""
 
     op: CppOp
@@ -170,10 +176,14 @@ class _Run:
             (folder / "case").write_bytes(self.case)
             (folder / "reply").touch()
             ending = self._ending(program, folder, at_once)
-            report = (folder / "stderr").read_text(encoding="utf-8", errors="replace")
-            text = (folder / "reply").read_text(encoding="utf-8", errors="replace")
+            report = (folder / "stderr").read_text(
+                encoding="utf-8", errors="replace"
+            )
+            text = (folder / "reply").read_text(
+                encoding="utf-8", errors="replace"
+            )
         reply = text.splitlines()
-        memory = Memory.of(self.op, reply)
+        memory = ProgramMemory.of(self.op, reply)
         reported = findings(report, memory, calls=at_once)
         if not reported and "done" not in reply:
             raise self._failure(ending, reply, report)
@@ -206,7 +216,9 @@ class _Run:
             return f"was ended by signal {signal.Signals(-code).name}"
         return f"ended with exit code {code}, before its last call"
 
-    def _failure(self, ending: str, reply: Sequence[str], report: str) -> Deep500Error:
+    def _failure(
+        self, ending: str, reply: Sequence[str], report: str
+    ) -> Deep500Error:
         for line in reply:
             if line.startswith("fault "):
                 fault = line.removeprefix("fault ")

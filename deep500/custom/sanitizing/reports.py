@@ -17,7 +17,9 @@ BEGINS = re.compile(
 )
 FRAME = re.compile(r"^\s*#\d+ ")
 PLACE = re.compile(rf"{USER}/([^:]+):(\d+)")
-ACCESS = re.compile(r"\b(read|write) of size \d+ at (0x[0-9a-f]+)", re.IGNORECASE)
+ACCESS = re.compile(
+    r"\b(read|write) of size \d+ at (0x[0-9a-f]+)", re.IGNORECASE
+)
 
 VARIABLE = re.compile(
     r"'(\w+)'(?: \(line \d+\))? <== Memory access|global variable '(\w+)"
@@ -25,8 +27,16 @@ VARIABLE = re.compile(
 BLOCK = re.compile(
     r"is located (\d+) bytes (to the left of|to the right of|before|after|inside of) (\d+)-byte region"
 )
-SIDES = {"to the left of": "before", "to the right of": "after", "inside of": "into"}
-SIGNALS = {"SEGV": "segmentation fault", "ABRT": "abort", "FPE": "arithmetic exception"}
+SIDES = {
+    "to the left of": "before",
+    "to the right of": "after",
+    "inside of": "into",
+}
+SIGNALS = {
+    "SEGV": "segmentation fault",
+    "ABRT": "abort",
+    "FPE": "arithmetic exception",
+}
 
 
 @dataclass(frozen=True)
@@ -40,7 +50,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Array:
+class TensorMemory:
     """A tensor's memory in the program, under the name that the operator's function gives it."""
 
     name: str
@@ -56,14 +66,14 @@ class Array:
 
 
 @dataclass(frozen=True)
-class Memory:
+class ProgramMemory:
     """Maps the addresses and files of a report to the user's arrays and source files."""
 
     source: Path
-    arrays: tuple[Array, ...]
+    arrays: tuple[TensorMemory, ...]
 
     @classmethod
-    def of(cls, op: CppOp, reply: Sequence[str]) -> "Memory":
+    def of(cls, op: CppOp, reply: Sequence[str]) -> "ProgramMemory":
         """Parse the lines in which the program printed where its arrays are."""
         names = _names(op)
         arrays = []
@@ -72,10 +82,12 @@ class Memory:
                 case [role, index, address, size, elements]:
                     name = names[role, int(index)]
                     start = int(address, 16)
-                    arrays.append(Array(name, start, int(size), int(elements)))
+                    arrays.append(
+                        TensorMemory(name, start, int(size), int(elements))
+                    )
         return cls(op.source.resolve(), tuple(arrays))
 
-    def array_at(self, address: int) -> Array | None:
+    def array_at(self, address: int) -> TensorMemory | None:
         for array in self.arrays:
             stop = array.start + max(array.bytes, 1)
             if array.start <= address < stop:
@@ -118,7 +130,9 @@ class Memory:
         return f": {text[:LONGEST_LINE]}"
 
 
-def findings(report: str, memory: Memory, calls: int = 1) -> list[Finding]:
+def findings(
+    report: str, memory: ProgramMemory, calls: int = 1
+) -> list[Finding]:
     """Everything in a report, each kind once for a line; `calls` is how many of them ran at once."""
     unique: dict[tuple[str, str], Finding] = {}
     for section in _sections(report):
@@ -134,9 +148,12 @@ def _at(place: str) -> str:
     return f" at {place}"
 
 
-def _finding(section: "Section", memory: Memory, calls: int) -> Finding | None:
+def _finding(
+    section: "ReportSection", memory: ProgramMemory, calls: int
+) -> Finding | None:
     head = section.lines[0]
-    if "Indirect leak" in head or "LeakSanitizer" in head:  # the direct ones tell it
+    # the direct ones tell it
+    if "Indirect leak" in head or "LeakSanitizer" in head:
         return None
     if "Direct leak" in head:
         return _leak(section, memory)
@@ -147,7 +164,9 @@ def _finding(section: "Section", memory: Memory, calls: int) -> Finding | None:
     return _bad_access(section, memory)
 
 
-def _race(section: "Section", memory: Memory, calls: int) -> Finding:
+def _race(
+    section: "ReportSection", memory: ProgramMemory, calls: int
+) -> Finding:
     accesses = []
     for line in section.lines:
         access = ACCESS.search(line)
@@ -174,7 +193,9 @@ def _race(section: "Section", memory: Memory, calls: int) -> Finding:
     return Finding(kind, where, text, section.shown)
 
 
-def _shared(section: "Section", memory: Memory, address: int) -> str:
+def _shared(
+    section: "ReportSection", memory: ProgramMemory, address: int
+) -> str:
     """The element or the variable that two threads access."""
     array = memory.array_at(address)
     if array is not None:
@@ -185,7 +206,7 @@ def _shared(section: "Section", memory: Memory, address: int) -> str:
     return variable[1]
 
 
-def _bad_access(section: "Section", memory: Memory) -> Finding:
+def _bad_access(section: "ReportSection", memory: ProgramMemory) -> Finding:
     """A report of AddressSanitizer, or one of ThreadSanitizer's rarer ones."""
     kind = re.sub(r".*Sanitizer: (?:attempting )?", "", section.lines[0])
     kind = re.split(r" (?:on|in)\b| \(|:", kind)[0]
@@ -199,7 +220,7 @@ def _bad_access(section: "Section", memory: Memory) -> Finding:
     return Finding(kind, where, text, section.shown)
 
 
-def _access(section: "Section", memory: Memory, kind: str) -> str:
+def _access(section: "ReportSection", memory: ProgramMemory, kind: str) -> str:
     """The access and its target, as far as the report has them: " writes x[4], and x has 4 elements"."""
     access = ACCESS.search(section.text)
     if access:
@@ -216,7 +237,9 @@ def _access(section: "Section", memory: Memory, kind: str) -> str:
     return ""
 
 
-def _target(section: "Section", memory: Memory, kind: str, address: int) -> str:
+def _target(
+    section: "ReportSection", memory: ProgramMemory, kind: str, address: int
+) -> str:
     """The element, variable or block that an access was meant for."""
     array = None
     region = re.search(r"(\d+)-byte region \[(0x[0-9a-f]+),", section.text)
@@ -241,7 +264,7 @@ def _target(section: "Section", memory: Memory, kind: str, address: int) -> str:
     return f"the address {address:#x}"
 
 
-def _undefined(section: "Section", memory: Memory) -> Finding:
+def _undefined(section: "ReportSection", memory: ProgramMemory) -> Finding:
     place, _, message = section.lines[0].partition(": runtime error: ")
     path, line, *_ = [*place.rsplit(":", 2), ""]
     where = memory.place(path, line)
@@ -253,7 +276,7 @@ def _undefined(section: "Section", memory: Memory) -> Finding:
     return Finding(kind, where, text, section.shown)
 
 
-def _leak(section: "Section", memory: Memory) -> Finding:
+def _leak(section: "ReportSection", memory: ProgramMemory) -> Finding:
     size = re.search(r"\d+", section.lines[0])
     assert size is not None
     where = memory.first_place(section.stacks[0][1])
@@ -265,7 +288,7 @@ def _leak(section: "Section", memory: Memory) -> Finding:
 
 
 @dataclass(frozen=True)
-class Section:
+class ReportSection:
     """One report among those that a run wrote."""
 
     lines: tuple[str, ...]
@@ -294,17 +317,17 @@ class Section:
         return stacks
 
 
-def _sections(report: str) -> Iterator[Section]:
+def _sections(report: str) -> Iterator[ReportSection]:
     lines: list[str] = []
     for line in report.splitlines():
         if BEGINS.search(line):
             if lines:
-                yield Section(tuple(lines))
+                yield ReportSection(tuple(lines))
             lines = [line]
         elif lines:
             lines.append(line)
     if lines:
-        yield Section(tuple(lines))
+        yield ReportSection(tuple(lines))
 
 
 def _names(op: CppOp) -> dict[tuple[str, int], str]:

@@ -141,7 +141,9 @@ class Jax(Framework):
 
         return custom_op(operator)
 
-    def _executor(self, network: Network, seed: int, compile: bool) -> "JaxExecutor":
+    def _executor(
+        self, network: Network, seed: int, compile: bool
+    ) -> "JaxExecutor":
         from .executor import JaxExecutor
 
         return JaxExecutor(self, network, seed, compile)

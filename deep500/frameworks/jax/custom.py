@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from ...contracts.operator import Tensor
+from ...contracts.operator import TensorSpec
 from ...custom.cpp import CppOp
 from ...custom.operators import CustomOp, one_or_all
 from ...namespace import kind
@@ -44,7 +44,7 @@ def _compiled(op: CppOp) -> Callable[..., tuple]:
 
     def backward(saved: tuple, grads: tuple) -> tuple:
         xs, ys = saved
-        kinds = [Tensor(x.shape, x.dtype.name) for x in xs]
+        kinds = [TensorSpec(x.shape, x.dtype.name) for x in xs]
         arguments = (*grads, *xs, *ys)
         gradients = [*_call(op, "backward", kinds, arguments)]
         for i, x in enumerate(xs):
@@ -64,13 +64,18 @@ def _compiled(op: CppOp) -> Callable[..., tuple]:
 
 
 def _call(
-    op: CppOp, function: str, kinds: Sequence[Tensor], xs: Sequence[jax.Array]
+    op: CppOp,
+    function: str,
+    kinds: Sequence[TensorSpec],
+    xs: Sequence[jax.Array],
 ) -> tuple:
     """The results of the operator's function "forward" or "backward", which have these shapes and dtypes."""
     library = op.library(_float_dtype(xs))
     pointer = ctypes.cast(getattr(library, function), ctypes.c_void_p)
     address = pointer.value or 0
-    return call_foreign(address, len(library.inputs), len(library.outputs), kinds, xs)
+    return call_foreign(
+        address, len(library.inputs), len(library.outputs), kinds, xs
+    )
 
 
 def _float_dtype(xs: Sequence[jax.Array]) -> str:

@@ -12,7 +12,9 @@ from ...contracts.calls import results as as_tuple
 
 
 def derivative(
-    function: Callable, arrays: Sequence[jax.Array], grads: Sequence[jax.Array | None]
+    function: Callable,
+    arrays: Sequence[jax.Array],
+    grads: Sequence[jax.Array | None],
 ) -> Call:
     """Return a call of the function that jax.vjp returns; the forward pass is not part of the call."""
     floats = []

@@ -37,7 +37,8 @@ class JaxExecutor(FunctionalExecutor):
     ):
         super().__init__(framework, network, seed, compile)
         self.params = copies(network.params)
-        self._calls: dict[tuple[str, ...], Call] = {}  # by the names of the inputs
+        # by the names of the inputs
+        self._calls: dict[tuple[str, ...], Call] = {}
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
         if self.takes_inputs_as_they_are:
@@ -85,10 +86,14 @@ class JaxExecutor(FunctionalExecutor):
     ) -> Values:
         training = self.training
         inputs = self.keyed(inputs, step, first_row)
-        program, used = self.program((y, training), lambda: self._backprop(y, training))
+        program, used = self.program(
+            (y, training), lambda: self._backprop(y, training)
+        )
         values = self.natives(inputs, used)
         outputs, gradients, updates = program(self.params, values)
-        self.gradients = {name: gradients[name] for name in self.structure.trainable}
+        self.gradients = {
+            name: gradients[name] for name in self.structure.trainable
+        }
         self.params = self.params | updates
         self.generation += 1
         return self.ordered(outputs)
@@ -105,19 +110,25 @@ class JaxExecutor(FunctionalExecutor):
         targets = {*structure.outputs, *updates.values(), y}
         nodes, used = structure.part(targets, training)
 
-        def loss(trained: Values, params: Values, inputs: Values) -> tuple[Any, Values]:
+        def loss(
+            trained: Values, params: Values, inputs: Values
+        ) -> tuple[Any, Values]:
             results = self.forward(nodes, params | trained | inputs, targets)
             seed = tape.seed(xp, results[y], y)
             return jnp.sum(results[y] * seed), results
 
         differentiate = jax.grad(loss, has_aux=True)
 
-        def run(params: Values, inputs: Values) -> tuple[Values, Values, Values]:
+        def run(
+            params: Values, inputs: Values
+        ) -> tuple[Values, Values, Values]:
             check_traced(structure, inputs, used)
             trained = {name: params[name] for name in structure.trainable}
             gradients, results = differentiate(trained, params, inputs)
             outputs = {name: results[name] for name in structure.outputs}
-            statistics = {name: results[value] for name, value in updates.items()}
+            statistics = {
+                name: results[value] for name, value in updates.items()
+            }
             return outputs, gradients, statistics
 
         return run, used
@@ -135,7 +146,9 @@ class JaxExecutor(FunctionalExecutor):
             return value
         return value.astype(dtype)
 
-    def with_derivative(self, operator: Operator, inputs: Sequence[Any]) -> tuple:
+    def with_derivative(
+        self, operator: Operator, inputs: Sequence[Any]
+    ) -> tuple:
         return formula(self.framework.xp, operator, inputs)
 
     def _inference(self, inputs: Collection[str]) -> Program:

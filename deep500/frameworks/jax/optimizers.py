@@ -81,7 +81,9 @@ class AdaGradOptimizer(OptaxRule, NativeAdaGrad):
     """optax.adagrad, which adds epsilon before it takes the root."""
 
     def create(self, library: Any, rate: Any) -> Any:
-        return library.adagrad(rate, initial_accumulator_value=0.0, eps=self.epsilon)
+        return library.adagrad(
+            rate, initial_accumulator_value=0.0, eps=self.epsilon
+        )
 
 
 class RMSPropOptimizer(OptaxRule, NativeRMSProp):
@@ -105,7 +107,11 @@ class AdamWOptimizer(OptaxRule, NativeAdamW):
 
     def create(self, library: Any, rate: Any) -> Any:
         return library.adamw(
-            rate, self.beta1, self.beta2, self.epsilon, weight_decay=self.weight_decay
+            rate,
+            self.beta1,
+            self.beta2,
+            self.epsilon,
+            weight_decay=self.weight_decay,
         )
 
 
@@ -123,7 +129,11 @@ class LAMBOptimizer(OptaxRule, NativeLAMB):
 
     def create(self, library: Any, rate: Any) -> Any:
         return library.lamb(
-            rate, self.beta1, self.beta2, self.epsilon, weight_decay=self.weight_decay
+            rate,
+            self.beta1,
+            self.beta2,
+            self.epsilon,
+            weight_decay=self.weight_decay,
         )
 
 

@@ -16,7 +16,7 @@ from ...contracts.framework import (
     gradient_formula,
 )
 from ...contracts.network import Network
-from ...contracts.operator import Operator, Tensor
+from ...contracts.operator import Operator, TensorSpec
 from ...custom.operators import Custom, CustomOp
 from ...errors import Unsupported
 from ...namespace import Namespace
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import onnx
 
     from ...contracts.executor import Executor
-    from ...onnx.recording.namespace import Recorder
+    from ...onnx.recording.namespace import OnnxRecorder
 
 Variant = Literal["native", "composed", "gradient"]
 PACKAGES = ("onnxruntime", "onnx", "spox")
@@ -37,7 +37,9 @@ class OnnxRuntime(Framework):
     name = "onnxruntime"
     module_name = "onnxruntime"
     extra = "onnx"
-    abilities = Abilities(custom_operators=True, deferred=True, transformable=True)
+    abilities = Abilities(
+        custom_operators=True, deferred=True, transformable=True
+    )
     dtypes = ALL - {"float4_e2m1fn", "float8_e8m0fnu", "int2", "uint2"}
 
     def __init__(self) -> None:
@@ -49,14 +51,14 @@ class OnnxRuntime(Framework):
         return None not in specs
 
     @cached_property
-    def xp(self) -> "Recorder":
-        return cast("Recorder", super().xp)
+    def xp(self) -> "OnnxRecorder":
+        return cast("OnnxRecorder", super().xp)
 
     def _namespace(self) -> Namespace:
-        from ...onnx.recording.namespace import Recorder
+        from ...onnx.recording.namespace import OnnxRecorder
         from .kernels import OnnxRuntimeKernels
 
-        return Recorder(OnnxRuntimeKernels())
+        return OnnxRecorder(OnnxRuntimeKernels())
 
     def tensor(self, array: Any, dtype: str | None = None) -> Any:
         native = self.module.OrtValue
@@ -117,7 +119,9 @@ class OnnxRuntime(Framework):
     ) -> list[np.ndarray]:
         if isinstance(operator, Custom):
             return self._host._evaluate(operator, inputs, composed)
-        session = self._session(operator, inputs, "composed" if composed else "native")
+        session = self._session(
+            operator, inputs, "composed" if composed else "native"
+        )
         outputs = self._run(session, inputs)
         return list(outputs.values())
 
@@ -142,11 +146,15 @@ class OnnxRuntime(Framework):
         inputs: int = 0,
     ) -> Any:
         kinds = _kinds(values)
-        static = [kind for kind in kinds if not isinstance(kind, Tensor)]
+        static = [kind for kind in kinds if not isinstance(kind, TensorSpec)]
         key = cache_key(operator, static)
-        return _operator_session(operator, kinds, variant, self.threads, inputs, key)
+        return _operator_session(
+            operator, kinds, variant, self.threads, inputs, key
+        )
 
-    def _run(self, session: Any, values: Sequence[Any]) -> dict[str, np.ndarray]:
+    def _run(
+        self, session: Any, values: Sequence[Any]
+    ) -> dict[str, np.ndarray]:
         feed = {}
         for k, value in enumerate(values):
             if isinstance(value, np.ndarray):
@@ -190,7 +198,9 @@ class OnnxRuntime(Framework):
 
         return custom_op(operator)
 
-    def _executor(self, network: Network, seed: int, compile: bool) -> "Executor":
+    def _executor(
+        self, network: Network, seed: int, compile: bool
+    ) -> "Executor":
         if any(isinstance(node.operator, Custom) for node in network.nodes):
             from .custom import SplitExecutor
 
@@ -211,10 +221,14 @@ def _session(model: bytes, threads: int) -> Any:
     options.intra_op_num_threads = threads
     options.log_severity_level = 3  # errors only
     try:
-        return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        return ort.InferenceSession(
+            model, options, providers=["CPUExecutionProvider"]
+        )
     except ort.capi.onnxruntime_pybind11_state.NotImplemented as error:
         reason = str(error).splitlines()[0]
-        raise Unsupported(f"ONNX Runtime has no kernel for this: {reason}") from error
+        raise Unsupported(
+            f"ONNX Runtime has no kernel for this: {reason}"
+        ) from error
 
 
 @lru_cache(maxsize=256)
@@ -237,7 +251,7 @@ def _operator_session(
     arguments = {}
     for k, kind in enumerate(kinds):
         value = kind
-        if isinstance(kind, Tensor):
+        if isinstance(kind, TensorSpec):
             value = argument(kind.shape, kind.dtype)
             arguments[f"i{k}"] = value
         values.append(value)
@@ -275,7 +289,7 @@ def _kinds(values: Sequence[Any]) -> tuple:
     kinds = []
     for value in values:
         if isinstance(value, np.ndarray):
-            kinds.append(Tensor(value.shape, value.dtype.name))
+            kinds.append(TensorSpec(value.shape, value.dtype.name))
         else:
             kinds.append(value)
     return tuple(kinds)

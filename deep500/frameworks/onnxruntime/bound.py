@@ -23,7 +23,9 @@ class BoundSession:
     `signature` and the declared inputs of the network have done all of these checks before.
     """
 
-    def __init__(self, session: Any, params: Values, places: Mapping[str, OrtValue]):
+    def __init__(
+        self, session: Any, params: Values, places: Mapping[str, OrtValue]
+    ):
         self._keeper = session.io_binding()
         self._binding = self._keeper._iobinding
         # looked up once, since a lookup takes as long as some of these calls
@@ -31,7 +33,8 @@ class BoundSession:
         self._bind_input = self._binding.bind_input
         self._bind_output = self._binding.bind_output
         self._get_outputs = self._binding.get_outputs
-        self._held = (session, params, places)  # the binding has their addresses only
+        # the binding has their addresses only
+        self._held = session, params, places
         outputs = [output.name for output in session.get_outputs()]
         self._places = [*enumerate(outputs)]
         self._new = []

@@ -15,7 +15,7 @@ from ...contracts.network import (
     in_evaluation,
     take_keys,
 )
-from ...contracts.operator import Operator, Tensor
+from ...contracts.operator import Operator, TensorSpec
 from ...contracts.optimizer import Optimizer
 from ...custom.operators import (
     Custom,
@@ -50,7 +50,7 @@ def custom_op(op: CustomOp) -> Callable[..., Any]:
     return call
 
 
-class Host(OnnxRuntime):
+class HostOnnxRuntime(OnnxRuntime):
     """ONNX Runtime with NumPy arrays as native values, which go into sessions and come out of them."""
 
     def _namespace(self) -> Namespace:
@@ -68,10 +68,13 @@ class Host(OnnxRuntime):
         return HostFunction(operator)
 
     _evaluate, _gradient = Framework._evaluate, Framework._gradient
-    _forward_call, _backward_call = Framework._forward_call, Framework._backward_call
+    _forward_call, _backward_call = (
+        Framework._forward_call,
+        Framework._backward_call,
+    )
 
 
-HOST = Host()
+HOST = HostOnnxRuntime()
 
 
 class SplitExecutor(ReferenceExecutor):
@@ -105,7 +108,7 @@ class SplitExecutor(ReferenceExecutor):
             kernel_kinds[node.name] = recorded or self._kernel_kind(node, specs)
         return kernel_kinds
 
-    def _kernel_kind(self, node: Node, specs: Mapping[str, Tensor]) -> str:
+    def _kernel_kind(self, node: Node, specs: Mapping[str, TensorSpec]) -> str:
         if isinstance(node.operator, Custom):
             return "native"
         inputs: list[Any] = list(node.inputs)
@@ -159,7 +162,10 @@ def _inputs_of(runs: Sequence[list[Node]]) -> set[Any]:
 
 
 def _joined(
-    name: str, nodes: list[Node], needed: Collection[Any], kernel_kinds: dict[str, str]
+    name: str,
+    nodes: list[Node],
+    needed: Collection[Any],
+    kernel_kinds: dict[str, str],
 ) -> Node:
     """One node for several, with those of their outputs that are needed elsewhere."""
     inside: list[str] = []
@@ -174,7 +180,7 @@ def _joined(
     outputs = tuple([name for name in inside if name in needed])
     if not outputs:
         outputs = (inside[-1],)
-    part = Part(Nodes(tuple(nodes), inputs, outputs, kernel_kinds))
+    part = SessionPart(Nodes(tuple(nodes), inputs, outputs, kernel_kinds))
     return Node(name, part, inputs, outputs)
 
 
@@ -185,16 +191,18 @@ class Nodes:
     nodes: tuple[Node, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    kernel_kinds: dict[str, str]  # how each node was recorded: "native" or "composed"
+    # how each node was recorded: "native" or "composed"
+    kernel_kinds: dict[str, str]
 
 
-class Part(Operator):
+class SessionPart(Operator):
     """Nodes that run as one session, forward and backward."""
 
     domain: ClassVar[str] = "deep500.custom"
     outputs: ClassVar[tuple[str, ...]] = ("*ys",)
     inside: Nodes
-    training_mode: int = 1  # 0 is evaluation; with 1, every node decides for itself
+    # 0 is evaluation; with 1, every node decides for itself
+    training_mode: int = 1
 
     def forward(self, xp, *xs):  # an annotation would make them static
         run = _session(self, _kinds(xs), False, HOST.threads)
@@ -211,7 +219,10 @@ class Part(Operator):
 
 @cache
 def _session(
-    part: Part, kinds: tuple[Tensor, ...], backward: bool, threads: int
+    part: SessionPart,
+    kinds: tuple[TensorSpec, ...],
+    backward: bool,
+    threads: int,
 ) -> Callable[..., Sequence[Any]]:
     """A function that runs the part in a session.
 
@@ -244,7 +255,7 @@ def _numbered(prefix: str, values: Sequence[Any]) -> dict[str, Any]:
 
 
 def _recorded(
-    part: Part, kinds: tuple[Tensor, ...], backward: bool
+    part: SessionPart, kinds: tuple[TensorSpec, ...], backward: bool
 ) -> tuple[list[Any], list[Any]]:
     """The arguments and the results of the part's recorded graph."""
     xp = FRAMEWORK.xp
@@ -281,5 +292,5 @@ def _floats(values: dict[str, Any]) -> dict[str, Any]:
     return floats
 
 
-def _kinds(xs: Sequence[np.ndarray]) -> tuple[Tensor, ...]:
-    return tuple([Tensor(x.shape, x.dtype.name) for x in xs])
+def _kinds(xs: Sequence[np.ndarray]) -> tuple[TensorSpec, ...]:
+    return tuple([TensorSpec(x.shape, x.dtype.name) for x in xs])

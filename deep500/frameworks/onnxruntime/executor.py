@@ -4,8 +4,9 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import onnx
 from onnxruntime import OrtValue  # type: ignore[import-untyped]
+
+import onnx
 
 from ...contracts.executor import HostMemoryExecutor, Values
 from ...contracts.network import Network, Node
@@ -42,7 +43,10 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         compile: bool = False,
     ):
         super().__init__(framework, network, seed, compile)
-        self.flat = FlatValues(self.layout, network.params), FlatValues(self.layout)
+        self.flat = (
+            FlatValues(self.layout, network.params),
+            FlatValues(self.layout),
+        )
         self.buffers = self._buffers(network)
         self.flat_gradient = FlatValues(self.layout)
         inputs = self.structure.inputs
@@ -82,7 +86,9 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
             return bound(inputs)
         inputs = self.keyed(inputs)
         names = (self.decided, *inputs)
-        outputs = self._outputs.find(names, lambda: self.structure.computable(inputs))
+        outputs = self._outputs.find(
+            names, lambda: self.structure.computable(inputs)
+        )
         computed = []
         for name in outputs:
             if name not in self.params and name not in inputs:
@@ -161,7 +167,9 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
             return
         arrays = key[0]
         if arrays is not None and is_direct(arrays, self._dtypes):
-            self._bound.find(key, lambda: BoundSession(session, self.params, places))
+            self._bound.find(
+                key, lambda: BoundSession(session, self.params, places)
+            )
 
     def _training_step(self, optimizer: Optimizer, y: str) -> OnnxRuntimeStep:
         return OnnxRuntimeStep(self, optimizer, y)
@@ -202,7 +210,9 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
 
         return self._used.find((self.decided, *outputs), needed_inputs)
 
-    def natives(self, inputs: Mapping[str, Any], used: Collection[str]) -> Values:
+    def natives(
+        self, inputs: Mapping[str, Any], used: Collection[str]
+    ) -> Values:
         """Return the used inputs as OrtValues of their declared dtypes; raises if their shapes are wrong."""
         values = {}
         shapes = {}
@@ -223,7 +233,9 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         shapes = {name: value.shape() for name, value in values.items()}
         threads = self.framework.threads
         key = (self.decided, *key, threads, *map(tuple, shapes.values()))
-        return self.programs.find(key, lambda: self.framework.session(record(shapes)))
+        return self.programs.find(
+            key, lambda: self.framework.session(record(shapes))
+        )
 
     def _feed(self, session: Any, values: Values) -> Values:
         available = values | self.params

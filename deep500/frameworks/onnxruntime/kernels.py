@@ -7,10 +7,10 @@ from typing import Any
 import onnx
 
 from ...contracts.network import Node
-from ...contracts.operator import Operator, Tensor
+from ...contracts.operator import Operator, TensorSpec
 from ...onnx.recording.graphs import is_native
 from ...onnx.recording.kernels import OPSET, Kernels, type_name, typed_inputs
-from ...onnx.recording.namespace import Recorder
+from ...onnx.recording.namespace import OnnxRecorder
 from . import FRAMEWORK
 
 Settings = dict[str, Any]
@@ -59,7 +59,9 @@ class OnnxRuntimeKernels(Kernels):
             return False
         return super().has_node(operator)
 
-    def has_kernel(self, operator: Operator, dtypes: Sequence[str | None]) -> bool:
+    def has_kernel(
+        self, operator: Operator, dtypes: Sequence[str | None]
+    ) -> bool:
         if not super().has_kernel(operator, dtypes):
             return False
         name = type(operator).__name__
@@ -69,9 +71,11 @@ class OnnxRuntimeKernels(Kernels):
         return any(_fits(types, pairs) for types in _kernel_types(name))
 
 
-def kernel_kind(xp: Recorder, node: Node, inputs: Sequence[Any], training: bool) -> str:
+def kernel_kind(
+    xp: OnnxRecorder, node: Node, inputs: Sequence[Any], training: bool
+) -> str:
     """Return how a node will be recorded for inputs of these dtypes: "native" or "composed"."""
-    dtypes = [x.dtype if isinstance(x, Tensor) else None for x in inputs]
+    dtypes = [x.dtype if isinstance(x, TensorSpec) else None for x in inputs]
     if any(dtypes):
         native = is_native(xp, node.operator, dtypes, training)
     else:  # there is nothing to choose a kernel by
@@ -79,7 +83,9 @@ def kernel_kind(xp: Recorder, node: Node, inputs: Sequence[Any], training: bool)
     return "native" if native else "composed"
 
 
-def _fits(types: dict[str, list[str]], pairs: Sequence[tuple[Any, str]]) -> bool:
+def _fits(
+    types: dict[str, list[str]], pairs: Sequence[tuple[Any, str]]
+) -> bool:
     """Whether a kernel with these types, by the names of ONNX's type constraints, takes inputs of these dtypes."""
     for formal, dtype in pairs:
         names = types.get(formal.type_str)
@@ -102,7 +108,9 @@ def _kernel_types(operator: str) -> list[dict[str, list[str]]]:
     import onnxruntime  # type: ignore[import-untyped]
 
     since = onnx.defs.get_schema(operator, OPSET).since_version
-    kernels: Callable = onnxruntime.capi.onnxruntime_pybind11_state.get_all_opkernel_def
+    kernels: Callable = (
+        onnxruntime.capi.onnxruntime_pybind11_state.get_all_opkernel_def
+    )
     key = (operator, "", "CPUExecutionProvider")
     constraints = []
     for kernel in kernels():

@@ -17,7 +17,8 @@ class PyTorchAllocations(Allocations):
 
     def __enter__(self) -> Self:
         self._profiler = torch.profiler.profile(
-            activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True
+            activities=[torch.profiler.ProfilerActivity.CPU],
+            profile_memory=True,
         )
         self._profiler.__enter__()
         return super().__enter__()
@@ -53,7 +54,9 @@ class PyTorchAllocations(Allocations):
     def _events(self) -> Iterator[tuple[int, int | None]]:
         """Yield (time, bytes) for each allocation, negative for a release, and (time, None) for each mark."""
         profiler: Any = self._profiler.profiler
-        stack: list[Any] = list(profiler.kineto_results.experimental_event_tree())
+        stack: list[Any] = list(
+            profiler.kineto_results.experimental_event_tree()
+        )
         while stack:
             event = stack.pop()
             stack += event.children

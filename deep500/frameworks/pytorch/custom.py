@@ -54,7 +54,9 @@ class CompiledOperator(CustomOpDef):
 
         torch.library.register_fake(f"deep500::{name}", fake)
         if op.differentiable:
-            torch.library.register_fake(f"deep500::{backward}", _fake_gradients(op))
+            torch.library.register_fake(
+                f"deep500::{backward}", _fake_gradients(op)
+            )
         self._opoverload = getattr(torch.ops.deep500, name).default
         # what the overload calls after a detour through Python
         self._direct = self._opoverload._op
@@ -65,7 +67,8 @@ class CompiledOperator(CustomOpDef):
         try:
             return self._direct(*inputs)
         except RuntimeError:
-            self._op.kinds(inputs)  # raises our own error if the inputs are wrong
+            # raises our own error if the inputs are wrong
+            self._op.kinds(inputs)
             raise
 
 
@@ -108,7 +111,9 @@ class PythonOperator(CustomOpDef):
         def backward(ctx: Any, *grads: torch.Tensor) -> tuple:
             by_input = []
             for gradient in _as_tuple(gradients(*grads, *ctx.saved_tensors)):
-                by_input.append(gradient if gradient.is_floating_point() else None)
+                by_input.append(
+                    gradient if gradient.is_floating_point() else None
+                )
             return tuple(by_input)
 
         self.register_autograd(backward, setup_context=setup)
@@ -128,7 +133,9 @@ def _eager(op: CustomPythonOp) -> type[torch.autograd.Function]:
     """The operator as a function of autograd, as one would write it by hand."""
     signature = op.signature
     n, m = _counts(op)
-    described = any(desc.shape is not None or desc.dtype for desc in signature.inputs)
+    described = any(
+        desc.shape is not None or desc.dtype for desc in signature.inputs
+    )
 
     class Eager(torch.autograd.Function):
         @staticmethod
@@ -150,7 +157,8 @@ def _eager(op: CustomPythonOp) -> type[torch.autograd.Function]:
                 )
             # raises if a tensor was changed since or has been freed
             saved = ctx.saved_tensors
-            if ctx.arrays is None:  # a second backward pass over a retained graph
+            # a second backward pass over a retained graph
+            if ctx.arrays is None:
                 arrays = [_array(x) for x in saved]
                 ctx.arrays = arrays[:-m], arrays[-m:]
             dys = [_array(g) for g in grads]

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ...contracts.operator import Tensor
+from ...contracts.operator import TensorSpec
 from ...custom.building import build
 from ...custom.cpp import TYPES, CppOp
 from ...errors import Deep500Error
@@ -46,7 +46,9 @@ def define(op: CppOp, name: str, schema: str, backward: str) -> None:
             tensors = (*inputs, *op.infer(*inputs))
             library = op.library(_float_dtype(tensors))
             codes = _encoded(tensors)
-            bridge.deep500_plan(handle, codes, library.forward, library.backward)
+            bridge.deep500_plan(
+                handle, codes, library.forward, library.backward
+            )
             return 0
         except Exception as error:  # C++ waits for an answer
             bridge.deep500_refuse(handle, str(error).encode())
@@ -89,7 +91,14 @@ def _bridge() -> ctypes.CDLL:
     library = ctypes.CDLL(str(path))
     pointer, text, number = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
     library.deep500_define.restype = pointer
-    library.deep500_define.argtypes = [text, text, text, number, number, Prepare]
+    library.deep500_define.argtypes = [
+        text,
+        text,
+        text,
+        number,
+        number,
+        Prepare,
+    ]
     library.deep500_fault.restype = text
     library.deep500_refuse.argtypes = [pointer, text]
     numbers = ctypes.POINTER(ctypes.c_int64)
@@ -97,7 +106,7 @@ def _bridge() -> ctypes.CDLL:
     return library
 
 
-def _decoded(numbers: Any, count: int) -> tuple[Tensor, ...]:
+def _decoded(numbers: Any, count: int) -> tuple[TensorSpec, ...]:
     """The first tensors described by numbers from C++: for each its type, its rank and its shape."""
     tensors = []
     start = 0
@@ -106,12 +115,12 @@ def _decoded(numbers: Any, count: int) -> tuple[Tensor, ...]:
         rank = numbers[start + 1]
         end = start + 2 + rank
         shape = tuple(numbers[start + 2 : end])
-        tensors.append(Tensor(shape, dtype))
+        tensors.append(TensorSpec(shape, dtype))
         start = end
     return tuple(tensors)
 
 
-def _encoded(tensors: Sequence[Tensor]) -> "ctypes.Array[ctypes.c_int64]":
+def _encoded(tensors: Sequence[TensorSpec]) -> "ctypes.Array[ctypes.c_int64]":
     """The tensors as numbers for C++: for each its type in PyTorch, its type in our kernels, its rank and its shape."""
     numbers: list[int] = []
     for tensor in tensors:
@@ -120,7 +129,7 @@ def _encoded(tensors: Sequence[Tensor]) -> "ctypes.Array[ctypes.c_int64]":
     return (ctypes.c_int64 * len(numbers))(*numbers)
 
 
-def _float_dtype(tensors: Sequence[Tensor]) -> str:
+def _float_dtype(tensors: Sequence[TensorSpec]) -> str:
     """The dtype of the first float, for which the kernels are built."""
     for tensor in tensors:
         if "float" in tensor.dtype:

@@ -15,7 +15,15 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from ...contracts.codec import Average, Codec, Gather, Key, Request, State, drive
+from ...contracts.codec import (
+    AverageRequest,
+    Codec,
+    GatherRequest,
+    Key,
+    Request,
+    State,
+    drive,
+)
 from ...contracts.layout import Slot
 from ...errors import Deep500Error
 
@@ -23,7 +31,9 @@ TIMEOUT_S = 300.0  # the longest wait for the other ranks in one exchange
 Hook = Callable[[Any, Any], "torch.futures.Future[torch.Tensor]"]
 
 
-def create_hook(codec: Codec, seed: int = 0, timeout_s: float = TIMEOUT_S) -> Hook:
+def create_hook(
+    codec: Codec, seed: int = 0, timeout_s: float = TIMEOUT_S
+) -> Hook:
     """The hook of a codec, for `model.register_comm_hook(None, hook)`; call it on every rank."""
     if not dist.is_available() or not dist.is_initialized():
         raise Deep500Error(
@@ -63,12 +73,12 @@ class CodedBuckets:
     seed: int
     group: Any
     step: int = 0
-    names: dict[int, str] = field(default_factory=dict)  # by the address of a parameter
+    # by the address of a parameter
+    names: dict[int, str] = field(default_factory=dict)
     states: dict[tuple[str, ...], State] = field(default_factory=dict)
     slots: dict[tuple[str, ...], tuple[Slot, ...]] = field(default_factory=dict)
-    loaded: State = field(
-        default_factory=dict
-    )  # of a checkpoint, until its parameters come
+    # of a checkpoint, until its parameters come
+    loaded: State = field(default_factory=dict)
 
     def mean(self, bucket: Any) -> torch.Tensor:
         """The mean of a bucket's gradients over all ranks."""
@@ -79,11 +89,19 @@ class CodedBuckets:
             self._regroup(group, slots, buffer)
         ranks = dist.get_world_size(self.group)
         key = Key(
-            self.seed, self.step, dist.get_rank(self.group), ranks, "+".join(group)
+            self.seed,
+            self.step,
+            dist.get_rank(self.group),
+            ranks,
+            "+".join(group),
         )
         values, even = buffer.detach().numpy(), self.codec.fixed_size
-        aggregation = self.codec.aggregate(values, self.states[group], key, slots)
-        mean = drive(aggregation, lambda request: answered(request, self.group, even))
+        aggregation = self.codec.aggregate(
+            values, self.states[group], key, slots
+        )
+        mean = drive(
+            aggregation, lambda request: answered(request, self.group, even)
+        )
         self.step += bucket.is_last()
         return torch.from_numpy(mean)
 
@@ -110,12 +128,17 @@ class CodedBuckets:
             name = self.names.setdefault(
                 parameter.data_ptr(), f"parameter{len(self.names)}"
             )
-            offset = (gradient.data_ptr() - buffer.data_ptr()) // buffer.element_size()
+            offset = (
+                gradient.data_ptr() - buffer.data_ptr()
+            ) // buffer.element_size()
             slots.append(Slot(name, tuple(gradient.shape), dtype, offset))
         return tuple(slots)
 
     def _regroup(
-        self, group: tuple[str, ...], slots: Sequence[Slot], buffer: torch.Tensor
+        self,
+        group: tuple[str, ...],
+        slots: Sequence[Slot],
+        buffer: torch.Tensor,
     ) -> None:
         """The state of a new bucket, with what older buckets or a checkpoint say of its parameters."""
         state = self.codec.init(buffer.numel(), slots[0].dtype, slots)
@@ -148,12 +171,12 @@ def _of_parameter(state: State, slot: Slot) -> State:
 def answered(request: Request, group: Any, even: bool) -> Any:
     """What torch.distributed answers to a codec's request."""
     ranks = dist.get_world_size(group)
-    if isinstance(request, Gather):
+    if isinstance(request, GatherRequest):
         return _gathered(torch.from_numpy(request.payload), group, ranks, even)
     array = request.array
     total = _shared(array)
     dist.all_reduce(total, group=group)
-    if isinstance(request, Average):
+    if isinstance(request, AverageRequest):
         array /= array.dtype.type(ranks)
     return array
 
@@ -176,7 +199,10 @@ def _gathered(
     padded[: payload.numel()] = payload
     parts = [torch.empty_like(padded) for _ in range(ranks)]
     dist.all_gather(parts, padded, group=group)
-    return [part[:length].numpy() for part, length in zip(parts, lengths, strict=True)]
+    return [
+        part[:length].numpy()
+        for part, length in zip(parts, lengths, strict=True)
+    ]
 
 
 def _lengths(length: int, group: Any, ranks: int) -> list[int]:

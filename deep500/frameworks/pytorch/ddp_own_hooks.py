@@ -7,17 +7,19 @@ from typing import Any
 import numpy as np
 import torch
 import torch.distributed as dist
-from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
+from torch.distributed.algorithms.ddp_comm_hooks import (
+    default_hooks,
+    powerSGD_hook,
+)
 
 from ...contracts.codec import Codec, Exchange, Key, Request, State
 from ...contracts.layout import Slot
 from ...errors import Deep500Error
 
 HOOKS = ("allreduce", "fp16", "powersgd")
-FIRST_ITERATION = (
-    2  # the earliest at which PyTorch lets PowerSGD begin; before that it sends all
-)
-_states: dict[int, Any] = {}  # PowerSGDState by the number that a codec's state holds
+FIRST_ITERATION = 2  # the earliest at which PyTorch lets PowerSGD begin; before that it sends all
+# PowerSGDState by the number that a codec's state holds
+_states: dict[int, Any] = {}
 
 
 @dataclass
@@ -37,7 +39,9 @@ class HookBucket:
         return self.tensor
 
     def gradients(self) -> list[torch.Tensor]:
-        return [self.tensor[s.offset : s.stop].view(s.shape) for s in self.slots]
+        return [
+            self.tensor[s.offset : s.stop].view(s.shape) for s in self.slots
+        ]
 
 
 class TorchHook(Codec):
@@ -78,7 +82,9 @@ class TorchHook(Codec):
             raise Deep500Error(
                 "TorchHook needs torch.distributed: call init_process_group first"
             )
-        bucket: Any = HookBucket(torch.from_numpy(x.copy()), slots or _one_slot(x))
+        bucket: Any = HookBucket(
+            torch.from_numpy(x.copy()), slots or _one_slot(x)
+        )
         if self.hook == "powersgd":
             future = powerSGD_hook.powerSGD_hook(
                 _states[int(state["powersgd"])], bucket

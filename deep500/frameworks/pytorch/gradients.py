@@ -51,7 +51,8 @@ class AutogradExecutor(HostMemoryExecutor):
         if self.after_forward is not None:
             self.after_forward()
         for param in self.trained.values():
-            param.grad = None  # autograd then stores its result and adds nothing
+            # autograd then stores its result and adds nothing
+            param.grad = None
         if loss.requires_grad:
             torch.autograd.backward(loss, tape.seed(self.framework.xp, loss, y))
         self._has_gradients = True
@@ -85,7 +86,9 @@ class AutogradExecutor(HostMemoryExecutor):
         if not self._gradient_buffers:
             self._gradient_buffers = self.layout.zeros()
             self.flat_gradient = tensors(self._gradient_buffers)
-            self._gradient_views = [*self.layout.views(self.flat_gradient).values()]
+            self._gradient_views = [
+                *self.layout.views(self.flat_gradient).values()
+            ]
         return self._gradient_buffers
 
     def gathered_gradients(self) -> dict[str, torch.Tensor]:
@@ -145,4 +148,6 @@ def native(value: Any, dtype: torch.dtype) -> torch.Tensor:
 
 def tensors(buffers: Mapping[str, np.ndarray]) -> dict[str, torch.Tensor]:
     """Return tensors over the same memory."""
-    return {dtype: FRAMEWORK.tensor(buffer) for dtype, buffer in buffers.items()}
+    return {
+        dtype: FRAMEWORK.tensor(buffer) for dtype, buffer in buffers.items()
+    }

@@ -12,7 +12,7 @@ from ...contracts.executor import Executor
 from ...contracts.network import Node
 from ...contracts.operator import Operator
 from .linear import fuse_linear
-from .recording import Recording, Unrecordable, note_spec
+from .recording import FunctionRecording, Unrecordable, note_spec
 
 Program = Callable[..., tuple]  # takes the inputs in order, then the parameters
 
@@ -74,7 +74,7 @@ class _Emitter:
         for name in node.inputs:
             if isinstance(name, str):
                 nodes[self.example[name]] = self.values[name]
-        recording = Recording(self.graph, nodes)
+        recording = FunctionRecording(self.graph, nodes)
         inputs = _looked_up(node.inputs, self.example)
         try:
             with recording:
@@ -88,11 +88,15 @@ class _Emitter:
     def _whole(self, node: Node) -> None:
         call = _bound(_kernel(self.executor, node), node.inputs)
         call.__name__ = _identifier(node.name)  # its name in the generated code
-        written = [None if isinstance(i, np.generic) else i for i in node.inputs]
+        written = [
+            None if isinstance(i, np.generic) else i for i in node.inputs
+        ]
         arguments = tuple(_looked_up(written, self.values))
         result = self.graph.call_function(call, arguments)
         for i, name in enumerate(node.outputs):
-            self.values[name] = self.graph.call_function(python.getitem, (result, i))
+            self.values[name] = self.graph.call_function(
+                python.getitem, (result, i)
+            )
         if self.example is not None:
             inputs = _looked_up(node.inputs, self.example)
             self.example |= zip(node.outputs, call(*inputs), strict=False)
@@ -103,7 +107,9 @@ def _looked_up(inputs: Sequence[Any], values: Mapping[str, Any]) -> list[Any]:
     return [values[i] if isinstance(i, str) else i for i in inputs]
 
 
-def _bound(call: Callable[..., tuple], inputs: Sequence[Any]) -> Callable[..., tuple]:
+def _bound(
+    call: Callable[..., tuple], inputs: Sequence[Any]
+) -> Callable[..., tuple]:
     """The call with NumPy scalars among the inputs bound to it, since generated code cannot contain them."""
     scalars = []
     for i, value in enumerate(inputs):
@@ -126,10 +132,10 @@ def _kernel(executor: Executor, node: Node) -> Callable[..., tuple]:
     if kind == "native" or not node.operator.differentiable:
         return kernel
     xp = executor.framework.xp
-    return lambda *inputs: Formula.apply(node.operator, xp, *inputs)
+    return lambda *inputs: FormulaFunction.apply(node.operator, xp, *inputs)
 
 
-class Formula(torch.autograd.Function):
+class FormulaFunction(torch.autograd.Function):
     """An operator's formula and its derivative as one function of autograd."""
 
     @staticmethod

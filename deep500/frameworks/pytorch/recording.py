@@ -34,7 +34,7 @@ class Unrecordable(Exception):
     """Raised if the function does something that a graph of calls would not repeat."""
 
 
-class Recording(TorchFunctionMode):
+class FunctionRecording(TorchFunctionMode):
     """Records calls on the tensors in `nodes`, which have a node already; shapes become constants of the graph.
 
     Only functions of their arguments are recorded: reading a value out of a tensor and changing a tensor in place
@@ -59,7 +59,11 @@ class Recording(TorchFunctionMode):
         return node
 
     def __torch_function__(
-        self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None
+        self,
+        func: Callable,
+        types: Any,
+        args: tuple = (),
+        kwargs: dict | None = None,
     ) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
@@ -85,7 +89,9 @@ class Recording(TorchFunctionMode):
         note_spec(node, tensor)
         self._nodes[id(tensor)] = (tensor, node)
 
-    def _emit(self, func: Callable, name: str, args: tuple, kwargs: dict) -> Any:
+    def _emit(
+        self, func: Callable, name: str, args: tuple, kwargs: dict
+    ) -> Any:
         if _is_getter(func):
             return self.graph.call_function(getattr, (args[0], name))
         if getattr(torch.Tensor, name, None) is func:

@@ -29,7 +29,10 @@ class PyTorchStep(AutogradStep):
     executor: "PyTorchExecutor | WrappedModule"
 
     def __init__(
-        self, executor: "PyTorchExecutor | WrappedModule", optimizer: Optimizer, y: str
+        self,
+        executor: "PyTorchExecutor | WrappedModule",
+        optimizer: Optimizer,
+        y: str,
     ):
         super().__init__(executor, optimizer, y)
         framework = executor.framework
@@ -39,7 +42,9 @@ class PyTorchStep(AutogradStep):
             self._native = partial(native, torch)
         self._rule = optimizer.with_native_kernels(framework.name, torch)
         is_formula = self._rule is optimizer
-        self._flat = bool(executor.flat) and optimizer.elementwise and is_formula
+        self._flat = (
+            bool(executor.flat) and optimizer.elementwise and is_formula
+        )
         # the tensors that the rule is applied to
         self.pieces = self._named_pieces()
         self.params = [*self.pieces.values()]
@@ -51,7 +56,9 @@ class PyTorchStep(AutogradStep):
         self._gradient_chunks: list[torch.Tensor] = []
         self._step = torch.zeros(())
         # native kernels read memory in its order: gradients and states need the strides of their parameters
-        self._is_contiguous = all(param.is_contiguous() for param in self.params)
+        self._is_contiguous = all(
+            param.is_contiguous() for param in self.params
+        )
 
     def _named_pieces(self) -> dict[str, torch.Tensor]:
         """The parameters by name, or chunks of the flat buffers by number."""
@@ -67,14 +74,18 @@ class PyTorchStep(AutogradStep):
         self._step.fill_(self.count + 1)
         with torch.no_grad():
             if self._native:
-                self._native(self.params, self._gradients(), self.states, self._step)
+                self._native(
+                    self.params, self._gradients(), self.states, self._step
+                )
             else:
                 self._apply_rule()
 
     def _apply_rule(self) -> None:
         if self._flat:
             buffers = self.executor.gathered_gradients()
-            self._gradient_chunks = self._gradient_chunks or self._chunks(buffers)
+            self._gradient_chunks = self._gradient_chunks or self._chunks(
+                buffers
+            )
             gradients = self._gradient_chunks
         else:
             gradients = self._gradients()
@@ -130,7 +141,9 @@ class PyTorchStep(AutogradStep):
     def _state_by_param(self) -> dict[str, State]:
         if not self._flat:
             return dict(zip(self.pieces, self.states, strict=True))
-        by_param: dict[str, State] = {name: {} for name in self.executor.trained}
+        by_param: dict[str, State] = {
+            name: {} for name in self.executor.trained
+        }
         for key in self._state_keys():
             pieces = [state[key] for state in self.states]
             for name, value in self._by_param(pieces).items():
@@ -143,7 +156,9 @@ class PyTorchStep(AutogradStep):
             return []
         return [*self.states[0]]
 
-    def _chunks(self, buffers: Mapping[str, torch.Tensor]) -> list[torch.Tensor]:
+    def _chunks(
+        self, buffers: Mapping[str, torch.Tensor]
+    ) -> list[torch.Tensor]:
         chunks: list[torch.Tensor] = []
         for buffer in buffers.values():
             chunks.extend(buffer.split(CHUNK))
@@ -151,7 +166,8 @@ class PyTorchStep(AutogradStep):
 
     def _by_param(self, pieces: list[torch.Tensor]) -> dict[str, torch.Tensor]:
         """Convert the state of every piece to the state of every parameter."""
-        if pieces[0].shape != self.params[0].shape:  # a scalar, the same for all
+        # a scalar, the same for all
+        if pieces[0].shape != self.params[0].shape:
             return dict.fromkeys(self.executor.trained, pieces[0])
         buffers = {}
         first = 0

@@ -14,7 +14,7 @@ from ...contracts.framework import Framework
 from ...contracts.loss import Loss
 from ...contracts.native_optimizer import NativeOptimizer
 from ...contracts.network import Node
-from ...contracts.operator import Tensor
+from ...contracts.operator import TensorSpec
 from ...contracts.optimizer import Optimizer
 from ...contracts.wrapping import (
     NativeLoss,
@@ -25,7 +25,7 @@ from ...contracts.wrapping import (
 )
 from ...errors import Deep500Error
 from .gradients import AutogradExecutor
-from .graph import Formula
+from .graph import FormulaFunction
 from .native_step import TorchOptimStep
 from .step import PyTorchStep
 
@@ -46,7 +46,8 @@ class WrappedModule(AutogradExecutor):
         seed: int | None,
         compile: bool,
     ):
-        original = getattr(module, "_orig_mod", module)  # if torch.compile wraps it
+        # if torch.compile wraps it
+        original = getattr(module, "_orig_mod", module)
         params = _named_tensors(original)
         self._module = original
         self._frozen = _in_evaluation(original)
@@ -132,7 +133,7 @@ class WrappedModule(AutogradExecutor):
         kernel, kind = self.choose(node, node.inputs)
         if kind == "native" or not node.operator.differentiable:
             return kernel(*inputs)
-        return Formula.apply(node.operator, self.framework.xp, *inputs)
+        return FormulaFunction.apply(node.operator, self.framework.xp, *inputs)
 
     def _set_mode(self, training: bool) -> None:
         self._module.train(training)
@@ -162,10 +163,10 @@ class WrappedModule(AutogradExecutor):
         Executor._load_flat_params(self, buffers)
 
 
-def _specs(params: Mapping[str, torch.Tensor]) -> dict[str, Tensor]:
+def _specs(params: Mapping[str, torch.Tensor]) -> dict[str, TensorSpec]:
     specs = {}
     for name, param in params.items():
-        specs[name] = Tensor(tuple(param.shape), name_of(param.dtype))
+        specs[name] = TensorSpec(tuple(param.shape), name_of(param.dtype))
     return specs
 
 

@@ -6,7 +6,12 @@ from typing import Any
 import numpy as np
 
 from ...contracts import tape
-from ...contracts.executor import HostMemoryExecutor, TrainingStep, Values, matching
+from ...contracts.executor import (
+    HostMemoryExecutor,
+    TrainingStep,
+    Values,
+    matching,
+)
 from ...contracts.framework import Framework
 from ...contracts.network import Network, Node
 from ...contracts.optimizer import Optimizer, State
@@ -29,7 +34,9 @@ class ReferenceExecutor(HostMemoryExecutor):
         compile: bool = False,
     ):
         if compile:
-            raise Unsupported(f"{framework.name} has no compiler: leave compile out")
+            raise Unsupported(
+                f"{framework.name} has no compiler: leave compile out"
+            )
         super().__init__(framework, network, seed)
         self._param_buffers = self.layout.gather(network.params)
         trained = self.layout.views(self._param_buffers)
@@ -128,7 +135,9 @@ class ReferenceStep(TrainingStep):
 
     executor: ReferenceExecutor
 
-    def __init__(self, executor: ReferenceExecutor, optimizer: Optimizer, y: str):
+    def __init__(
+        self, executor: ReferenceExecutor, optimizer: Optimizer, y: str
+    ):
         super().__init__(executor, optimizer, y)
         xp = executor.framework.xp
         self.states = {}

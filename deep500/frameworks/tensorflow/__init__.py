@@ -54,7 +54,13 @@ class TensorFlow(Framework):
         asynchronous=True,
         custom_distribution=True,  # CrossDeviceOps
     )
-    dtypes = PLAIN | {"bfloat16", "float8_e4m3fn", "float8_e5m2", "int4", "uint4"}
+    dtypes = PLAIN | {
+        "bfloat16",
+        "float8_e4m3fn",
+        "float8_e5m2",
+        "int4",
+        "uint4",
+    }
 
     @cached_property
     def module(self) -> ModuleType:

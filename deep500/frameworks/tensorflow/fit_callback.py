@@ -5,7 +5,7 @@ from typing import Any, Protocol
 import keras  # type: ignore[import-untyped]
 
 
-class Recorder(Protocol):
+class StepRecorder(Protocol):
     """The interface of the object that stores the measurements: a run of `d5.instrument`."""
 
     def begin(self) -> None: ...
@@ -14,7 +14,9 @@ class Recorder(Protocol):
 
     def step(self, examples: int | None = None, **values: Any) -> None: ...
 
-    def evaluation(self, split: str = "validation", **qualities: Any) -> None: ...
+    def evaluation(
+        self, split: str = "validation", **qualities: Any
+    ) -> None: ...
 
 
 class FitCallback(keras.callbacks.Callback):
@@ -24,7 +26,7 @@ class FitCallback(keras.callbacks.Callback):
     as "mean_loss". The qualities of a validation are the values that Keras names "val_…".
     """
 
-    def __init__(self, recorder: Recorder, batch_size: int, examples: int):
+    def __init__(self, recorder: StepRecorder, batch_size: int, examples: int):
         super().__init__()
         self.recorder = recorder
         self.batch_size = batch_size
@@ -37,7 +39,9 @@ class FitCallback(keras.callbacks.Callback):
         self.recorder.begin()
         self._enter("data")
 
-    def on_train_batch_begin(self, batch: int, logs: dict | None = None) -> None:
+    def on_train_batch_begin(
+        self, batch: int, logs: dict | None = None
+    ) -> None:
         self._leave()
         self._enter("step")
 

@@ -15,7 +15,7 @@ from ...contracts.framework import Framework
 from ...contracts.functional import Program
 from ...contracts.loss import Loss
 from ...contracts.network import Network
-from ...contracts.operator import Tensor
+from ...contracts.operator import TensorSpec
 from ...contracts.wrapping import (
     LOSS,
     Arguments,
@@ -28,7 +28,8 @@ from ...contracts.wrapping import (
 from ...errors import Deep500Error
 from .executor import TensorFlowExecutor
 
-CALL_OPTIONS = ("training", "mask")  # arguments of `call` that Keras passes by itself
+# arguments of `call` that Keras passes by itself
+CALL_OPTIONS = "training", "mask"
 NUMBERED = re.compile(r"(.+?)_\d+")
 # The names that Keras gives to inputs without one.
 UNNAMED = re.compile(r"(keras_tensor|input_layer)(_\d+)?")
@@ -111,13 +112,15 @@ class WrappedKeras(TensorFlowExecutor):
         specs = {}
         trained = []
         for name, variable in self._variables.items():
-            specs[name] = Tensor(tuple(variable.shape), variable.dtype)
+            specs[name] = TensorSpec(tuple(variable.shape), variable.dtype)
             if variable.trainable:
                 trained.append(name)
         return self._wrapped.outline(specs, trained)
 
     def _own_variables(self, network: Network) -> Values:
-        return {name: variable.value for name, variable in self._variables.items()}
+        return {
+            name: variable.value for name, variable in self._variables.items()
+        }
 
     def _loss(
         self, framework: Framework, loss: Any
@@ -127,7 +130,9 @@ class WrappedKeras(TensorFlowExecutor):
         if loss is None:
             return None
         if not callable(loss) or isinstance(loss, type):
-            example = "keras.losses.SparseCategoricalCrossentropy(from_logits=True)"
+            example = (
+                "keras.losses.SparseCategoricalCrossentropy(from_logits=True)"
+            )
             raise loss_expected(loss, example)
         if _takes_label_first(loss):
             return lambda output, label: loss(label, output)
@@ -151,7 +156,9 @@ def _arguments(model: keras.Model, names: Sequence[str] | None) -> Arguments:
     if len(names) != len(model_names):
         expected = ", ".join(model_names)
         received = ", ".join(names) or "none"
-        raise Deep500Error(f"the model takes {expected}, and inputs names {received}")
+        raise Deep500Error(
+            f"the model takes {expected}, and inputs names {received}"
+        )
     return Arguments(tuple(names))
 
 
@@ -172,7 +179,10 @@ def _named_variables(model: keras.Model) -> dict[str, Any]:
     """The variables by their paths, with the numbers that Keras counts per process counted anew for this model."""
     numbers = _Renumbering()
     variables: dict[str, Any] = {}
-    for variable in (*model.trainable_variables, *model.non_trainable_variables):
+    for variable in (
+        *model.trainable_variables,
+        *model.non_trainable_variables,
+    ):
         path = variable.path.removeprefix(f"{model.name}/")
         *folders, last = path.split("/")
         renumbered = map(numbers.renumbered, folders)

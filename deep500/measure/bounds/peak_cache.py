@@ -15,11 +15,12 @@ from typing import Any
 
 from ...errors import Deep500Error
 from ..machine.host import cgroups, compute, software
-from ..machine.host.files import Host, Unavailable
+from ..machine.host.files import HostFiles, Unavailable
 from ..sensing.others import BUSY, allowed_cpus
 from .peak_kernels import Peak
 
-PROCEDURE = 2  # raise it when the kernels change: older files are then measured again
+# raise it when the kernels change: older files are then measured again
+PROCEDURE = 2
 THREAD_SETTINGS = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -27,7 +28,8 @@ THREAD_SETTINGS = (
     "BLIS_NUM_THREADS",
 )
 LIMIT = 100_000  # bytes; a file has about two thousand
-TOLERANCE = 0.05  # by which one peak may lie below another that it cannot lie below
+# by which one peak may lie below another that it cannot lie below
+TOLERANCE = 0.05
 
 
 @dataclass(frozen=True)
@@ -109,9 +111,9 @@ def contradiction(flops: dict[str, Peak]) -> str:
 
 def this_machine(seconds: float) -> dict[str, str]:
     """The settings that the peaks depend on; when any of them changes, the peaks are measured again."""
-    host = Host()
+    host = HostFiles()
 
-    def fact(probe: Callable[[Host], object]) -> str:
+    def fact(probe: Callable[[HostFiles], object]) -> str:
         try:
             return str(probe(host))
         except Unavailable as error:
@@ -146,7 +148,14 @@ def read_peaks(path: Path, machine: dict[str, str]) -> Peaks | None:
         if data["machine"] != machine:
             return None
         return _peaks(data)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        RecursionError,
+    ):
         return None  # absent, damaged or of another format: measuring again is the remedy for all of them
 
 
@@ -161,13 +170,19 @@ def peaks_from_json(data: Any) -> Peaks:
 
 
 def _peaks(data: Any) -> Peaks:
-    flops = {str(dtype): _peak(fields) for dtype, fields in data["flops"].items()}
+    flops = {
+        str(dtype): _peak(fields) for dtype, fields in data["flops"].items()
+    }
     bandwidth = _peak(data["bandwidth"])
     machine = {str(name): str(value) for name, value in data["machine"].items()}
     measured = str(data["measured"])
     note = str(data["note"])
     return Peaks(
-        flops=flops, bandwidth=bandwidth, machine=machine, measured=measured, note=note
+        flops=flops,
+        bandwidth=bandwidth,
+        machine=machine,
+        measured=measured,
+        note=note,
     )
 
 

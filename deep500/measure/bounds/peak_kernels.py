@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from ...errors import TooFewSamples
-from ..machine.host.files import Host, Unavailable, whole
+from ..machine.host.files import HostFiles, Unavailable, whole
 from ..machine.host.memory import memory_available
 from ..sensing.others import allowed_cpus
 
@@ -168,13 +168,16 @@ def _pieces(length: int, threads: int) -> list[list[slice]]:
 
 def _array_size() -> tuple[int, str]:
     """Bytes of one array, four times the last-level caches if memory allows, and a note if it is another size."""
-    host = Host()
+    host = HostFiles()
     try:
         cache = _last_level_caches(host)
         available = memory_available(host) * 2**30
         room = int(available / 8)
     except Unavailable as error:
-        return 256 * MIB, f"the size of the caches or the memory is unknown ({error})"
+        return (
+            256 * MIB,
+            f"the size of the caches or the memory is unknown ({error})",
+        )
     beyond_caches = max(4 * cache, 64 * MIB)
     size = min(beyond_caches, room, 1024 * MIB)
     size = max(size, MIB) // MIB * MIB
@@ -184,10 +187,12 @@ def _array_size() -> tuple[int, str]:
     return size, f"four times the last-level caches would be {mebibytes} MiB"
 
 
-def _last_level_caches(host: Host) -> int:
+def _last_level_caches(host: HostFiles) -> int:
     """Bytes of all caches of the highest level."""
     sizes: dict[tuple[int, str], int] = {}
-    for folder in host.glob("/sys/devices/system/cpu/cpu[0-9]*/cache/index[0-9]*"):
+    for folder in host.glob(
+        "/sys/devices/system/cpu/cpu[0-9]*/cache/index[0-9]*"
+    ):
         size = host.line(f"{folder}/size")  # such as 32768K
         unit = UNITS.get(size[-1], 1)
         level = host.number(f"{folder}/level")

@@ -52,7 +52,9 @@ def peaks(refresh: bool = False, *, _seconds: float = SECONDS) -> Peaks:
     accepted = _accepted(best, _seconds)
     try:
         write_peaks(path, accepted)
-    except OSError as error:  # the peaks are known even where they cannot be written
+    except (
+        OSError
+    ) as error:  # the peaks are known even where they cannot be written
         return _not_kept(accepted, error)
     return accepted
 
@@ -100,7 +102,9 @@ def _measure(machine: dict[str, str], seconds: float) -> Peaks:
     for dtype in DTYPES:
         flops[dtype] = _watched(partial(gemm_peak, dtype, share))
     bandwidth = _watched(partial(bandwidth_peak, share))
-    return Peaks(flops=flops, bandwidth=bandwidth, machine=machine, measured=_now())
+    return Peaks(
+        flops=flops, bandwidth=bandwidth, machine=machine, measured=_now()
+    )
 
 
 def _watched(kernel: Callable[[], Peak]) -> Peak:
@@ -128,9 +132,7 @@ def _accepted(measured: Peaks, seconds: float) -> Peaks:
         return measured
     flops = dict(measured.flops)
     del flops["float32"]
-    note = (
-        f"there is no peak of float32: {reason}; measure again with `d5 doctor --peaks`"
-    )
+    note = f"there is no peak of float32: {reason}; measure again with `d5 doctor --peaks`"
     return replace(measured, flops=flops, note=note)
 
 
@@ -210,10 +212,14 @@ def _alarm(
     return alarm
 
 
-def _check_work(flops: float, bytes_moved: float, seconds: float | None) -> None:
+def _check_work(
+    flops: float, bytes_moved: float, seconds: float | None
+) -> None:
     for name, value in (("flops", flops), ("bytes_moved", bytes_moved)):
         if not 0 <= value < math.inf:
-            raise Deep500Error(f"{name} is {value}: give a finite count, 0 or more")
+            raise Deep500Error(
+                f"{name} is {value}: give a finite count, 0 or more"
+            )
     if not flops and not bytes_moved:
         raise Deep500Error(
             "flops and bytes_moved are both 0: there is no work to bound"
@@ -282,7 +288,9 @@ def scaling_lines(
         )
     are_counts = all(p == int(p) and p >= 1 for p in counts)
     if not counts or not are_counts:
-        raise Deep500Error(f"processes is {list(counts)}: give whole numbers from 1")
+        raise Deep500Error(
+            f"processes is {list(counts)}: give whole numbers from 1"
+        )
     ideal = tuple(base_seconds / p for p in counts)
     parallel_fraction = 1 - serial_fraction
     shares = [serial_fraction + parallel_fraction / p for p in counts]
@@ -299,7 +307,9 @@ def scaling_lines(
     )
 
 
-def _with_overhead(times: Sequence[float], overheads: list[float]) -> tuple[float, ...]:
+def _with_overhead(
+    times: Sequence[float], overheads: list[float]
+) -> tuple[float, ...]:
     if not all(0 <= seconds < math.inf for seconds in overheads):
         raise Deep500Error(
             f"overhead gave {overheads}: it must give finite seconds, 0 or more"

@@ -8,8 +8,8 @@ from .advice import advice as advice
 from .difference import Difference as Difference
 from .difference import environment_difference as environment_difference
 from .facts import CLASSES, Environment, Fact
-from .host.files import Host, Unavailable
-from .table import TABLE, Row
+from .host.files import HostFiles, Unavailable
+from .table import TABLE, FactRow
 from .text import one_line, tidy
 
 __all__ = [
@@ -24,14 +24,14 @@ __all__ = [
 
 def environment(_root: Path = Path("/")) -> Environment:
     """Capture the environment of this process; a fact that cannot be read holds the reason instead of a value."""
-    host = Host(_root)
+    host = HostFiles(_root)
     classes = {}
     for name in CLASSES:
         classes[name] = {row.fact: _capture(row, host) for row in TABLE[name]}
     return Environment(classes)
 
 
-def _capture(row: Row, host: Host) -> Fact:
+def _capture(row: FactRow, host: HostFiles) -> Fact:
     try:
         if row.probe is None:
             value: object = host.line(row.source)

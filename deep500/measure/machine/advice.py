@@ -11,7 +11,12 @@ COMPUTE = "hardware compute"
 MEMORY = "hardware memory"
 SETUP = "benchmark measurement setup"
 CODE = "benchmark source code"
-STEADY_CLOCKS = ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page")
+STEADY_CLOCKS = (
+    "tsc",
+    "kvm-clock",
+    "arch_sys_counter",
+    "hyperv_clocksource_tsc_page",
+)
 
 
 def advice(env: Environment) -> list[str]:
@@ -73,9 +78,7 @@ def _quota(env: Environment) -> str | None:
         return None
     last = max(int(quota), 1) - 1
     command = f"taskset -c 0-{last} d5 ..."
-    return (
-        f"A control group allows {quota:g} of {cpus:g} CPUs, so use as many: {command}"
-    )
+    return f"A control group allows {quota:g} of {cpus:g} CPUs, so use as many: {command}"
 
 
 def _stolen(env: Environment) -> str | None:
@@ -107,9 +110,7 @@ def _compiler(env: Environment) -> str | None:
     fact = env.fact("software compiler", "c++ compiler")
     if fact.value is not None:
         return None
-    return (
-        f"There is no working C++ compiler ({fact.unavailable}): sudo apt install g++"
-    )
+    return f"There is no working C++ compiler ({fact.unavailable}): sudo apt install g++"
 
 
 def _tracing(env: Environment) -> str | None:

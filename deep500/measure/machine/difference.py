@@ -47,7 +47,11 @@ def environment_difference(a: Environment, b: Environment) -> list[Difference]:
             weight = _weight(group, name)
             differences.append(
                 Difference(
-                    class_name=group, fact=name, left=left, right=right, weight=weight
+                    class_name=group,
+                    fact=name,
+                    left=left,
+                    right=right,
+                    weight=weight,
                 )
             )
     return sorted(differences, key=_rank)

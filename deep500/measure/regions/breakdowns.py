@@ -28,7 +28,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Row:
+class BreakdownRow:
     """One path; `self_s` is its total without its children, `samples` is the number of durations behind the median."""
 
     path: Path
@@ -52,7 +52,7 @@ class Row:
 class Breakdown:
     """The rows, each followed by its children in the order of their totals; `str()` is the table."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[BreakdownRow, ...]
     whole_s: float
     level: float
     notes: tuple[str, ...]
@@ -72,7 +72,9 @@ class Breakdown:
         return "\n".join([*lines, *self.notes])
 
 
-def make_breakdown(durations: dict[Path, Durations], notes: Sequence[str]) -> Breakdown:
+def make_breakdown(
+    durations: dict[Path, Durations], notes: Sequence[str]
+) -> Breakdown:
     """The breakdown of the paths that were used, with a note on the whole before the given ones."""
     used = {}
     for path, seen in durations.items():
@@ -83,7 +85,8 @@ def make_breakdown(durations: dict[Path, Durations], notes: Sequence[str]) -> Br
     whole = math.fsum(used[path].total for path in outermost)
     rows = []
     waiting = outermost[::-1]
-    while waiting:  # no recursion: a path may be longer than Python's stack is deep
+    # no recursion: a path may be longer than Python's stack is deep
+    while waiting:
         path = waiting.pop()
         parent = path[:-1]
         below = children.get(path, [])
@@ -118,7 +121,9 @@ def _children(durations: dict[Path, Durations]) -> dict[Path, list[Path]]:
     return children
 
 
-def _row(path: Path, seen: Durations, inside: float, above: float, whole: float) -> Row:
+def _row(
+    path: Path, seen: Durations, inside: float, above: float, whole: float
+) -> BreakdownRow:
     from ..statistics.intervals import interval
 
     median = low = high = None
@@ -134,7 +139,7 @@ def _row(path: Path, seen: Durations, inside: float, above: float, whole: float)
             low = of_median.low
             high = of_median.high
             note = ""
-    return Row(
+    return BreakdownRow(
         path=path,
         calls=seen.count,
         raised=seen.raised,
@@ -153,7 +158,7 @@ def _row(path: Path, seen: Durations, inside: float, above: float, whole: float)
     )
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: BreakdownRow) -> tuple[str, ...]:
     indent = "  " * (len(row.path) - 1)
     calls = str(row.calls)
     if row.open:
@@ -173,7 +178,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _interval(row: Row) -> str:
+def _interval(row: BreakdownRow) -> str:
     if not row.calls:
         return "-"
     if row.low_s is None:

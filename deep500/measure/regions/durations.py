@@ -17,7 +17,16 @@ class Durations:
     When `kept` is full, every second one goes and the stride doubles: a uniform thinning of all time.
     """
 
-    __slots__ = ("count", "high", "kept", "low", "open", "raised", "stride", "total")
+    __slots__ = (
+        "count",
+        "high",
+        "kept",
+        "low",
+        "open",
+        "raised",
+        "stride",
+        "total",
+    )
 
     def __init__(self) -> None:
         self.count = 0
@@ -32,7 +41,8 @@ class Durations:
 
     def add(self, seconds: list[float]) -> None:
         low = min(seconds, default=0.0)
-        if low < 0:  # another thread's clear moved the start of a call that just ended
+        # another thread's clear moved the start of a call that just ended
+        if low < 0:
             return self.add([value for value in seconds if value >= 0])
         if seconds:
             self._keep(seconds, 1)

@@ -19,12 +19,22 @@ MAX_PATHS = 4096
 OTHER = "…other"
 
 
-class Node(dict[str, "Node"]):
+class RegionNode(dict[str, "RegionNode"]):
     """One path in one thread: its children by name, the start of its open call, the durations of ended calls."""
 
-    __slots__ = ("durations", "name", "parent", "path", "pending", "start", "tree")
+    __slots__ = (
+        "durations",
+        "name",
+        "parent",
+        "path",
+        "pending",
+        "start",
+        "tree",
+    )
 
-    def __init__(self, tree: Tree, parent: Node | None, path: Path) -> None:
+    def __init__(
+        self, tree: Tree, parent: RegionNode | None, path: Path
+    ) -> None:
         self.tree = tree
         self.parent = self if parent is None else parent
         self.path = path
@@ -32,7 +42,7 @@ class Node(dict[str, "Node"]):
         self.start = 0.0
         self.forget()
 
-    def __missing__(self, name: str) -> Node:
+    def __missing__(self, name: str) -> RegionNode:
         return forest.grow(self, name)
 
     def forget(self) -> None:
@@ -53,12 +63,12 @@ class Node(dict[str, "Node"]):
         return copy
 
 
-class Unlisted(Node):
+class Unlisted(RegionNode):
     """What new paths beyond MAX_PATHS share (OTHER), and, made anew each time, what is inside of them."""
 
     __slots__ = ()
 
-    def __missing__(self, name: str) -> Node:
+    def __missing__(self, name: str) -> RegionNode:
         return Unlisted(self.tree, self, (*self.path, name))
 
 
@@ -67,10 +77,10 @@ class Cursor:
 
     __slots__ = ("__weakref__", "node")
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: RegionNode) -> None:
         self.node = node
 
-    def open(self) -> list[tuple[Node, float]]:
+    def open(self) -> list[tuple[RegionNode, float]]:
         """The open nodes with their starts, innermost first."""
         open_nodes = []
         node = self.node
@@ -84,8 +94,8 @@ class Tree:
     """The nodes of one thread, which has ended when `cursor()` is None."""
 
     def __init__(self) -> None:
-        self.root = Node(self, None, ())
-        self.nodes: list[Node] = []
+        self.root = RegionNode(self, None, ())
+        self.nodes: list[RegionNode] = []
         self.out_of_order = 0
         self.cursor: Callable[[], Cursor | None] = lambda: None
 
@@ -111,12 +121,12 @@ class Forest:
             self.trees.append(tree)
             return cursor
 
-    def grow(self, parent: Node, name: str) -> Node:
+    def grow(self, parent: RegionNode, name: str) -> RegionNode:
         with self.lock:
             path = (*parent.path, name)
             if path in self.paths or len(self.paths) < MAX_PATHS:
                 self.paths.add(path)
-                child = Node(parent.tree, parent, path)
+                child = RegionNode(parent.tree, parent, path)
             elif OTHER in parent:
                 return parent[OTHER]
             else:
@@ -193,7 +203,7 @@ def _clear_tree(tree: Tree) -> None:
         node.start = now
 
 
-def _open_nodes(cursor: Cursor | None) -> list[tuple[Node, float]]:
+def _open_nodes(cursor: Cursor | None) -> list[tuple[RegionNode, float]]:
     """The open nodes of a thread with their starts; none if it has ended."""
     if cursor is None:
         return []

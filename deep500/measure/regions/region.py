@@ -18,7 +18,7 @@ from .breakdowns import Breakdown, make_breakdown
 from .forest import (
     MAX_PATHS,
     OTHER,
-    Node,
+    RegionNode,
     Unlisted,
     forest,
     here,
@@ -71,7 +71,7 @@ class Region:
         if len(pending) >= PENDING:
             node.fold()
 
-    def _open_node(self, innermost: Node) -> Node:
+    def _open_node(self, innermost: RegionNode) -> RegionNode:
         """The open node of this region, when the innermost one has another name."""
         if isinstance(innermost, Unlisted) and innermost.name == OTHER:
             return innermost
@@ -79,7 +79,8 @@ class Region:
         node = innermost
         while node is not node.parent:
             if node.name == self.name:
-                return node  # those inside of it were never left, and are dropped
+                # those inside of it were never left, and are dropped
+                return node
             node = node.parent
         # not open: nothing is timed, the innermost stays
         return Unlisted(node.tree, innermost, (self.name,))

@@ -6,12 +6,12 @@ from pathlib import Path
 from types import TracebackType
 
 from ...errors import Deep500Error
-from ..machine.host.files import Host
+from ..machine.host.files import HostFiles
 from .energy import GpuEnergy, PackageEnergy
 from .process import (
     Bytes,
     Cores,
-    Memory,
+    MemorySensor,
     Reading,
     Sensor,
     Switches,
@@ -24,7 +24,7 @@ __all__ = ["Reading", "Sensors", "sensors"]
 SENSORS: tuple[type[Sensor], ...] = (
     GpuEnergy,
     PackageEnergy,
-    Memory,
+    MemorySensor,
     Cores,
     Bytes,
     Switches,
@@ -35,7 +35,7 @@ SENSORS: tuple[type[Sensor], ...] = (
 class Sensors:
     """A block under observation; ask for its readings when it has ended."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: HostFiles) -> None:
         self._sensors = [kind(host) for kind in SENSORS]
         self._readings: dict[str, Reading] | None = None
 
@@ -68,4 +68,4 @@ class Sensors:
 
 def sensors(_root: Path = Path("/")) -> Sensors:
     """Observe a block: `with sensors() as s: ...`, then `s.readings()`."""
-    return Sensors(Host(_root))
+    return Sensors(HostFiles(_root))

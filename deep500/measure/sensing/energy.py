@@ -6,7 +6,7 @@ import time
 from typing import Any, NamedTuple
 
 from ..machine.host import nvidia
-from ..machine.host.files import Host, Unavailable
+from ..machine.host.files import HostFiles, Unavailable
 from .process import Reading, Sensor, attempt
 
 POWERCAP = "/sys/class/powercap"
@@ -42,7 +42,9 @@ class PackageEnergy(Sensor):
         if isinstance(self.before, Unavailable):
             raise self.before
         elapsed = time.monotonic() - self.since
-        microjoule = sum(self._used(package, elapsed) for package in self.before)
+        microjoule = sum(
+            self._used(package, elapsed) for package in self.before
+        )
         return microjoule / 1e6
 
     def _used(self, package: Package, elapsed: float) -> int:
@@ -96,7 +98,7 @@ class GpuEnergy(Sensor):
         return sum(used) / 1000
 
 
-def _packages(host: Host) -> list[str]:
+def _packages(host: HostFiles) -> list[str]:
     """The folders of whole packages; others, such as `core` inside and `psys` around, would count twice."""
     packages = []
     for folder in host.glob(f"{POWERCAP}/intel-rapl:*"):
@@ -109,17 +111,19 @@ def _packages(host: Host) -> list[str]:
     return packages
 
 
-def _package(host: Host, folder: str) -> Package:
+def _package(host: HostFiles, folder: str) -> Package:
     limit = f"{folder}/constraint_0_power_limit_uw"
     watt = 0.0
     if host.exists(limit):
         watt = host.number(limit) / 1e6
     most = host.number(f"{folder}/max_energy_range_uj")
     energy = _energy(host, folder)
-    return Package(folder=folder, energy=energy, most=most, watt=watt or MOST_WATT)
+    return Package(
+        folder=folder, energy=energy, most=most, watt=watt or MOST_WATT
+    )
 
 
-def _energy(host: Host, folder: str) -> int:
+def _energy(host: HostFiles, folder: str) -> int:
     path = f"{folder}/energy_uj"
     try:
         return host.number(path)

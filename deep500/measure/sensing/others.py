@@ -7,7 +7,7 @@ import resource
 import time
 from dataclasses import dataclass
 
-from ..machine.host.files import Host, Unavailable, whole
+from ..machine.host.files import HostFiles, Unavailable, whole
 
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 BUSY = 0.05  # of the CPUs: what others may use before it is said
@@ -33,8 +33,8 @@ class Usage:
 class Others:
     """The share of the CPUs that others used between `start` and `share`; None if it cannot be measured."""
 
-    def __init__(self, host: Host | None = None) -> None:
-        self.host = host or Host()
+    def __init__(self, host: HostFiles | None = None) -> None:
+        self.host = host or HostFiles()
         self.cpus = len(allowed_cpus())
         self.start()
 
@@ -69,7 +69,7 @@ def others_now(seconds: float = 0.3) -> float | None:
     return watch.share()
 
 
-def _all_seconds(host: Host) -> float:
+def _all_seconds(host: HostFiles) -> float:
     """CPU seconds of all processes on the allowed CPUs, including interrupts and stolen time."""
     allowed = {f"cpu{number}" for number in allowed_cpus()}
     ticks = 0
@@ -83,7 +83,7 @@ def _all_seconds(host: Host) -> float:
     return ticks * TICK_S
 
 
-def _own_seconds(host: Host) -> float:
+def _own_seconds(host: HostFiles) -> float:
     """CPU seconds of this process, its ended children, and its living descendants."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = time.process_time() + ended.ru_utime + ended.ru_stime
@@ -92,7 +92,7 @@ def _own_seconds(host: Host) -> float:
     return seconds
 
 
-def _descendants(host: Host, pid: str) -> list[str]:
+def _descendants(host: HostFiles, pid: str) -> list[str]:
     """The living descendants of a process."""
     if not host.exists("/proc/self/task"):
         raise Unavailable("/proc does not list threads")
@@ -105,7 +105,7 @@ def _descendants(host: Host, pid: str) -> list[str]:
     return children + below
 
 
-def _children(host: Host, thread: str) -> list[str]:
+def _children(host: HostFiles, thread: str) -> list[str]:
     try:
         return host.text(f"{thread}/children").split()
     except Unavailable:
@@ -114,7 +114,7 @@ def _children(host: Host, thread: str) -> list[str]:
         return []  # the thread has ended
 
 
-def _process_seconds(host: Host, pid: str) -> float:
+def _process_seconds(host: HostFiles, pid: str) -> float:
     """CPU time of a process and of the children that it has waited for; 0 if it has just ended."""
     path = f"/proc/{pid}/stat"
     try:

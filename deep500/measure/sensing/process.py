@@ -12,7 +12,7 @@ from functools import partial
 from typing import ClassVar, Literal
 
 from ..machine.host.files import (
-    Host,
+    HostFiles,
     Unavailable,
     cpu_list,
     whole,
@@ -35,7 +35,7 @@ class Reading:
 class Sensor(ABC):
     """Started just before a block, read just after; a quantity the machine lacks gives a reason, never an error."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: HostFiles) -> None:
         self.host = host
 
     @abstractmethod
@@ -45,7 +45,9 @@ class Sensor(ABC):
     def read(self) -> dict[str, Reading]: ...
 
 
-def attempt(source: str, unit: str, kind: Kind, value: Callable[[], float]) -> Reading:
+def attempt(
+    source: str, unit: str, kind: Kind, value: Callable[[], float]
+) -> Reading:
     """The reading that `value` gives, or the reason why it gives none."""
     try:
         return Reading(float(value()), unit, kind, source)
@@ -105,13 +107,13 @@ def _cpu_seconds() -> tuple[float, float]:
     return user, system
 
 
-class Memory(Sensor):
+class MemorySensor(Sensor):
     """Memory of this process now, and its peak during the block where the kernel lets us reset it."""
 
     STATUS = "/proc/self/status"
     _lock: ClassVar[threading.Lock] = threading.Lock()
     # The kernel keeps one peak for a process, so blocks inside blocks must share it.
-    _open: ClassVar[list[Memory]] = []
+    _open: ClassVar[list[MemorySensor]] = []
 
     def start(self) -> None:
         self.seen = 0
@@ -146,7 +148,9 @@ class Memory(Sensor):
             return
         try:
             peak = self._bytes("VmHWM")
-        except Unavailable:  # no block's peak can be read: each of them reports that
+        except (
+            Unavailable
+        ):  # no block's peak can be read: each of them reports that
             return
         for outer in self._open:
             outer.seen = max(outer.seen, peak)

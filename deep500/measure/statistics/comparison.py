@@ -117,7 +117,9 @@ def _check_comparison(margin: float, paired: bool, quantile: float) -> None:
 
 
 def _paired_effect(differences: list[Array], log_ratio: Interval) -> Effect:
-    return paired_effect(np.concatenate(differences), _level_if_independent(log_ratio))
+    return paired_effect(
+        np.concatenate(differences), _level_if_independent(log_ratio)
+    )
 
 
 def _two_sample_effect(
@@ -125,7 +127,9 @@ def _two_sample_effect(
 ) -> Effect:
     pooled_a = np.concatenate(logs_a)
     pooled_b = np.concatenate(logs_b)
-    return two_sample_effect(pooled_a, pooled_b, _level_if_independent(log_ratio))
+    return two_sample_effect(
+        pooled_a, pooled_b, _level_if_independent(log_ratio)
+    )
 
 
 def verdict_of(low: float, high: float, margin: float) -> Verdict:
@@ -140,12 +144,17 @@ def verdict_of(low: float, high: float, margin: float) -> Verdict:
 
 
 def quantile_differences(
-    a: Samples, b: Samples, quantiles: Sequence[float] = QUANTILES, level: float = 0.95
+    a: Samples,
+    b: Samples,
+    quantiles: Sequence[float] = QUANTILES,
+    level: float = 0.95,
 ) -> tuple[QuantileDifference, ...]:
     """The ratio b / a quantile by quantile, unpaired; the level holds for each interval by itself."""
     logs_a = _logarithms(_costs(a, "a"))
     logs_b = _logarithms(_costs(b, "b"))
-    return tuple(_quantile_difference(logs_a, logs_b, q, level) for q in quantiles)
+    return tuple(
+        _quantile_difference(logs_a, logs_b, q, level) for q in quantiles
+    )
 
 
 def more_needed(estimate: Interval | Comparison, precision: float) -> int:
@@ -275,7 +284,11 @@ def _level_if_independent(log_ratio: Interval) -> float | None:
 
 
 def _absolute(
-    costs: list[Array], name: str, quantile: float, level: float, notes: list[str]
+    costs: list[Array],
+    name: str,
+    quantile: float,
+    level: float,
+    notes: list[str],
 ) -> Interval | None:
     try:
         return _interval(costs, quantile, level)

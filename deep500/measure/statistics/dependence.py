@@ -18,8 +18,10 @@ from .distributions import Array, normal_quantile
 LARGEST = 1e150  # what can be squared
 SHORT = 20  # below: dependence can only be seen when it is gross
 MIDDLING = 50  # below: only a first-order model can be fitted
-NEGLIGIBLE = 1.15  # widens an interval by 7 %, less than the estimate of it is good for
-_GATE_LAGS, _GATE = 5, 4.351  # the median of chi-square with as many degrees of freedom
+# widens an interval by 7 %, less than the estimate of it is good for
+NEGLIGIBLE = 1.15
+# the median of chi-square with as many degrees of freedom
+_GATE_LAGS, _GATE = 5, 4.351
 
 
 class Dependence(NamedTuple):

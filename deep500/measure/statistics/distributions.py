@@ -127,7 +127,8 @@ def student_t_cdf(t: float, df: float) -> float:
 
 def _t_tail(t: float, df: float) -> float:
     square = t * t
-    if df > 1e6:  # the fraction loses digits there; this is off by less than 1e-12
+    # the fraction loses digits there; this is off by less than 1e-12
+    if df > 1e6:
         scale = math.sqrt(1 + square / (2 * df))
         return normal_cdf(-t * (1 - 0.25 / df) / scale)
     total = df + square
@@ -249,7 +250,9 @@ def _incomplete_beta(a: float, b: float, x: float, y: float) -> float:
     else:
         log_y = math.log(y * n / b)
     powers = a * log_x + b * log_y
-    exponent = powers + _stirling_error(n) - _stirling_error(a) - _stirling_error(b)
+    exponent = (
+        powers + _stirling_error(n) - _stirling_error(a) - _stirling_error(b)
+    )
     scale = math.sqrt(a * b / (2 * math.pi * n))
     return scale * math.exp(exponent) / a * _beta_fraction(a, b, x)
 
@@ -283,4 +286,6 @@ def _stirling_error(z: float) -> float:
         stirling = (z - 0.5) * math.log(z) - z + half_log_2_pi
         return math.lgamma(z) - stirling
     s = 1 / (z * z)
-    return (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - s / 1188) * s) * s) * s) / z
+    return (
+        1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - s / 1188) * s) * s) * s
+    ) / z

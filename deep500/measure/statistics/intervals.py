@@ -62,7 +62,9 @@ class Interval:
         return math.inf
 
 
-def interval(samples: Samples, quantile: float = 0.5, level: float = 0.95) -> Interval:
+def interval(
+    samples: Samples, quantile: float = 0.5, level: float = 0.95
+) -> Interval:
     """The interval of a quantile of one series in the order measured, or of a list of series, one per process.
 
     With 3 to 5 processes it is computed on logarithms where all values have one sign, so pass ratios, not
@@ -190,7 +192,9 @@ def _of_equal_values(
 
 
 @lru_cache(maxsize=4096)
-def _ranks(n: float, quantile: float, alpha: float) -> tuple[float, float] | None:
+def _ranks(
+    n: float, quantile: float, alpha: float
+) -> tuple[float, float] | None:
     """Fractional ranks of the lower end, from below, and the upper end, from above; None if n is too small.
 
     Where one end cannot have half of alpha, it is the extreme value and the other end gets what remains.
@@ -201,7 +205,9 @@ def _ranks(n: float, quantile: float, alpha: float) -> tuple[float, float] | Non
         return None
     below = min(max(alpha / 2, beyond_low), alpha - beyond_high)
     above = min(max(alpha / 2, beyond_high), alpha - beyond_low)
-    return _nyblom_rank(n, quantile, below), _nyblom_rank(n, 1 - quantile, above)
+    return _nyblom_rank(n, quantile, below), _nyblom_rank(
+        n, 1 - quantile, above
+    )
 
 
 def _nyblom_rank(n: float, quantile: float, tail: float) -> float:
@@ -248,7 +254,9 @@ def _quantile_of(ordered: Array, quantile: float) -> float:
     return _at_rank(ordered, rank)
 
 
-def _of_processes(series: list[Array], quantile: float, level: float) -> Interval:
+def _of_processes(
+    series: list[Array], quantile: float, level: float
+) -> Interval:
     count = len(series)
     _check_processes(series, quantile)
     centres = [_quantile_of(np.sort(values), quantile) for values in series]
@@ -292,7 +300,9 @@ def _check_processes(series: list[Array], quantile: float) -> None:
         fewest = math.ceil(round(3 / rare, 6))
     shortest = min(map(len, series))
     if shortest < fewest:
-        request = f"{_name(quantile)} was asked of a process of {shortest} values"
+        request = (
+            f"{_name(quantile)} was asked of a process of {shortest} values"
+        )
         raise TooFewSamples(f"{request}; at least {fewest} are needed")
 
 
@@ -322,7 +332,9 @@ def _t(values: Array, level: float) -> tuple[float, float, float]:
     return estimate, low, high
 
 
-def _log_t(values: Array, level: float, sign: int) -> tuple[float, float, float]:
+def _log_t(
+    values: Array, level: float, sign: int
+) -> tuple[float, float, float]:
     """The t-interval on the logarithms of sorted values of one sign."""
     if values[0] == values[-1]:
         value = float(values[0])
@@ -366,7 +378,9 @@ def mean_interval(samples: ArrayLike, level: float = 0.95) -> Interval:
 def _t_diagnostics(x: Array) -> tuple[str, ...]:
     n = len(x)
     if x.min() == x.max():
-        warning = "warning: all values are equal, which a t-interval cannot judge"
+        warning = (
+            "warning: all values are equal, which a t-interval cannot judge"
+        )
         return f"n = {n}", warning
     from scipy.stats import shapiro
 

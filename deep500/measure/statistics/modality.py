@@ -12,22 +12,25 @@ from .distributions import Array
 
 FEWEST = 30  # below, nothing is claimed
 SMALLEST_SHARE = 0.1  # a mode with less is a tail or a handful of outliers
-SHALLOWEST = 0.9  # a valley must lie below this share of the lower of its two peaks
+# a valley must lie below this share of the lower of its two peaks
+SHALLOWEST = 0.9
 
 
 @dataclass(frozen=True)
-class Mode:
+class DensityMode:
     """A place that values gather around (their median there) and the share of the values that do."""
 
     at: float
     share: float
 
 
-def modes(samples: ArrayLike, smallest_gap: float = 0.02) -> tuple[Mode, ...]:
+def modes(
+    samples: ArrayLike, smallest_gap: float = 0.02
+) -> tuple[DensityMode, ...]:
     """The modes from left to right, at least smallest_gap apart: relatively, if all values are positive."""
     x = np.sort(as_series(samples))
     if len(x) < FEWEST or x[0] == x[-1]:
-        return (Mode(float(np.median(x)), 1.0),)
+        return (DensityMode(float(np.median(x)), 1.0),)
     y = _untied(x)
     if x[0] > 0:
         log_gap = math.log1p(smallest_gap)
@@ -39,9 +42,9 @@ def modes(samples: ArrayLike, smallest_gap: float = 0.02) -> tuple[Mode, ...]:
     return tuple(_mode(part, len(x)) for part in parts)
 
 
-def _mode(part: Array, n: int) -> Mode:
+def _mode(part: Array, n: int) -> DensityMode:
     median = float(np.median(part))
-    return Mode(median, len(part) / n)
+    return DensityMode(median, len(part) / n)
 
 
 def _cuts(y: Array, n: int, gap: float) -> list[float]:

@@ -29,7 +29,8 @@ class Profile:
     score: float
     low: float  # ends of the bootstrap interval over problems
     high: float
-    without: Mapping[str, float]  # the score when one problem is left out, by its name
+    # the score when one problem is left out, by its name
+    without: Mapping[str, float]
 
     def share(self, tau: float) -> float:
         """The share of problems on which the system is within a factor of τ of the best."""
@@ -55,7 +56,8 @@ class Profiles:
     tau_max: float
     level: float
     first_stays: float  # share of bootstrap samples of problems in which the same system is first
-    swapped_by: tuple[str, ...]  # problems without which another system is first
+    # problems without which another system is first
+    swapped_by: tuple[str, ...]
 
     @property
     def order(self) -> list[str]:
@@ -112,7 +114,9 @@ def _problems(costs: Costs) -> list[str]:
     return problems
 
 
-def _check(costs: Costs, problems: Sequence[str], tau_max: float, level: float) -> None:
+def _check(
+    costs: Costs, problems: Sequence[str], tau_max: float, level: float
+) -> None:
     if not problems:
         raise Deep500Error(
             "no problem was tried by every system: there is nothing to rank them by"

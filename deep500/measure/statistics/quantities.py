@@ -63,7 +63,9 @@ class Summary(float):
     def value(self) -> float:
         return float(self)
 
-    def __getnewargs__(self) -> tuple:  # float's own would lose the memory in a copy
+    def __getnewargs__(
+        self,
+    ) -> tuple:  # float's own would lose the memory in a copy
         return self.value, self.kind, self.how, self.n, self.interval, self.note
 
     def __repr__(self) -> str:
@@ -99,10 +101,14 @@ def summarise(
         value = _within(x, math.fsum(x) / n)
         how = f"arithmetic mean of {n} {PLURALS[kind]}"
     interval, note = _median_interval(x)
-    return Summary(value=value, kind=kind, how=how, n=n, interval=interval, note=note)
+    return Summary(
+        value=value, kind=kind, how=how, n=n, interval=interval, note=note
+    )
 
 
-def _of_unequal_work(rates: list[float], kind: Kind, work: ArrayLike) -> Summary:
+def _of_unequal_work(
+    rates: list[float], kind: Kind, work: ArrayLike
+) -> Summary:
     if kind != "rate":
         raise Deep500Error(
             f"work= was given with kind='{kind}': only rates have work, leave it out"
@@ -204,4 +210,7 @@ def _median_interval(x: list[float]) -> tuple[Interval | None, str]:
         of_median = interval(x)
     except TooFewSamples as error:
         return None, f"no interval: {error}"
-    return of_median, "the interval is of the median of the values, not of their mean"
+    return (
+        of_median,
+        "the interval is of the median of the values, not of their mean",
+    )

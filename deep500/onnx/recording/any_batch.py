@@ -9,28 +9,30 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
 import onnx
 from onnx import helper, numpy_helper
 
-from ...contracts.operator import Tensor
+from ...contracts.operator import TensorSpec
 from ...errors import Unsupported
-from .size_formulas import Formula, Plan, fitted
+from .size_formulas import SizeFormula, SizePlan, fitted
 
-Record = Callable[
-    [dict[str, int]], onnx.ModelProto
-]  # returns the model for these sizes
+# returns the model for these sizes
+Record = Callable[[dict[str, int]], onnx.ModelProto]
 SIZE = "deep500:size:"  # prefix of the names of values that are sizes of dimensions
 INFERRED = -1  # a size that Reshape works out by itself
 OTHER_NODES = "the backward pass has other nodes for other sizes: give batch="
 
 
-def any_size_model(record: Record, inputs: Mapping[str, Tensor]) -> onnx.ModelProto:
+def any_size_model(
+    record: Record, inputs: Mapping[str, TensorSpec]
+) -> onnx.ModelProto:
     """The model for any size of the dimensions that the inputs name.
 
     Raises `Unsupported` if recordings at other sizes have other nodes, or constants that follow no formula.
     """
     sources = _dimension_sources(inputs)
-    plan = Plan(tuple(sources))
+    plan = SizePlan(tuple(sources))
     models = []
     for point in plan.points:
         sizes = dict(zip(plan.names, point, strict=True))
@@ -51,7 +53,9 @@ def any_size_model(record: Record, inputs: Mapping[str, Tensor]) -> onnx.ModelPr
     return model
 
 
-def _dimension_sources(inputs: Mapping[str, Tensor]) -> dict[str, tuple[str, int]]:
+def _dimension_sources(
+    inputs: Mapping[str, TensorSpec],
+) -> dict[str, tuple[str, int]]:
     """For every named dimension an input and an axis of it that has this size."""
     sources: dict[str, tuple[str, int]] = {}
     for name, tensor in inputs.items():
@@ -65,10 +69,11 @@ def _dimension_sources(inputs: Mapping[str, Tensor]) -> dict[str, tuple[str, int
 class _Merged:
     """The first of several recordings, in which the constants that differ are computed from sizes."""
 
-    plan: Plan
+    plan: SizePlan
     model: onnx.ModelProto
     sources: Mapping[str, tuple[str, int]]
-    nodes: list[onnx.NodeProto] = field(default_factory=list)  # that compute constants
+    # that compute constants
+    nodes: list[onnx.NodeProto] = field(default_factory=list)
     _sizes: set[str] = field(default_factory=set)
     _count: int = 0
 
@@ -114,7 +119,12 @@ class _Merged:
         first = nodes[0]
         expected = (first.op_type, first.domain, first.input, first.output)
         for other in nodes[1:]:
-            if (other.op_type, other.domain, other.input, other.output) != expected:
+            if (
+                other.op_type,
+                other.domain,
+                other.input,
+                other.output,
+            ) != expected:
                 raise Unsupported(OTHER_NODES)
         columns = [node.attribute for node in nodes]
         for attributes in zip(*columns, strict=True):
@@ -204,7 +214,9 @@ class _Merged:
         shaped = self._node("Reshape", [total, shape])
         self._cast(shaped, first.dtype, name)
 
-    def _factor(self, names: Sequence[str], dtype: np.dtype, formula: Formula) -> str:
+    def _factor(
+        self, names: Sequence[str], dtype: np.dtype, formula: SizeFormula
+    ) -> str:
         """The product of these sizes, or its reciprocal, as an array of one."""
         total = self._size(names[0])
         for name in names[1:]:
@@ -225,7 +237,9 @@ class _Merged:
             self._node("Shape", [source], name, start=axis, end=axis + 1)
         return name
 
-    def _cast(self, value: str, dtype: np.dtype, name: str | None = None) -> str:
+    def _cast(
+        self, value: str, dtype: np.dtype, name: str | None = None
+    ) -> str:
         element_type = helper.np_dtype_to_tensor_dtype(dtype)
         return self._node("Cast", [value], name, to=element_type)
 
@@ -310,7 +324,9 @@ def _forget_sizes(value: onnx.ValueInfoProto) -> None:
         dimension.ClearField("dim_value")
 
 
-def _name_dimensions(value: onnx.ValueInfoProto, shape: Sequence[int | str]) -> None:
+def _name_dimensions(
+    value: onnx.ValueInfoProto, shape: Sequence[int | str]
+) -> None:
     dimensions = value.type.tensor_type.shape.dim
     for dimension, size in zip(dimensions, shape, strict=True):
         if isinstance(size, str):

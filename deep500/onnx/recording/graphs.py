@@ -12,23 +12,24 @@ import onnx
 from ...contracts import tape
 from ...contracts.dtypes import name_of
 from ...contracts.network import Network, Node
-from ...contracts.operator import Operator, Tensor
+from ...contracts.operator import Operator, TensorSpec
 from ...contracts.optimizer import Optimizer
 from ...errors import Unsupported
 from .arrays import Recorded, argument, build
-from .namespace import Recorder
+from .namespace import OnnxRecorder
 from .nodes import dtypes_of, formula, specs_of
 from .nodes import node as record_operator
 
 Shapes = Mapping[str, Sequence[int]]
 FLAT = "deep500:flat"  # all trained parameters in one vector
 STEP = "deep500:step"  # the count of steps, an input
-GRADIENT = "deep500:gradient:"  # prefix of the names of inputs that are gradients
+# prefix of the names of inputs that are gradients
+GRADIENT = "deep500:gradient:"
 NEW = "deep500:new:"  # prefix of the names of outputs that replace inputs
 
 
 def inference_model(
-    xp: Recorder,
+    xp: OnnxRecorder,
     network: Network,
     outputs: Sequence[str],
     shapes: Shapes,
@@ -46,7 +47,7 @@ def inference_model(
 
 
 def backward_model(
-    xp: Recorder,
+    xp: OnnxRecorder,
     network: Network,
     y: str,
     shapes: Shapes,
@@ -64,7 +65,7 @@ def backward_model(
 
 
 def step_model(
-    xp: Recorder,
+    xp: OnnxRecorder,
     network: Network,
     optimizer: Optimizer,
     y: str,
@@ -90,7 +91,7 @@ def step_model(
 
 
 def update_model(
-    xp: Recorder, network: Network, optimizer: Optimizer
+    xp: OnnxRecorder, network: Network, optimizer: Optimizer
 ) -> onnx.ModelProto:
     """A model of the second half of a step: new parameters and state from the old ones and the gradients.
 
@@ -108,7 +109,7 @@ def update_model(
 
 
 def _updates(
-    xp: Recorder,
+    xp: OnnxRecorder,
     network: Network,
     optimizer: Optimizer,
     params: Mapping[str, Recorded],
@@ -125,7 +126,9 @@ def _updates(
         inputs |= _prefixed(name, state)
         states[name] = state
     results = {}
-    for name, param, state in optimizer.updates(xp, params, gradients, states, step):
+    for name, param, state in optimizer.updates(
+        xp, params, gradients, states, step
+    ):
         results[name] = param
         results |= _prefixed(name, state)
     return inputs, results
@@ -137,7 +140,7 @@ def _prefixed(name: str, state: Mapping[str, Recorded]) -> dict[str, Recorded]:
 
 
 def state_model(
-    xp: Recorder, network: Network, optimizer: Optimizer
+    xp: OnnxRecorder, network: Network, optimizer: Optimizer
 ) -> onnx.ModelProto:
     """A model of the optimizer's state before the first step, under the names "parameter.key"."""
     params = _updated_params(network, optimizer)
@@ -149,15 +152,15 @@ def state_model(
 
 
 def state_kinds(
-    xp: Recorder, network: Network, optimizer: Optimizer
-) -> dict[str, dict[str, Tensor]]:
+    xp: OnnxRecorder, network: Network, optimizer: Optimizer
+) -> dict[str, dict[str, TensorSpec]]:
     """Shape and dtype of the optimizer's state, by parameter and key."""
-    specs: dict[str, dict[str, Tensor]] = {}
+    specs: dict[str, dict[str, TensorSpec]] = {}
     for name, param in _updated_params(network, optimizer).items():
         initial = optimizer.init_named(xp, name, param)
         specs[name] = {}
         for key, value in initial.items():
-            specs[name][key] = Tensor(value.shape, value.dtype.name)
+            specs[name][key] = TensorSpec(value.shape, value.dtype.name)
     return specs
 
 
@@ -167,7 +170,10 @@ def is_flat(network: Network, optimizer: Optimizer) -> bool:
 
 
 def is_native(
-    xp: Recorder, operator: Operator, dtypes: Sequence[str | None], training: bool
+    xp: OnnxRecorder,
+    operator: Operator,
+    dtypes: Sequence[str | None],
+    training: bool,
 ) -> bool:
     """Whether a node is recorded as itself: it has a kernel, and backward needs nothing that only the formula gives."""
     if training and not {*operator.saved}.isdisjoint(operator.wanted):
@@ -176,7 +182,7 @@ def is_native(
 
 
 def _differentiated(
-    xp: Recorder,
+    xp: OnnxRecorder,
     network: Network,
     y: str,
     shapes: Shapes,
@@ -199,7 +205,9 @@ def _differentiated(
     try:
         seed = tape.seed(xp, values[y], y)
         gradients = tape.backward(xp, record, y, seed, trained)
-    except TypeError as error:  # a shape that is not known was taken for one that is
+    except (
+        TypeError
+    ) as error:  # a shape that is not known was taken for one that is
         _refuse_unknown_shapes(record)
         raise error
     outputs = {name: values[name] for name in output_names}
@@ -208,7 +216,9 @@ def _differentiated(
 
 
 def kernel(
-    xp: Recorder, training: bool, implementations: dict[str, str] | None = None
+    xp: OnnxRecorder,
+    training: bool,
+    implementations: dict[str, str] | None = None,
 ) -> tape.Kernel:
     """The function by which the tape records a node: as itself if `is_native` says so, else by its formula."""
 
@@ -230,7 +240,7 @@ def kernel(
 
 
 def _native_results(
-    xp: Recorder, node: Node, inputs: Sequence[Any], training: bool
+    xp: OnnxRecorder, node: Node, inputs: Sequence[Any], training: bool
 ) -> tuple[Recorded, ...] | None:
     """The results of the ONNX node; None if ONNX gives them other dtypes than the derivative needs.
 
@@ -251,7 +261,7 @@ def _native_results(
     return results
 
 
-def _refuse_unknown_shapes(record: Sequence[tape.Entry]) -> None:
+def _refuse_unknown_shapes(record: Sequence[tape.TapeEntry]) -> None:
     for entry in record:
         if any(None in result.shape for result in entry.results):
             operator = type(entry.node.operator).__name__
@@ -296,7 +306,9 @@ def _params(network: Network, nodes: Sequence[Node]) -> dict[str, Recorded]:
     return arguments
 
 
-def _updated_params(network: Network, optimizer: Optimizer) -> dict[str, Recorded]:
+def _updated_params(
+    network: Network, optimizer: Optimizer
+) -> dict[str, Recorded]:
     """Arguments for what the optimizer's rule is applied to: every trained parameter, or all of them as one vector."""
     if is_flat(network, optimizer):
         [(dtype, size)] = network.layout().sizes.items()
@@ -309,7 +321,7 @@ def _updated_params(network: Network, optimizer: Optimizer) -> dict[str, Recorde
 
 
 def _flat_gradient(
-    xp: Recorder, network: Network, gradients: Mapping[str, Recorded]
+    xp: OnnxRecorder, network: Network, gradients: Mapping[str, Recorded]
 ) -> Recorded:
     """All gradients as one vector, laid out as the parameters are."""
     layout = network.layout()

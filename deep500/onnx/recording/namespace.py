@@ -22,7 +22,7 @@ from ...namespace import (
 from .arrays import Recorded, const, int64s
 from .convolving import WIDE_KERNEL, conv_weight
 from .kernels import ONNX, OPSET, Kernels
-from .zeros import Zeros, expanded
+from .zeros import RecordedZeros, expanded
 
 
 def _unary(f: Callable[[spox.Var], spox.Var]) -> Callable:
@@ -49,16 +49,16 @@ def _reduction(f: Callable) -> Callable:
             axes = ints(axis)
         if not axes:  # ONNX would reduce along all of them
             return x
-        if isinstance(x, Zeros) and f is op.reduce_sum:
+        if isinstance(x, RecordedZeros) and f is op.reduce_sum:
             shape = _reduced_shape(x, axes, keepdims)
-            return Zeros(shape, x.dtype)
+            return RecordedZeros(shape, x.dtype)
         axes_var = int64s(list(axes))
         return Recorded(f(x.var, axes_var, keepdims=int(keepdims)))
 
     return method
 
 
-class Recorder(Namespace):
+class OnnxRecorder(Namespace):
     """A namespace of recorded arrays: ONNX values computed from `argument`s and constants.
 
     `kernels` decides which nodes may be added; by default all that ONNX's schema allows.
@@ -114,8 +114,8 @@ class Recorder(Namespace):
         name = self.kernels.dtype(name_of(dtype))
         if x.dtype.name == name:
             return x
-        if isinstance(x, Zeros):
-            return Zeros(x.shape, name)
+        if isinstance(x, RecordedZeros):
+            return RecordedZeros(x.shape, name)
         saturate = int(name not in FLOAT8)
         converted = op.cast(x.var, to=np.dtype(name), saturate=saturate)
         return Recorded(converted)
@@ -135,7 +135,7 @@ class Recorder(Namespace):
 
     def full(self, shape: Sequence[int], value: float, dtype: Any) -> Recorded:
         if value == 0:
-            return Zeros(shape, dtype)
+            return RecordedZeros(shape, dtype)
         return expanded(const(value, dtype), shape)
 
     def arange(self, n: int, dtype: Any) -> Recorded:
@@ -148,14 +148,14 @@ class Recorder(Namespace):
                 sizes[axis] = _remaining_size(x.shape, shape)
         if tuple(sizes) == x.shape:
             return x
-        if isinstance(x, Zeros):
-            return Zeros(sizes, x.dtype)
+        if isinstance(x, RecordedZeros):
+            return RecordedZeros(sizes, x.dtype)
         return Recorded(op.reshape(x.var, int64s(sizes), allowzero=1))
 
     def permute_dims(self, x: Recorded, axes: Sequence[int]) -> Recorded:
-        if isinstance(x, Zeros):
+        if isinstance(x, RecordedZeros):
             shape = [x.shape[axis] for axis in axes]
-            return Zeros(shape, x.dtype)
+            return RecordedZeros(shape, x.dtype)
         return Recorded(op.transpose(x.var, perm=axes))
 
     def broadcast_to(self, x: Recorded, shape: Sequence[int]) -> Recorded:
@@ -176,7 +176,9 @@ class Recorder(Namespace):
         fill = const(value, x.dtype)
         return Recorded(op.pad(x.var, pads_var, fill.var))
 
-    def argmax(self, x: Recorded, axis: int, keepdims: bool = False) -> Recorded:
+    def argmax(
+        self, x: Recorded, axis: int, keepdims: bool = False
+    ) -> Recorded:
         return Recorded(op.arg_max(x.var, axis=axis, keepdims=int(keepdims)))
 
     def cumulative_sum(self, x: Recorded, axis: int) -> Recorded:
@@ -189,7 +191,9 @@ class Recorder(Namespace):
     def take(self, x: Recorded, indices: Recorded, axis: int = 0) -> Recorded:
         return Recorded(op.gather(x.var, indices.var, axis=axis))
 
-    def take_along_axis(self, x: Recorded, indices: Recorded, axis: int) -> Recorded:
+    def take_along_axis(
+        self, x: Recorded, indices: Recorded, axis: int
+    ) -> Recorded:
         return Recorded(op.gather_elements(x.var, indices.var, axis=axis))
 
     def scatter_add(
@@ -200,7 +204,9 @@ class Recorder(Namespace):
         )
         return Recorded(total)
 
-    def sort_descending(self, x: Recorded, axis: int) -> tuple[Recorded, Recorded]:
+    def sort_descending(
+        self, x: Recorded, axis: int
+    ) -> tuple[Recorded, Recorded]:
         length = int64s([x.shape[axis]])
         values, indices = op.top_k(x.var, length, axis=axis)
         return Recorded(values), Recorded(indices)
@@ -237,7 +243,9 @@ class Recorder(Namespace):
         groups: int = 1,
     ) -> Recorded:
         if not self.kernels.takes("ConvTranspose", y.dtype.name):
-            return super().conv_transpose(y, w, shape, strides, pads, dilations, groups)
+            return super().conv_transpose(
+                y, w, shape, strides, pads, dilations, groups
+            )
         counts = y.shape[2:]
         kernel = w.shape[2:]
         extra = left_over(shape, counts, kernel, strides, pads, dilations)
@@ -264,7 +272,9 @@ class Recorder(Namespace):
     ) -> Recorded:
         """Computed as a matrix product: engines are slow at a Conv whose result is a small kernel."""
         if math.prod(kernel) > WIDE_KERNEL:
-            return super().conv_weight(x, y, kernel, strides, pads, dilations, groups)
+            return super().conv_weight(
+                x, y, kernel, strides, pads, dilations, groups
+            )
         return conv_weight(self, x, y, kernel, strides, pads, dilations, groups)
 
     def scan(
@@ -296,7 +306,9 @@ class Recorder(Namespace):
         carried = len(carry)
         return values[:carried], values[carried:]
 
-    def cond(self, condition: Recorded, yes: Function, no: Function, *args: Any) -> Any:
+    def cond(
+        self, condition: Recorded, yes: Function, no: Function, *args: Any
+    ) -> Any:
         returns_tuple: list[bool] = []
 
         def branch(f: Function) -> Function:
@@ -305,7 +317,8 @@ class Recorder(Namespace):
                 is_tuple = isinstance(result, tuple)
                 returns_tuple.append(is_tuple)
                 results = result if is_tuple else (result,)
-                return _identities(results)  # they may come from outside the branch
+                # they may come from outside the branch
+                return _identities(results)
 
             return run
 
@@ -318,14 +331,18 @@ class Recorder(Namespace):
             return values
         return values[0]
 
-    def while_loop(self, condition: Function, body: Function, state: tuple) -> tuple:
+    def while_loop(
+        self, condition: Function, body: Function, state: tuple
+    ) -> tuple:
         """Recorded as a Loop, whose body loses the shapes; spox wants its condition as an array of one."""
         shapes = [x.shape for x in state]
 
         def goes_on(*values: Recorded) -> spox.Var:
             return self.reshape(condition(*values), (1,)).var
 
-        def step(t: spox.Var, go: spox.Var, *variables: spox.Var) -> list[spox.Var]:
+        def step(
+            t: spox.Var, go: spox.Var, *variables: spox.Var
+        ) -> list[spox.Var]:
             values = _reshaped(variables, shapes)
             after = body(*values)
             return [goes_on(*after), *_identities(after)]
@@ -334,7 +351,9 @@ class Recorder(Namespace):
         results = op.loop(None, goes_on(*state), initial, body=step)
         return _reshaped(results, shapes)
 
-    def require(self, condition: Recorded, message: str, x: Recorded) -> Recorded:
+    def require(
+        self, condition: Recorded, message: str, x: Recorded
+    ) -> Recorded:
         """ONNX has no node that raises an error: an index beyond the end causes one."""
         zero = const(0, "int64")
         one = const(1, "int64")
@@ -406,7 +425,9 @@ def _remaining_size(old_shape: Sequence[int], new_shape: Sequence[int]) -> int:
     return math.prod(old_shape) // given_size
 
 
-def _reduced_shape(x: Recorded, axes: Sequence[int], keepdims: bool) -> list[int]:
+def _reduced_shape(
+    x: Recorded, axes: Sequence[int], keepdims: bool
+) -> list[int]:
     reduced = {axis % x.ndim for axis in axes}
     shape = []
     for axis, size in enumerate(x.shape):

@@ -4,19 +4,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import onnx
 import spox
+
+import onnx
 from onnx import helper, numpy_helper
 
-from ...contracts.operator import Operator, Tensor
+from ...contracts.operator import Operator, TensorSpec
 from ...contracts.rounding import rounded_once
 from ...errors import Unsupported
 from .arrays import Recorded
 from .kernels import OPSET, fields, formal_input
-from .namespace import Recorder
+from .namespace import OnnxRecorder
 
 
-def formula(xp: Recorder, operator: Operator) -> Callable[..., tuple]:
+def formula(xp: OnnxRecorder, operator: Operator) -> Callable[..., tuple]:
     """A function that records the operator's formula; dtypes with few kernels on the engine are computed in float32."""
     narrow = xp.kernels.by_float32
 
@@ -31,10 +32,13 @@ def formula(xp: Recorder, operator: Operator) -> Callable[..., tuple]:
     return recorded
 
 
-def node_or_formula(xp: Recorder, operator: Operator, inputs: Sequence[Any]) -> tuple:
+def node_or_formula(
+    xp: OnnxRecorder, operator: Operator, inputs: Sequence[Any]
+) -> tuple:
     """Record the operator itself if it has a kernel for these inputs, or else its formula."""
     dtypes = dtypes_of(inputs)
-    static = all(dtype is None for dtype in dtypes)  # nothing to choose a kernel by
+    # nothing to choose a kernel by
+    static = all(dtype is None for dtype in dtypes)
     if static or xp.kernels.has_kernel(operator, dtypes):
         return node(xp, operator, inputs)
     return formula(xp, operator)(*inputs)
@@ -56,13 +60,16 @@ def specs_of(inputs: Sequence[Any]) -> list[Any]:
     specs: list[Any] = []
     for value in inputs:
         if isinstance(value, Recorded):
-            value = Tensor(value.shape, value.dtype.name)
+            value = TensorSpec(value.shape, value.dtype.name)
         specs.append(value)
     return specs
 
 
 def node(
-    xp: Recorder, operator: Operator, inputs: Sequence[Any], outputs: int | None = None
+    xp: OnnxRecorder,
+    operator: Operator,
+    inputs: Sequence[Any],
+    outputs: int | None = None,
 ) -> tuple[Recorded, ...]:
     """Record the operator itself with this number of outputs (by default all); returns them.
 
@@ -86,7 +93,8 @@ def node(
         else:
             name = ""
         names.append(name)
-    while names and not names[-1]:  # an empty name at the end would count as an input
+    # an empty name at the end would count as an input
+    while names and not names[-1]:
         names.pop()
     count = _output_count(operator, inputs, outputs)
     model = _model(operator, names, arguments, constants, count)
@@ -132,7 +140,9 @@ def _model(
     graph = helper.make_graph([proto], "node", inputs, outputs, initializers)
     opset = helper.make_opsetid("", OPSET)
     model = helper.make_model(graph, opset_imports=[opset], ir_version=10)
-    return onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+    return onnx.shape_inference.infer_shapes(
+        model, strict_mode=True, data_prop=True
+    )
 
 
 def _attributes(operator: Operator) -> list[onnx.AttributeProto]:
@@ -161,7 +171,9 @@ def _info(name: str, x: Recorded) -> onnx.ValueInfoProto:
     return helper.make_tensor_value_info(name, element_type, x.shape)
 
 
-def _static_dtypes(operator: Operator, inputs: Sequence[Any]) -> dict[int, np.dtype]:
+def _static_dtypes(
+    operator: Operator, inputs: Sequence[Any]
+) -> dict[int, np.dtype]:
     """The dtypes of static inputs that ONNX requires to be those of other inputs, by position."""
     name = type(operator).__name__
     dtypes: dict[str, np.dtype] = {}  # by the type variable of the schema

@@ -18,7 +18,7 @@ Point = tuple[int, ...]  # a size of every dimension
 
 
 @dataclass(frozen=True)
-class Plan:
+class SizePlan:
     """The sizes at which a graph is recorded: all pairs, and one more point by which formulas are verified."""
 
     names: tuple[str, ...]
@@ -48,7 +48,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Formula:
+class SizeFormula:
     """A sum of products of sizes (or of their reciprocals): coefficients by the dimensions of each product."""
 
     coefficients: Mapping[tuple[str, ...], np.ndarray]
@@ -75,7 +75,7 @@ class Formula:
         return total
 
 
-def fitted(plan: Plan, values: Sequence[np.ndarray]) -> Formula | None:
+def fitted(plan: SizePlan, values: Sequence[np.ndarray]) -> SizeFormula | None:
     """The formula of a constant with these values at the plan's points; None if there is none of this kind."""
     if values[0].dtype.kind in "iu":
         return _integer_formula(plan, values)
@@ -86,12 +86,14 @@ def fitted(plan: Plan, values: Sequence[np.ndarray]) -> Formula | None:
     return None
 
 
-def _integer_formula(plan: Plan, values: Sequence[np.ndarray]) -> Formula | None:
+def _integer_formula(
+    plan: SizePlan, values: Sequence[np.ndarray]
+) -> SizeFormula | None:
     formula = _interpolated(plan, values, reciprocal=False)
     integers = {}
     for names, coefficient in formula.coefficients.items():
         integers[names] = np.rint(coefficient).astype(np.int64)
-    rounded = Formula(integers)
+    rounded = SizeFormula(integers)
     for point, value in zip(plan.points, values, strict=True):
         computed = rounded.at(_named(plan, point))
         if not np.array_equal(computed, value):
@@ -100,8 +102,8 @@ def _integer_formula(plan: Plan, values: Sequence[np.ndarray]) -> Formula | None
 
 
 def _interpolated(
-    plan: Plan, values: Sequence[np.ndarray], reciprocal: bool
-) -> Formula:
+    plan: SizePlan, values: Sequence[np.ndarray], reciprocal: bool
+) -> SizeFormula:
     """The multilinear polynomial through the corners, one dimension after the other."""
     count = len(plan.names)
     shape = values[0].shape
@@ -122,10 +124,10 @@ def _interpolated(
     for chosen in product((0, 1), repeat=count):
         names = tuple(compress(plan.names, chosen))
         coefficients[names] = grid[chosen]
-    return Formula(coefficients, reciprocal)
+    return SizeFormula(coefficients, reciprocal)
 
 
-def _agrees(plan: Plan, formula: Formula, value: np.ndarray) -> bool:
+def _agrees(plan: SizePlan, formula: SizeFormula, value: np.ndarray) -> bool:
     tolerance = 1e-12
     if value.dtype.itemsize <= 4:
         tolerance = 1e-6
@@ -145,5 +147,5 @@ def _factor(
     return factor
 
 
-def _named(plan: Plan, point: Point) -> dict[str, float]:
+def _named(plan: SizePlan, point: Point) -> dict[str, float]:
     return dict(zip(plan.names, point, strict=True))

@@ -10,7 +10,7 @@ from ...contracts.operator import broadcast_shapes
 from .arrays import Recorded, const, int64s
 
 
-class Zeros(Recorded):
+class RecordedZeros(Recorded):
     """Zeros whose products are zeros again and whose sums are the other term, so that neither needs a node.
 
     Both hold for finite numbers only, as do the derivatives in which such products occur.
@@ -20,9 +20,9 @@ class Zeros(Recorded):
         zeros = expanded(const(0, dtype), shape)
         super().__init__(zeros.var)
 
-    def __mul__(self, other: Any) -> "Zeros":
+    def __mul__(self, other: Any) -> "RecordedZeros":
         shape = _common_shape(self, other)
-        return Zeros(shape, self.dtype)
+        return RecordedZeros(shape, self.dtype)
 
     __rmul__ = __truediv__ = __mul__
 
@@ -35,7 +35,7 @@ class Zeros(Recorded):
     def __sub__(self, other: Any) -> Recorded:
         return -(self + other)
 
-    def __neg__(self) -> "Zeros":
+    def __neg__(self) -> "RecordedZeros":
         return self
 
 
@@ -43,8 +43,8 @@ def expanded(x: Recorded, shape: Sequence[int]) -> Recorded:
     """x broadcast to a shape."""
     if tuple(shape) == x.shape:
         return x
-    if isinstance(x, Zeros):
-        return Zeros(shape, x.dtype)
+    if isinstance(x, RecordedZeros):
+        return RecordedZeros(shape, x.dtype)
     if 0 in shape:  # engines differ in how they expand an axis of length 1 then
         return const(np.zeros(tuple(shape), x.dtype))
     sizes = int64s(list(shape))

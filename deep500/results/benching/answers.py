@@ -8,7 +8,7 @@ from ...reports.text import (
     VERDICTS,
     Code,
     Text,
-    Verdict,
+    VerdictWord,
     clean,
     flat,
     listed,
@@ -28,7 +28,7 @@ REASONS = {
 class Answer:
     """How often each verdict was given (none where nothing was compared), the headline, and its figures."""
 
-    verdicts: Mapping[Verdict, int]
+    verdicts: Mapping[VerdictWord, int]
     headline: Sequence[Text]
     figures: Sequence[tuple[Text, Text]] = ()  # label and value
 
@@ -64,11 +64,13 @@ def _answer(data: ReportData) -> Answer:
     if data.comparisons:
         return _many(data)
     if not data.entries:
-        return Answer({Verdict("refused"): 1}, ["Nothing was measured"])
+        return Answer({VerdictWord("refused"): 1}, ["Nothing was measured"])
     if len(data.entries) == 1:
         return _alone(data.entries[0])
     measured = len(data.entries)
-    return Answer({}, [f"{measured} entries were measured and none were compared"])
+    return Answer(
+        {}, [f"{measured} entries were measured and none were compared"]
+    )
 
 
 def status(data: ReportData) -> str:
@@ -81,11 +83,13 @@ def status(data: ReportData) -> str:
     return ": ".join(parts) + "."
 
 
-def _by_verdict(rows: Sequence[Comparison]) -> dict[Verdict, list[Comparison]]:
+def _by_verdict(
+    rows: Sequence[Comparison],
+) -> dict[VerdictWord, list[Comparison]]:
     """The comparisons of every verdict that was given, in the order of VERDICTS."""
-    groups: dict[Verdict, list[Comparison]] = {}
+    groups: dict[VerdictWord, list[Comparison]] = {}
     for word in VERDICTS:
-        groups[Verdict(word)] = []
+        groups[VerdictWord(word)] = []
     for row in rows:
         groups[verdict_of(row.get("verdict"))].append(row)
     return {verdict: group for verdict, group in groups.items() if group}
@@ -107,13 +111,20 @@ def _one(data: ReportData, comparison: Comparison) -> Answer:
     return Answer({verdict: 1}, headline, figures)
 
 
-def _headline(verdict: Verdict, base: Code, other: Code, margin: object) -> list[Text]:
+def _headline(
+    verdict: VerdictWord, base: Code, other: Code, margin: object
+) -> list[Text]:
     if verdict == "faster":
         return [other, " is faster than ", base]
     if verdict == "slower":
         return [other, " is slower than ", base]
     if verdict == "same":
-        return [other, " and ", base, f" take the same time, within {percent(margin)}"]
+        return [
+            other,
+            " and ",
+            base,
+            f" take the same time, within {percent(margin)}",
+        ]
     if verdict == "inconclusive":
         may_be = " may be faster or slower than "
         return ["Inconclusive: ", other, may_be, base, ", or the same"]
@@ -145,7 +156,7 @@ def _many(data: ReportData) -> Answer:
     return Answer(counts, headline, takes)
 
 
-def _who(verdict: Verdict, rows: Sequence[Comparison]) -> Text:
+def _who(verdict: VerdictWord, rows: Sequence[Comparison]) -> Text:
     """Who is faster and by how much, or how many where the names would not fit into a sentence."""
     names = [_name(row["other"]) for row in rows]
     subject = listed(names, " and ")
@@ -157,7 +168,9 @@ def _who(verdict: Verdict, rows: Sequence[Comparison]) -> Text:
     return [*subject, verb, verdict, *_by_how_much(verdict, rows)]
 
 
-def _by_how_much(verdict: Verdict, rows: Sequence[Comparison]) -> list[Text]:
+def _by_how_much(
+    verdict: VerdictWord, rows: Sequence[Comparison]
+) -> list[Text]:
     """The ratio, or the smallest and the largest of several, each with interval and n."""
     with_ratio = [row for row in rows if is_number(row.get("ratio"))]
     if verdict not in ("faster", "slower") or not with_ratio:
@@ -176,7 +189,9 @@ def _alone(entry: Entry) -> Answer:
     median = absolute(entry)
     if not is_number(entry.get("low")):
         headline = [name, " was measured, but its median has no interval"]
-        return Answer({Verdict("refused"): 1}, headline, [("median", median)])
+        return Answer(
+            {VerdictWord("refused"): 1}, headline, [("median", median)]
+        )
     return Answer({}, ["The median of ", name, " is ", median])
 
 

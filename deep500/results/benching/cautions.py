@@ -111,7 +111,9 @@ def _refusals(introduction: str, row: Mapping[str, Any]) -> list[str]:
     return [f"{introduction} {listing} ({reason})"]
 
 
-def _by_message(kind: str, said: Sequence[tuple[Text, list[str]]]) -> list[Text]:
+def _by_message(
+    kind: str, said: Sequence[tuple[Text, list[str]]]
+) -> list[Text]:
     """One line for each message, with all that it is about."""
     names_by_message: dict[str, list[Text]] = {}
     for name, messages in said:

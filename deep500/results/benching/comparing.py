@@ -13,7 +13,7 @@ from ...measure.statistics.groups import compare_family
 from ...measure.statistics.intervals import ONE_PROCESS, Interval
 from ...reports.blocks import Block, Bullets, Sentence, Table
 from ...reports.tables import NOTHING, measured, ratio
-from ...reports.text import Text, Verdict, clean
+from ...reports.text import Text, VerdictWord, clean
 
 Answer = Comparison | TooFewSamples
 DRIFT = (
@@ -57,12 +57,18 @@ def _pairs(a: Result, b: Result) -> list[tuple[str, str]]:
     if not pairs:
         names_a = ", ".join(a.names)
         names_b = ", ".join(b.names)
-        raise Deep500Error(f"nothing to compare: A has {names_a}; B has {names_b}")
+        raise Deep500Error(
+            f"nothing to compare: A has {names_a}; B has {names_b}"
+        )
     return pairs
 
 
 def _answers(
-    a: Result, b: Result, pairs: list[tuple[str, str]], margin: float, level: float
+    a: Result,
+    b: Result,
+    pairs: list[tuple[str, str]],
+    margin: float,
+    level: float,
 ) -> dict[str, Answer]:
     """The comparison of every pair by its name, or why there is none."""
     samples = []
@@ -110,7 +116,9 @@ def _without_interference(
             base = other
             compared = exposed
         interference = result.interference
-        answer = judged(answer, interference, base, compared, "use fewer threads")
+        answer = judged(
+            answer, interference, base, compared, "use fewer threads"
+        )
     return answer
 
 
@@ -140,7 +148,9 @@ def _entry_differences(
         value_a = a.get(key)
         value_b = b.get(key)
         if value_a != value_b:
-            differences.append(f"{key} of {name}: {value_a!r} against {value_b!r}")
+            differences.append(
+                f"{key} of {name}: {value_a!r} against {value_b!r}"
+            )
     if calls_a != calls_b:
         calls = f"{calls_a} against {calls_b}"
         differences.append(f"calls of {name} timed together: {calls}")
@@ -173,12 +183,12 @@ def _blocks(
 def _row(answer: Answer) -> list[Text]:
     """A, B, their ratio and the verdict."""
     if isinstance(answer, TooFewSamples):
-        return [NOTHING, NOTHING, clean(answer), Verdict("inconclusive")]
+        return [NOTHING, NOTHING, clean(answer), VerdictWord("inconclusive")]
     return [
         _side(answer.a),
         _side(answer.b),
         ratio(answer.ratio, answer.low, answer.high, answer.n, answer.level),
-        Verdict(answer.verdict),
+        VerdictWord(answer.verdict),
     ]
 
 

@@ -116,14 +116,18 @@ def ratios(data: ReportData) -> Table:
         for quantile in _quantiles(comparison):
             with_level = {"level": comparison.get("level")} | dict(quantile)
             ratio_with_n = ratio_of(with_level)
-            cells[quantile["q"]] = Number(ratio_with_n.value, ratio_with_n.interval)
+            cells[quantile["q"]] = Number(
+                ratio_with_n.value, ratio_with_n.interval
+            )
         name = between(data, comparison)
         rows.append([name, *cells.values(), count(comparison.get("n"))])
     names = map(quantile_name, levels)
     return Table(["ratio of costs", *names, "n"], rows if levels else [])
 
 
-def _introduction(data: ReportData, base: str, rows: Sequence[Comparison]) -> Text:
+def _introduction(
+    data: ReportData, base: str, rows: Sequence[Comparison]
+) -> Text:
     """What the base takes, and up to which margin a ratio counts as the same."""
     margins = dict.fromkeys(percent(row.get("margin")) for row in rows)
     return [

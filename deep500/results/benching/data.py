@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 Entry: TypeAlias = Mapping[str, Any]  # one of the entries in derived.json
-Comparison: TypeAlias = Mapping[str, Any]  # one of the comparisons in derived.json
+# one of the comparisons in derived.json
+Comparison: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,9 @@ class ReportData:
     hash: str | None = None
     problems: Sequence[str] = ()
     sensors: Mapping[str, Any] | None = None
-    discarded: Mapping[str, Sequence["np.ndarray"]] = field(default_factory=dict)
+    discarded: Mapping[str, Sequence["np.ndarray"]] = field(
+        default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         """Refuse what cannot be rendered, so that a hostile bundle ends in one line and not in a traceback."""
@@ -92,7 +95,12 @@ _ENTRY: Shape = {
     "notes": list,
     "drift": Mapping,
 }
-_COMPARISON: Shape = {"base": str, "other": str, "notes": list, "drift": Mapping}
+_COMPARISON: Shape = {
+    "base": str,
+    "other": str,
+    "notes": list,
+    "drift": Mapping,
+}
 _NEEDED = ("name", "base", "other")
 
 
@@ -109,7 +117,9 @@ def _check(where: str, document: Mapping[str, Any], shape: Shape) -> None:
 
 def _rows(document: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     rows = document.get(key) or []
-    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+    if not isinstance(rows, list) or not all(
+        isinstance(row, Mapping) for row in rows
+    ):
         raise Deep500Error(
             f"{key!r} in derived.json is not a list of objects: see what is wrong with `d5 verify`"
         )

@@ -27,7 +27,9 @@ def plan_table(data: ReportData) -> Table:
     for key, value in settings.items():
         rows.append([clean(key).replace("_", " "), plain(value)])
     rows += _before_the_run(about)
-    methods = {clean(entry["method"]) for entry in data.entries if entry.get("method")}
+    methods = {
+        clean(entry["method"]) for entry in data.entries if entry.get("method")
+    }
     if methods:
         rows.append(["intervals by", "; ".join(sorted(methods))])
     procedure = plain(data.derived.get("procedure", NOTHING))
@@ -57,7 +59,9 @@ def _before_the_run(about: object) -> list[list[Text]]:
         return [["before the run", used]]
     waited = _duration(moment.get("waited_s"))
     allowed = _duration(moment["asked_s"])
-    text = f"waited {waited} of {allowed} allowed for a quiet machine, then {used}"
+    text = (
+        f"waited {waited} of {allowed} allowed for a quiet machine, then {used}"
+    )
     return [["before the run", text]]
 
 

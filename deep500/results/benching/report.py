@@ -18,7 +18,14 @@ from ...reports.blocks import (
 from ...reports.surroundings import environment_section, raw_data
 from .answers import answer, status
 from .cautions import cautions
-from .contents import comparisons, effects, entries, measured_things, quantiles, ratios
+from .contents import (
+    comparisons,
+    effects,
+    entries,
+    measured_things,
+    quantiles,
+    ratios,
+)
 from .data import ReportData
 from .pictures import pictures
 from .plan import plan_table

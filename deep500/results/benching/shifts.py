@@ -83,7 +83,9 @@ def _levels(drawn: Sequence[Comparison]) -> list[float]:
     return sorted(levels)
 
 
-def _panel(axes: "Axes", comparison: Comparison, levels: list[float], ink: str) -> None:
+def _panel(
+    axes: "Axes", comparison: Comparison, levels: list[float], ink: str
+) -> None:
     """One comparison: the margin as a band, the ratio at every quantile as a point with its interval."""
     margin = comparison.get("margin")
     if is_number(margin) and margin >= 0:
@@ -99,7 +101,9 @@ def _panel(axes: "Axes", comparison: Comparison, levels: list[float], ink: str) 
             _draw_quantile(axes, levels.index(q), quantile, ink)
 
 
-def _draw_quantile(axes: "Axes", x: int, quantile: Mapping[str, Any], ink: str) -> None:
+def _draw_quantile(
+    axes: "Axes", x: int, quantile: Mapping[str, Any], ink: str
+) -> None:
     """A point with its interval, or a cross at the foot for a quantile that was refused."""
     if not _has_interval(quantile):
         axes.plot(
@@ -144,7 +148,9 @@ def _scale(axes: "Axes", drawn: Sequence[Comparison]) -> None:
         room = max(0.02, high - low)
         bottom = max(0, low - 0.15 * room)
         axes.set_ylim(bottom, high + 0.1 * room)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.4g} ×"))
+    axes.yaxis.set_major_formatter(
+        FuncFormatter(lambda value, _: f"{value:.4g} ×")
+    )
 
 
 def _interval_ends(drawn: Sequence[Comparison]) -> list[float]:

@@ -94,9 +94,7 @@ def ecdf(data: ReportData) -> Picture | None:
         frameon=False,
         handlelength=2.6,
     )
-    caption = (
-        f"A curve further left is faster. Drawn at up to {ECDF_STEPS} ranks per entry."
-    )
+    caption = f"A curve further left is faster. Drawn at up to {ECDF_STEPS} ranks per entry."
     return Picture(
         name="ecdf",
         title="Share of values up to a time",
@@ -170,7 +168,9 @@ def _box(axes: "Axes", row: int, one: Series) -> None:
     cap = [row - 0.07, row + 0.07]
     for end in (low, high):
         axes.plot([end, end], cap, lw=1.6, color=ink, solid_capstyle="butt")
-    axes.fill_between([q1, q3], row - 0.13, row + 0.13, color=ink, alpha=0.55, lw=0)
+    axes.fill_between(
+        [q1, q3], row - 0.13, row + 0.13, color=ink, alpha=0.55, lw=0
+    )
 
 
 def _median(axes: "Axes", row: int, one: Series) -> None:
@@ -178,8 +178,12 @@ def _median(axes: "Axes", row: int, one: Series) -> None:
     if one.interval:
         median, low, high = one.interval
         tick = [row - 0.24, row + 0.24]
-        axes.plot([low, high], [row, row], color=INK, lw=4, solid_capstyle="butt")
-        axes.plot([median, median], tick, color=INK, lw=1.8, solid_capstyle="butt")
+        axes.plot(
+            [low, high], [row, row], color=INK, lw=4, solid_capstyle="butt"
+        )
+        axes.plot(
+            [median, median], tick, color=INK, lw=1.8, solid_capstyle="butt"
+        )
     modes = []
     for mode in one.entry.get("modes") or []:
         place = mode.get("at")

@@ -8,7 +8,7 @@ from ...errors import Deep500Error, TooFewSamples
 from ...measure.statistics.comparison import compare
 from ...reports.blocks import Block, Bullets, Table
 from ...reports.tables import Number, number, ratio
-from ...reports.text import Text, Verdict, clean, plain
+from ...reports.text import Text, VerdictWord, clean, plain
 from .numbers import region_series, step_seconds, value_series
 from .report import step_time
 
@@ -50,7 +50,9 @@ def _times(a: Record, b: Record, margin: float, level: float) -> list[Row]:
     steps_a = step_seconds(a.blocks)
     steps_b = step_seconds(b.blocks)
     if not steps_a or not steps_b:
-        raise Deep500Error("nothing to compare: one of the two runs has no steps")
+        raise Deep500Error(
+            "nothing to compare: one of the two runs has no steps"
+        )
     series_a = {STEP: steps_a, **region_series(a.blocks)}
     series_b = {STEP: steps_b, **region_series(b.blocks)}
     rows = []
@@ -126,9 +128,7 @@ def _course(a: Record, b: Record) -> dict[str, Any]:
     if not shared:
         sentence = "One of the runs recorded no loss."
     elif parted is None:
-        sentence = (
-            f"The losses of all {shared} shared steps are the same to the last bit."
-        )
+        sentence = f"The losses of all {shared} shared steps are the same to the last bit."
     else:
         sentence = f"The losses part at step {parted} of {shared}."
     return {"parted_at": parted, "shared": shared, "sentence": sentence}
@@ -189,7 +189,7 @@ def _time_table(a: Record, b: Record, times: list[Row]) -> Table:
             medians_a[name],
             medians_b[name],
             _effect(row),
-            Verdict("inconclusive"),
+            VerdictWord("inconclusive"),
         ]
         rows.append(cells)
     return Table(["median per step", "A", "B", "B / A", "B is"], rows)

@@ -23,7 +23,9 @@ def breakdowns(blocks: Sequence[Block], level: float) -> list[dict[str, Any]]:
     return results
 
 
-def _breakdown(name: str, blocks: Sequence[Block], level: float) -> dict[str, Any]:
+def _breakdown(
+    name: str, blocks: Sequence[Block], level: float
+) -> dict[str, Any]:
     timed = [block for block in blocks if "unsupported" not in block]
     if not timed:
         return {"of": name, "unsupported": blocks[0]["unsupported"]}
@@ -47,7 +49,9 @@ def _breakdown(name: str, blocks: Sequence[Block], level: float) -> dict[str, An
     }
 
 
-def _operator_rows(blocks: Sequence[Block], level: float) -> list[dict[str, Any]]:
+def _operator_rows(
+    blocks: Sequence[Block], level: float
+) -> list[dict[str, Any]]:
     """The median of every operator over all processes, the slowest first."""
     rows = []
     for i, operator in enumerate(blocks[0]["operators"]):

@@ -184,7 +184,9 @@ def _latency_panel(
     axes.grid(True)
 
 
-def _latency_line(axes: Any, i: int, label: str, points: Sequence[Point]) -> None:
+def _latency_line(
+    axes: Any, i: int, label: str, points: Sequence[Point]
+) -> None:
     from ...reports.canvas import colour, dashes
 
     batches = []
@@ -204,7 +206,9 @@ def _latency_line(axes: Any, i: int, label: str, points: Sequence[Point]) -> Non
         linestyle=dashes(i),
         label=label,
     )
-    axes.fill_between(batches, lows, highs, color=colour(i), alpha=0.25, linewidth=0)
+    axes.fill_between(
+        batches, lows, highs, color=colour(i), alpha=0.25, linewidth=0
+    )
 
 
 def _bar(axes: Any, row: int, times: Mapping[str, float], scale: float) -> None:
@@ -236,7 +240,9 @@ def _heaviest_kinds(breakdowns: Sequence[Breakdown]) -> list[str]:
     return heaviest_first[:MOST_KINDS]
 
 
-def _times_by_kind(breakdown: Breakdown, kinds: Sequence[str]) -> dict[str, float]:
+def _times_by_kind(
+    breakdown: Breakdown, kinds: Sequence[str]
+) -> dict[str, float]:
     """The sum of medians of each kind, and of all others."""
     times = dict.fromkeys((*kinds, OTHERS), 0.0)
     for row in breakdown["operators"]:

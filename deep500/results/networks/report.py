@@ -80,7 +80,9 @@ def breakdowns_of(data: ReportData) -> list[Breakdown]:
     breakdowns = data.derived.get("breakdowns")
     if not isinstance(breakdowns, list):
         return []
-    return [breakdown for breakdown in breakdowns if isinstance(breakdown, Mapping)]
+    return [
+        breakdown for breakdown in breakdowns if isinstance(breakdown, Mapping)
+    ]
 
 
 def candidate_of(data: ReportData, name: str) -> str:

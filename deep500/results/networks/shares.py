@@ -60,7 +60,9 @@ def _panel(axes: "Axes", direction: str, sides: Sequence[Side]) -> None:
         ink = colour(number)
         places = range(len(heights))
         label = clean(side.framework)
-        axes.plot(places, heights, "o", ms=3.5, color=ink, alpha=0.8, label=label)
+        axes.plot(
+            places, heights, "o", ms=3.5, color=ink, alpha=0.8, label=label
+        )
         _name_first(axes, checks, heights, ink)
     number_axis(axes, "y", LEAST, 10 * highest, log=True)
     axes.set_ylabel("share of the bound")
@@ -76,7 +78,10 @@ def _panel(axes: "Axes", direction: str, sides: Sequence[Side]) -> None:
 
 
 def _name_first(
-    axes: "Axes", checks: Sequence[NodeCheck], heights: Sequence[float], ink: str
+    axes: "Axes",
+    checks: Sequence[NodeCheck],
+    heights: Sequence[float],
+    ink: str,
 ) -> None:
     """Write the name of the first node that is wrong beside its dot."""
     for place, check in enumerate(checks):

@@ -10,7 +10,7 @@ from ...errors import Deep500Error
 from ...measure.machine import Environment, environment_difference
 from ...reports.blocks import Bullets, Table
 from ...reports.tables import Number, count, number, percent, ratio
-from ...reports.text import Text, Verdict
+from ...reports.text import Text, VerdictWord
 from .metric_contrast import TIMED, MetricContrast, compare_metric
 from .metric_text import Metric, amount, metric_name
 from .recipe_differences import (
@@ -85,7 +85,7 @@ def _metric_table(pairs: Pairs, answers: Sequence[MetricContrast]) -> Table:
             amount(of_a, with_count),
             amount(of_b, with_count),
             _effect(answer),
-            Verdict(answer.verdict),
+            VerdictWord(answer.verdict),
         ]
         rows.append(row)
     return Table(["median over seeds", "A", "B", "B against A", "B is"], rows)
@@ -102,7 +102,9 @@ def _shared_metrics(a: Record, b: Record) -> list[tuple[Metric, Metric]]:
     if not pairs:
         names_a = ", ".join(metrics_a) or "no metric"
         names_b = ", ".join(metrics_b) or "no metric"
-        raise Deep500Error(f"nothing to compare: A has {names_a}; B has {names_b}")
+        raise Deep500Error(
+            f"nothing to compare: A has {names_a}; B has {names_b}"
+        )
     return pairs
 
 
@@ -134,7 +136,9 @@ def _signed(x: float | None) -> str:
     return number(x)
 
 
-def _method(answers: Sequence[MetricContrast], margin: float, level: float) -> str:
+def _method(
+    answers: Sequence[MetricContrast], margin: float, level: float
+) -> str:
     """How the intervals were computed, and what counts as the same."""
     pairing = "not paired: the seeds differ"
     if answers[0].paired:

@@ -6,7 +6,15 @@ from typing import Any
 
 from ...reports.blocks import Table
 from ...reports.tables import percent, seconds
-from ...reports.text import Code, Text, Verdict, clean, listed, plain, shortened
+from ...reports.text import (
+    Code,
+    Text,
+    VerdictWord,
+    clean,
+    listed,
+    plain,
+    shortened,
+)
 from ...training.resumption import Resumption
 from .data import OutcomeData
 from .metric_text import (
@@ -34,18 +42,18 @@ LONGEST_VALUE = 60
 SLOW_START = 5
 
 
-def verdict(data: OutcomeData) -> Verdict:
+def verdict(data: OutcomeData) -> VerdictWord:
     """The verdict on the whole run, one of the keys of WORDS."""
     judged = _with_target(data)
     if not data.finished:
-        return Verdict("unfinished")
+        return VerdictWord("unfinished")
     if not judged:
-        return Verdict("measured")
+        return VerdictWord("measured")
     if not all(metric["acceptable"] for metric in judged):
-        return Verdict("not acceptable")
+        return VerdictWord("not acceptable")
     if not all(metric["sure"] for metric in judged):
-        return Verdict("unsure")
-    return Verdict("acceptable")
+        return VerdictWord("unsure")
+    return VerdictWord("acceptable")
 
 
 def _with_target(data: OutcomeData) -> list[dict[str, Any]]:
@@ -58,7 +66,9 @@ def headline(data: OutcomeData) -> list[Text]:
         return [progress(data)]
     judged = _with_target(data)
     if not judged:
-        return ["no metric has a target, so there is nothing to accept or to refuse"]
+        return [
+            "no metric has a target, so there is nothing to accept or to refuse"
+        ]
     missed = [metric for metric in judged if not metric["acceptable"]]
     decisive = missed or judged
     return listed([against_target(metric) for metric in decisive], "; ")
@@ -80,7 +90,9 @@ def progress(data: OutcomeData) -> str:
     for run in data.runs:
         if run.seed not in trained:
             reached = len(run.evaluations)
-            parts.append(f"seed {run.seed} got through {reached} of {epochs} epochs")
+            parts.append(
+                f"seed {run.seed} got through {reached} of {epochs} epochs"
+            )
     return ", ".join(parts)
 
 
@@ -134,7 +146,9 @@ def _metric_notes(data: OutcomeData) -> list[str]:
     names_by_note: dict[str, list[str]] = {}
     for metric in data.metrics:
         for note in metric["notes"]:
-            names_by_note.setdefault(clean(note), []).append(metric_name(metric))
+            names_by_note.setdefault(clean(note), []).append(
+                metric_name(metric)
+            )
     lines = []
     for note, names in names_by_note.items():
         lines.append(f"{', '.join(names)}: {note}")
@@ -151,7 +165,9 @@ def _interval_methods(data: OutcomeData) -> list[str]:
 
 def resumption_sentence(resumption: Resumption) -> str:
     """Where a run was resumed and what was different there, the facts that can change results first."""
-    place = f"Seed {resumption.seed} was resumed after epoch {resumption.epochs}"
+    place = (
+        f"Seed {resumption.seed} was resumed after epoch {resumption.epochs}"
+    )
     if not resumption.changes:
         return f"{place}, on the same machine with the same software."
     changes = [_change(change) for change in resumption.changes[:CHANGES_SHOWN]]
@@ -200,7 +216,7 @@ def claims(data: OutcomeData) -> Table:
     for claim in (data.derived or {}).get("claims", ()):
         row = [
             Code(clean(claim["claim"])),
-            Verdict(claim["verdict"]),
+            VerdictWord(claim["verdict"]),
             clean(claim["reason"]),
         ]
         rows.append(row)

@@ -55,13 +55,17 @@ def convergence(data: OutcomeData) -> Picture | None:
     axes.grid()
     _draw_band(axes, band, level)
     draw_targets(axes, data, main)
-    canvas.legend(loc="outside lower left", ncols=3, frameon=False, labelcolor=INK)
+    canvas.legend(
+        loc="outside lower left", ncols=3, frameon=False, labelcolor=INK
+    )
     inner = ""
     if band.low is not None:
         inner = INNER.format(level=level)
     caption = CAPTION.format(name=name, inner=inner, n=len(data.runs))
     title = f"Convergence of the {name} over steps"
-    return Picture("convergence", title, svg(canvas, "convergence", title), caption)
+    return Picture(
+        "convergence", title, svg(canvas, "convergence", title), caption
+    )
 
 
 def _draw_band(axes: "Axes", band: Band, level: str) -> None:

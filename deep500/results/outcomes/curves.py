@@ -43,7 +43,8 @@ LOSSES = (
     "Thin lines: the loss of each batch, before its update, one line per seed. The thick line is a "
     "moving median, a help for the eye and no measurement (its window is cut off at both ends)."
 )
-Curve = tuple[int, History, np.ndarray]  # number of the seed, its run, what is drawn
+# number of the seed, its run, what is drawn
+Curve = tuple[int, History, np.ndarray]
 
 
 def quality(data: OutcomeData) -> Picture | None:
@@ -138,7 +139,9 @@ def _draw_quality(
         )
 
 
-def _target_sentences(targets: Mapping[float, Sequence[str]], main: Quality) -> str:
+def _target_sentences(
+    targets: Mapping[float, Sequence[str]], main: Quality
+) -> str:
     sentences = ""
     for level, names in targets.items():
         owners = " and ".join(names)
@@ -186,7 +189,9 @@ def losses(data: OutcomeData) -> Picture | None:
     _legend(canvas, axes, len(curves))
     caption = LOSSES
     if longest > most:
-        caption += f" Of each seed at most {most} steps are drawn, chosen at random."
+        caption += (
+            f" Of each seed at most {most} steps are drawn, chosen at random."
+        )
     caption += f" n = {_count(curves, data)}."
     image = svg(canvas, "losses", "Training loss per step and seed")
     return Picture("losses", "Training loss step by step", image, caption)

@@ -68,7 +68,9 @@ def check_shown(plan: dict[str, Any]) -> dict[str, Any]:
     return plan
 
 
-def _check_types(document: Mapping[str, Any], shape: Mapping[str, type]) -> None:
+def _check_types(
+    document: Mapping[str, Any], shape: Mapping[str, type]
+) -> None:
     for key, kind in shape.items():
         if not isinstance(document.get(key), kind):
             raise Deep500Error(
@@ -87,4 +89,6 @@ def _check_division(plan: Mapping[str, Any]) -> None:
         raise Deep500Error("plan.json: the differences are not a list")
     for difference in differences:
         if not isinstance(difference, list) or len(difference) != 3:
-            raise Deep500Error("plan.json: a difference is not a key with two values")
+            raise Deep500Error(
+                "plan.json: a difference is not a key with two values"
+            )

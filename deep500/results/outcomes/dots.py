@@ -100,7 +100,13 @@ def _draw_seeds(
     for value, height, ink in zip(values, heights, colours, strict=True):
         if value is not None:
             axes.plot(
-                value, height, marker="o", ms=5.5, color=ink, alpha=0.85, ls="none"
+                value,
+                height,
+                marker="o",
+                ms=5.5,
+                color=ink,
+                alpha=0.85,
+                ls="none",
             )
 
 
@@ -111,7 +117,11 @@ def _draw_median(axes: "Axes", metric: Metric) -> None:
     if low is not None:
         if high is None:
             high = axes.get_xlim()[1]  # an open end runs off the panel
-        axes.plot([low, high], [1.1, 1.1], color=INK, lw=4, solid_capstyle="butt")
+        axes.plot(
+            [low, high], [1.1, 1.1], color=INK, lw=4, solid_capstyle="butt"
+        )
     if median is not None:
         ends = [0.93, 1.27]
-        axes.plot([median, median], ends, color=INK, lw=1.8, solid_capstyle="butt")
+        axes.plot(
+            [median, median], ends, color=INK, lw=1.8, solid_capstyle="butt"
+        )

@@ -9,13 +9,15 @@ from ...errors import Deep500Error, TooFewSamples
 from ...measure.statistics.equivalence import Equivalence, equivalence
 from ...reports.blocks import Block, Bullets, Table
 from ...reports.tables import Number, count, number, percent
-from ...reports.text import Text, Verdict
+from ...reports.text import Text, VerdictWord
 from .metric_text import Metric, metric_name
 
 Answer = Equivalence | str  # the tests, or why there are none
 
 
-def equivalence_contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
+def equivalence_contrast(
+    a: Record, b: Record, margin: float, level: float
+) -> Contrast:
     """B - A of every quality that both runs have; see `quality_margin` for the unit of the margin."""
     qualities_a = _qualities(a)
     qualities_b = _qualities(b)
@@ -64,12 +66,17 @@ def _method(level: float) -> str:
 def _row(name: str, answer: Answer, margin: float, unit: str) -> list[Text]:
     margin_text = f"± {number(margin)} {unit}".rstrip()
     if isinstance(answer, str):
-        return [name, Number("refused"), margin_text, Verdict("inconclusive")]
+        return [
+            name,
+            Number("refused"),
+            margin_text,
+            VerdictWord("inconclusive"),
+        ]
     value = f"{number(answer.difference)} {unit}".rstrip()
     low = number(answer.low)
     high = number(answer.high)
     difference = Number(value, f"[{low}, {high}]", count(answer.n))
-    return [name, difference, margin_text, Verdict(answer.verdict)]
+    return [name, difference, margin_text, VerdictWord(answer.verdict)]
 
 
 def quality_margin(metric: Metric, margin: float) -> float:
@@ -123,9 +130,7 @@ def _tested(
     pairs = paired_values(a, b, seeds_a, seeds_b)
     without_value = len(shared) - len(pairs)
     if without_value:
-        return (
-            f"{without_value} of {len(shared)} paired seeds diverged or have no value"
-        )
+        return f"{without_value} of {len(shared)} paired seeds diverged or have no value"
     differences = [second - first for first, second in pairs]
     try:
         return equivalence(differences, margin, 1 - level)

@@ -11,7 +11,8 @@ from .metric_text import Metric, metric_name
 
 FEW_SEEDS = 6  # from here on ranks give an interval of the median
 FEWEST_PAIRS = 3
-TIMED = ("cost", "rate")  # the kinds of metrics that are compared by their ratio
+# the kinds of metrics that are compared by their ratio
+TIMED = "cost", "rate"
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,11 @@ def _verdict(low: float, high: float, room: float, better: str | None) -> str:
     if -room <= low and high <= room:
         return "same"
     if low > room:
-        return {"higher": "better", "lower": "worse"}.get(better or "", "different")
+        return {"higher": "better", "lower": "worse"}.get(
+            better or "", "different"
+        )
     if high < -room:
-        return {"higher": "worse", "lower": "better"}.get(better or "", "different")
+        return {"higher": "worse", "lower": "better"}.get(
+            better or "", "different"
+        )
     return "inconclusive"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...reports.tables import NOTHING, Number, count, number, quantity, seconds
-from ...reports.text import Text, Verdict, clean, plain
+from ...reports.text import Text, VerdictWord, clean, plain
 
 Metric = Mapping[str, Any]  # one of the metrics in derived.json
 SIGNS = {"higher": "≥ ", "lower": "≤ "}
@@ -79,10 +79,10 @@ def met(metric: Metric) -> str:
     if metric["target"] is None:
         return NOTHING
     if not metric["acceptable"]:
-        return Verdict("missed")
+        return VerdictWord("missed")
     if not metric["sure"]:
-        return Verdict("unsure")
-    return Verdict("met")
+        return VerdictWord("unsure")
+    return VerdictWord("met")
 
 
 def never(metric: Metric) -> int:
@@ -119,9 +119,13 @@ def _doubt(metric: Metric) -> str:
     if metric["acceptable"] and metric["sure"]:
         return ""
     if metric["acceptable"]:
-        return "the estimate meets the target, but the interval does not clear it"
+        return (
+            "the estimate meets the target, but the interval does not clear it"
+        )
     if _interval_reaches_target(metric):
-        return "the interval reaches the target: more seeds may decide otherwise"
+        return (
+            "the interval reaches the target: more seeds may decide otherwise"
+        )
     return ""
 
 

@@ -48,4 +48,6 @@ def profile_picture(profiles: Profiles, metric: str) -> Picture:
         )
         count = f"n = {len(profiles.problems)} problems."
         drawn = svg(canvas, "profiles", "Performance profiles of all systems")
-        return Picture("profiles", "Performance profiles", drawn, CAPTION + count)
+        return Picture(
+            "profiles", "Performance profiles", drawn, CAPTION + count
+        )

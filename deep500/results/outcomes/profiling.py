@@ -8,7 +8,11 @@ from typing import Any
 
 from ...contracts.result import Record
 from ...errors import Deep500Error, unknown
-from ...measure.statistics.profiles import Profile, Profiles, performance_profiles
+from ...measure.statistics.profiles import (
+    Profile,
+    Profiles,
+    performance_profiles,
+)
 from ...reports.blocks import (
     Block,
     Bullets,
@@ -28,7 +32,8 @@ LONGEST_SYSTEM = 60
 FEW_PROBLEMS = 6
 # The metrics to rank by if the user names none, most preferred first.
 PREFERRED_METRICS = ("TimeToAccuracy", "TimeToQuality", "StepsToAccuracy")
-RANKABLE = ("cost", "rate")  # the kinds of metrics that systems can be ranked by
+# the kinds of metrics that systems can be ranked by
+RANKABLE = "cost", "rate"
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,10 @@ class RunsProfile:
         return Report("Deep500 performance profiles", title, self.blocks())
 
     def blocks(self) -> list[Block]:
-        scores: list[Block] = [_score_table(self.profiles), Bullets(self._notes())]
+        scores: list[Block] = [
+            _score_table(self.profiles),
+            Bullets(self._notes()),
+        ]
         picture = Figures(lambda: [self._picture()])
         return [
             Section(f"By {self.metric_words}", scores),
@@ -186,7 +194,9 @@ def _problem_names(records: Sequence[Record]) -> list[str]:
         recipe = record.plan["recipe"]
         name = clean(recipe["name"])
         variants = variants_by_name.setdefault(name, [])
-        variant = json.dumps([recipe["fixed"], record.plan["epochs"]], sort_keys=True)
+        variant = json.dumps(
+            [recipe["fixed"], record.plan["epochs"]], sort_keys=True
+        )
         if variant not in variants:
             variants.append(variant)
         place = variants.index(variant)
@@ -220,7 +230,14 @@ def _score_table(profiles: Profiles) -> Table:
             percent(profile.solved, 3),
         ]
         rows.append(row)
-    headers = ["system", "score", "best", "within 1.5 ×", "within 2 ×", "solved"]
+    headers = [
+        "system",
+        "score",
+        "best",
+        "within 1.5 ×",
+        "within 2 ×",
+        "solved",
+    ]
     return Table(headers, rows, "llrrrr")
 
 

@@ -19,7 +19,8 @@ from ...reports.text import clean
 
 DEVICES = {device.__name__: device for device in (CPUDevice, GPUDevice)}
 DEFINITION_KEYS = {"definition", "name", "partial", "instance"}
-OF_UPDATES = ("optimizer", "optimizers", "events")  # what an evaluation does without
+# what an evaluation does without
+OF_UPDATES = "optimizer", "optimizers", "events"
 OUR_FRAMEWORK = re.compile(r"deep500\.frameworks\.(\w+):\w+\.from_model")
 
 
@@ -84,7 +85,8 @@ def _part(
         elif key == "executor":
             entries[key] = _executor(value)
         elif subject_of(key) in OF_UPDATES and not trains:
-            entries[key] = value  # no update is done: the optimizer is never made
+            # no update is done: the optimizer is never made
+            entries[key] = value
         elif key == "optimizers":
             optimizers = {}
             for name, form in value.items():
@@ -111,7 +113,10 @@ def _entry(key: str, value: Any) -> Any:
     cls = _class_of(kind, value)
     if cls is not None:
         return cls
-    if not isinstance(value, Mapping) or value.keys() != {"definition", "settings"}:
+    if not isinstance(value, Mapping) or value.keys() != {
+        "definition",
+        "settings",
+    }:
         raise _foreign_definition(key, value)
     settings = {}
     for name, setting in value["settings"].items():

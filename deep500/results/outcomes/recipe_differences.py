@@ -20,7 +20,8 @@ THIS_RUN = (
     "update",
 )
 LABELS = {"fixed": "FIXED", "mutable": "MUTABLE", "run": "this run"}
-Differences = dict[str, list[list[Any]]]  # part -> rows of key, value in A, value in B
+# part -> rows of key, value in A, value in B
+Differences = dict[str, list[list[Any]]]
 
 
 def recipe_differences(a: Record, b: Record) -> Differences:
@@ -100,7 +101,9 @@ def fixed_hash(record: Record) -> str:
     return form_hash(record.plan["recipe"]["fixed"])
 
 
-def difference_blocks(differences: Differences, a: Record, b: Record) -> list[Block]:
+def difference_blocks(
+    differences: Differences, a: Record, b: Record
+) -> list[Block]:
     """Whether A and B ran the same recipe, a table of what differs, and the hashes that prove it."""
     rows = []
     for part, label in LABELS.items():
@@ -123,9 +126,7 @@ def _same_recipe(differences: Mapping[str, Sequence[Any]]) -> str:
     if differences["fixed"]:
         return "FIXED differs: A and B are runs of two different recipes."
     if differences["mutable"]:
-        return (
-            "FIXED is the same in both; what differs is MUTABLE, which a recipe allows."
-        )
+        return "FIXED is the same in both; what differs is MUTABLE, which a recipe allows."
     return "FIXED and MUTABLE are the same in both."
 
 

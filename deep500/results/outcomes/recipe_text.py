@@ -11,7 +11,8 @@ from ...reports.tables import NOTHING
 from ...reports.text import Code, Text, clean, plain, shortened
 from .data import OutcomeData
 
-Entries = Mapping[str, Any]  # of FIXED or MUTABLE, or the settings of a definition
+# of FIXED or MUTABLE, or the settings of a definition
+Entries = Mapping[str, Any]
 LONGEST_VALUE = 60
 SEEDS_SHOWN = 3
 THIS_RUN = "this run"  # the part of a setting that the recipe does not fix
@@ -96,7 +97,15 @@ def resuming(data: OutcomeData) -> list[Text]:
     plan = data.plan
     recipe_file = f"recipes/{plan['recipe']['name']}.py"
     seeds = str(len(plan["seeds"]))
-    arguments = ["d5", "run", recipe_file, "--tier", plan["tier"], "--seeds", seeds]
+    arguments = [
+        "d5",
+        "run",
+        recipe_file,
+        "--tier",
+        plan["tier"],
+        "--seeds",
+        seeds,
+    ]
     arguments += ["--out", data.bundle, "--resume"]
     arguments += _changed_options(plan)
     quoted = [shlex.quote(clean(argument)) for argument in arguments]

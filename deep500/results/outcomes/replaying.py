@@ -35,7 +35,7 @@ UNFIT = (SafetensorError, Deep500Error, TypeError, AttributeError, ValueError)
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ReplayComparison:
     """One recorded number and what the weights give; `allowed` is how far apart rounding may bring them."""
 
     seed: int
@@ -59,9 +59,7 @@ class Comparison:
     def sentence(self) -> str:
         recorded = _with_unit(self.recorded, self.unit)
         replayed = _with_unit(self.replayed, self.unit)
-        return (
-            f"seed {self.seed}: {self.name}: recorded {recorded}, replayed {replayed}"
-        )
+        return f"seed {self.seed}: {self.name}: recorded {recorded}, replayed {replayed}"
 
 
 def replayed_numbers(
@@ -69,7 +67,7 @@ def replayed_numbers(
     recipe: Recipe,
     weights: Callable[[int], bytes],
     same_setup: Callable[[int], bool],
-) -> list[Comparison]:
+) -> list[ReplayComparison]:
     """Every number of every seed that follows from weights and data.
 
     `weights` gives the file of a seed. `same_setup` says whether machine and software are those on which a seed was
@@ -78,7 +76,7 @@ def replayed_numbers(
     plan = record.plan
     splits = _recorded_data(plan, recipe)
     task = recipe_task(recipe)
-    comparisons: list[Comparison] = []
+    comparisons: list[ReplayComparison] = []
     threads = plan.get("threads", 1)
     for run in trained_runs(record.blocks):
         predictor = _predictor(recipe, task, splits["train"], run.seed, threads)
@@ -91,7 +89,7 @@ def replayed_numbers(
     return comparisons
 
 
-def own_metric_values(record: Record, recipe: Recipe) -> list[Comparison]:
+def own_metric_values(record: Record, recipe: Recipe) -> list[ReplayComparison]:
     """The metrics that the recipe brought itself, computed again from the recorded history."""
     runs = trained_runs(record.blocks)
     comparisons = []
@@ -101,7 +99,7 @@ def own_metric_values(record: Record, recipe: Recipe) -> list[Comparison]:
     return comparisons
 
 
-def _own_metric(key: str, metric: Metric, run: History) -> Comparison:
+def _own_metric(key: str, metric: Metric, run: History) -> ReplayComparison:
     try:
         value = metric.value(run)
         replayed = None if value is None else _finite(float(value))
@@ -112,7 +110,9 @@ def _own_metric(key: str, metric: Metric, run: History) -> Comparison:
         ) from None
     recorded = run.recorded.get(key)
     allowed = PURE * abs(replayed or 0.0)
-    return Comparison(run.seed, key, metric.unit, recorded, replayed, allowed)
+    return ReplayComparison(
+        run.seed, key, metric.unit, recorded, replayed, allowed
+    )
 
 
 def _predictor(
@@ -146,13 +146,21 @@ class _Replay:
             self.tolerance = math.sqrt(epsilon)
 
     def compared(
-        self, run: History, split_name: str, split: Split, plan: Mapping[str, Any]
-    ) -> Iterator[Comparison]:
+        self,
+        run: History,
+        split_name: str,
+        split: Split,
+        plan: Mapping[str, Any],
+    ) -> Iterator[ReplayComparison]:
         """Every quality on one split, as it was recorded and as the weights give it."""
-        elements = measured_elements(self.predictor, self.task, split, self.batch_size)
+        elements = measured_elements(
+            self.predictor, self.task, split, self.batch_size
+        )
         replayed = qualities_of(self.task, elements)
         recorded = run.evaluations[-1][split_name]
-        units = {name: quality.unit for name, quality in qualities(plan).items()}
+        units = {
+            name: quality.unit for name, quality in qualities(plan).items()
+        }
         for name in sorted(replayed.keys() | recorded.keys()):
             before = _finite(recorded.get(name))
             now = _finite(replayed.get(name))
@@ -160,7 +168,7 @@ class _Replay:
             allowed = self._allowed(name, elements, size)
             label = f"{split_name} {clean(name)}"
             unit = clean(units.get(name, ""))
-            yield Comparison(run.seed, label, unit, before, now, allowed)
+            yield ReplayComparison(run.seed, label, unit, before, now, allowed)
 
     def _allowed(
         self, name: str, elements: Mapping[str, np.ndarray], size: float
@@ -186,7 +194,9 @@ def _is_counted(elements: np.ndarray) -> bool:
     return np.array_equal(elements, np.round(elements))
 
 
-def _recorded_data(plan: Mapping[str, Any], recipe: Recipe) -> Mapping[str, Split]:
+def _recorded_data(
+    plan: Mapping[str, Any], recipe: Recipe
+) -> Mapping[str, Split]:
     """The data; raises `NotReplayable` if they are not available, or are not those that were recorded."""
     dataset = recipe.make("dataset")
     dataset_name = type(dataset).__name__
@@ -206,7 +216,9 @@ def _recorded_data(plan: Mapping[str, Any], recipe: Recipe) -> Mapping[str, Spli
     return splits
 
 
-def _load_weights(predictor: Executor | Procedure, seed: int, data: bytes) -> None:
+def _load_weights(
+    predictor: Executor | Procedure, seed: int, data: bytes
+) -> None:
     """Load a safetensors file; raises `NotReplayable` for an unknown dtype, `Wrong` if the weights do not fit."""
     try:
         if isinstance(predictor, Procedure):

@@ -15,7 +15,15 @@ from ...reports.blocks import (
 )
 from ...reports.surroundings import environment_section, raw_data
 from ...reports.text import clean, flat
-from .contents import claims, headline, metrics, notes, progress, sentence, verdict
+from .contents import (
+    claims,
+    headline,
+    metrics,
+    notes,
+    progress,
+    sentence,
+    verdict,
+)
 from .data import OutcomeData
 from .metric_text import amount, metric_name
 from .noise import noise_section

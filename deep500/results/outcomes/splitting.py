@@ -39,7 +39,7 @@ class Factor:
 
 
 @dataclass(frozen=True)
-class Split:
+class TimeSplit:
     """The ratio of the times to one target as a product; `time` and `steps` are None if a seed never arrived."""
 
     metric: str
@@ -52,7 +52,7 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Arrival:
+class TargetArrival:
     """Where one seed reached the target, or, if it never did, where it ended."""
 
     steps: int
@@ -60,7 +60,7 @@ class Arrival:
     arrived: bool
 
 
-def time_splits(a: Record, b: Record, level: float) -> list[Split]:
+def time_splits(a: Record, b: Record, level: float) -> list[TimeSplit]:
     """The split of every time to a target that both runs have."""
     runs_a = trained_runs(a.blocks)
     runs_b = trained_runs(b.blocks)
@@ -78,12 +78,12 @@ def time_splits(a: Record, b: Record, level: float) -> list[Split]:
     return splits
 
 
-def split_data(splits: Sequence[Split]) -> list[dict[str, Any]]:
+def split_data(splits: Sequence[TimeSplit]) -> list[dict[str, Any]]:
     """The splits as `--json` prints them."""
     return [asdict(split) for split in splits]
 
 
-def split_blocks(splits: Sequence[Split]) -> list[Block]:
+def split_blocks(splits: Sequence[TimeSplit]) -> list[Block]:
     """One section with a table for each target."""
     sections: list[Block] = []
     for split in splits:
@@ -98,7 +98,7 @@ def _split(
     runs_a: Sequence[History],
     runs_b: Sequence[History],
     level: float,
-) -> Split:
+) -> TimeSplit:
     by_seed_a = {run.seed: _arrival(metric, run) for run in runs_a}
     by_seed_b = {run.seed: _arrival(metric, run) for run in runs_b}
     paired = list(by_seed_a) == list(by_seed_b)
@@ -106,27 +106,31 @@ def _split(
     arrivals_b = list(by_seed_b.values())
     censored = sum(not arrival.arrived for arrival in arrivals_a + arrivals_b)
 
-    def factor(logarithm: Callable[[Arrival], float]) -> Factor:
+    def factor(logarithm: Callable[[TargetArrival], float]) -> Factor:
         logs_a = list(map(logarithm, arrivals_a))
         logs_b = list(map(logarithm, arrivals_b))
         return _factor(logs_a, logs_b, paired, level)
 
-    step_time = factor(lambda arrival: math.log(arrival.seconds / arrival.steps))
+    step_time = factor(
+        lambda arrival: math.log(arrival.seconds / arrival.steps)
+    )
     time = steps = None
     if not censored:
         time = factor(lambda arrival: math.log(arrival.seconds))
         steps = factor(lambda arrival: math.log(arrival.steps))
-    return Split(name, time, steps, step_time, censored, paired, level)
+    return TimeSplit(name, time, steps, step_time, censored, paired, level)
 
 
-def _arrival(metric: Metric, run: History) -> Arrival:
+def _arrival(metric: Metric, run: History) -> TargetArrival:
     """The first evaluation at the time that the metric gives; the last one if the run never reached the target."""
     seconds = metric.value(run)
     for evaluation in run.evaluations:
         if evaluation["seconds"] == seconds:
-            return Arrival(evaluation["step"], evaluation["seconds"], True)
+            return TargetArrival(
+                evaluation["step"], evaluation["seconds"], True
+            )
     last = run.evaluations[-1]
-    return Arrival(last["step"], last["seconds"], False)
+    return TargetArrival(last["step"], last["seconds"], False)
 
 
 def _factor(
@@ -170,7 +174,7 @@ def _squared_error(values: Sequence[float]) -> float:
     return variance(values) / len(values)
 
 
-def _table(split: Split) -> Table:
+def _table(split: TimeSplit) -> Table:
     rows = [
         ["time to target", _number(split.time), "the answer"],
         ["= steps to target", _number(split.steps), "statistical performance"],
@@ -187,9 +191,11 @@ def _number(factor: Factor | None) -> Number:
     return ratio_text(factor.ratio, factor.low, factor.high, factor.n)
 
 
-def _notes(split: Split) -> Bullets:
+def _notes(split: TimeSplit) -> Bullets:
     pairing = "paired seed by seed" if split.paired else "seeds are not paired"
-    notes = [f"Below 1, B is ahead; {pairing}; intervals by {split.step_time.method}."]
+    notes = [
+        f"Below 1, B is ahead; {pairing}; intervals by {split.step_time.method}."
+    ]
     if split.censored:
         notes.append(
             f"{split.censored} runs never reached the target: leaving them out would flatter whoever lost them, "

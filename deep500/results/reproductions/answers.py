@@ -75,7 +75,11 @@ def replicated(plan: Plan, blocks: Blocks) -> Answer:
     """Whether what was claimed holds again, and whether the qualities are equivalent."""
     summary = summary_block(blocks)
     if summary is None:
-        return {"verdict": UNDECIDED, "text": "the run was not finished", "rows": []}
+        return {
+            "verdict": UNDECIDED,
+            "text": "the run was not finished",
+            "rows": [],
+        }
     rows = [
         *_claim_rows(plan, summary),
         *_target_rows(plan, summary),
@@ -164,7 +168,9 @@ def _quality_rows(plan: Plan, summary: Block) -> list[Row]:
     return rows
 
 
-def _equivalent(plan: Plan, summary: Block, before: Metric, again: Metric) -> str:
+def _equivalent(
+    plan: Plan, summary: Block, before: Metric, again: Metric
+) -> str:
     seeds_before = plan["original"]["seeds"]
     seeds_again = summary["seeds"]
     pairs = paired_values(before, again, seeds_before, seeds_again)
@@ -224,7 +230,9 @@ def interpretable(plan: Plan) -> Answer:
 
 def _metric_pairs(plan: Plan, summary: Block) -> list[tuple[Metric, Metric]]:
     """The metrics that both runs have, the original's first."""
-    metrics_again = {metric_name(metric): metric for metric in summary["metrics"]}
+    metrics_again = {
+        metric_name(metric): metric for metric in summary["metrics"]
+    }
     pairs = []
     for before in plan["original"]["metrics"]:
         again = metrics_again.get(metric_name(before))

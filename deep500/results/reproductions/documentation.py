@@ -7,7 +7,8 @@ from ...contracts.result import Record
 from ...errors import Deep500Error
 from ...measure.machine.facts import CLASSES, Environment
 
-KNOWN_SHARE = 0.75  # of the facts of a class, from which on it counts as documented
+# of the facts of a class, from which on it counts as documented
+KNOWN_SHARE = 0.75
 SEVERAL_SEEDS = 3
 Item = dict[str, Any]  # "item", "present" and "text"
 
@@ -41,7 +42,9 @@ def _environment_items(record: Record) -> list[Item]:
     processor = None
     if model is not None:
         processor = model.value
-    items.append(_item("hardware: processor", processor is not None, str(processor)))
+    items.append(
+        _item("hardware: processor", processor is not None, str(processor))
+    )
     return items
 
 
@@ -73,7 +76,11 @@ def _recipe_items(plan: Mapping[str, Any]) -> list[Item]:
     all_epochs = epochs == plan["recipe"]["fixed"].get("epochs", epochs)
     epochs_run = f"{epochs}, tier {plan['tier']}"
     return [
-        _item("recipe: hash of its canonical form", recipe_hash, str(recipe_hash)[:12]),
+        _item(
+            "recipe: hash of its canonical form",
+            recipe_hash,
+            str(recipe_hash)[:12],
+        ),
         _item("recipe: sources of all definitions", all_hashed, hash_count),
         _item("recipe: division", plan.get("division"), division),
         _item("recipe: all of its epochs", all_epochs, epochs_run),
@@ -83,7 +90,9 @@ def _recipe_items(plan: Mapping[str, Any]) -> list[Item]:
 def _result_items(record: Record, files: Mapping[str, str]) -> list[Item]:
     derived = record.derived or {"metrics": [], "seeds": []}
     seeds = derived["seeds"]
-    targets = [metric for metric in derived["metrics"] if metric["target"] is not None]
+    targets = [
+        metric for metric in derived["metrics"] if metric["target"] is not None
+    ]
     with_interval = [metric for metric in targets if metric["low"] is not None]
     all_intervals = targets and with_interval == targets
     weights = 0
@@ -97,6 +106,8 @@ def _result_items(record: Record, files: Mapping[str, str]) -> list[Item]:
         _item("weights of every seed", weights == len(seeds), f"{weights}"),
         _item("run: finished", record.finished, finished),
         _item("targets", targets, f"{len(targets)} metrics have one"),
-        _item("intervals of all targets", all_intervals, f"{len(with_interval)}"),
+        _item(
+            "intervals of all targets", all_intervals, f"{len(with_interval)}"
+        ),
         _item("claims", claims, f"{len(claims)}"),
     ]

@@ -17,7 +17,7 @@ from ...reports.blocks import (
 )
 from ...reports.surroundings import raw_data
 from ...reports.tables import NOTHING
-from ...reports.text import Code, Text, Verdict, clean, shortened
+from ...reports.text import Code, Text, VerdictWord, clean, shortened
 from .answers import seed_blocks, summary_block
 
 Derived = Mapping[str, Any]  # what derived.json holds
@@ -35,7 +35,9 @@ def reproduction_report(record: Record) -> Report:
     summary = summary_block(record.blocks)
     blocks: list[Block] = [_banner(name, derived)]
     if not record.finished:
-        blocks.append(Problems(["unfinished: not all seeds were trained again"]))
+        blocks.append(
+            Problems(["unfinished: not all seeds were trained again"])
+        )
     statements = [_statements(derived), _times(derived)]
     blocks += [
         Section("Replicated: what holds again", statements),
@@ -58,10 +60,10 @@ def reproduction_report(record: Record) -> Report:
 def _banner(name: str, derived: Derived) -> Banner:
     lines: list[Text] = [f"{name}: "]
     figures: list[tuple[Text, Text]] = []
-    counts: dict[Verdict, int] = {}
+    counts: dict[VerdictWord, int] = {}
     for question in ANSWERS:
         answer = derived[question]
-        verdict = Verdict(answer["verdict"])
+        verdict = VerdictWord(answer["verdict"])
         text = clean(answer["text"])
         end = END[question]
         lines.append(f"{question} {verdict} ({text}){end}")
@@ -78,10 +80,12 @@ def _statements(derived: Derived) -> Block:
             clean(row["what"]),
             clean(row["original"]),
             clean(row["again"]),
-            Verdict(row["verdict"]),
+            VerdictWord(row["verdict"]),
         ]
         rows.append(cells)
-    return Table(["statement", "original", "again", "holds again"], rows, "tttl")
+    return Table(
+        ["statement", "original", "again", "holds again"], rows, "tttl"
+    )
 
 
 def _times(derived: Derived) -> Block:
@@ -122,8 +126,8 @@ def _seeds(record: Record) -> Table:
     return Table(headers, rows, "rllrr")
 
 
-def _yes_or_no(answer: bool) -> Verdict:
-    return Verdict("yes" if answer else "no")
+def _yes_or_no(answer: bool) -> VerdictWord:
+    return VerdictWord("yes" if answer else "no")
 
 
 def _items(record: Record) -> Table:
@@ -153,7 +157,9 @@ def _environment(summary: Summary) -> Sequence[Block]:
             clean(change["weight"]),
         ]
         rows.append(row)
-    blocks: list[Block] = [Table(["fact", "original", "here", "it"], rows, "lttl")]
+    blocks: list[Block] = [
+        Table(["fact", "original", "here", "it"], rows, "lttl")
+    ]
     others = len(changes) - MOST_DIFFERENCES
     if others > 0:
         blocks.append(Sentence(f"and {others} more"))
@@ -174,5 +180,7 @@ def _second_run(summary: Summary) -> Section:
     lines: list[Text] = [["The second run is a bundle of its own: ", bundle]]
     if summary["unstable"]:
         names = ", ".join(map(clean, summary["unstable"]))
-        lines.append(f"These operators do not give the same bits twice here: {names}.")
+        lines.append(
+            f"These operators do not give the same bits twice here: {names}."
+        )
     return Section("The second run", [Bullets(lines)])

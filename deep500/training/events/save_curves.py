@@ -35,9 +35,8 @@ class SaveCurves(Event):
             )
 
     def before_epoch(self, trainer: "Trainer", epoch: int) -> None:
-        main_quality(
-            trainer, self.quality
-        )  # raises an error if there is no such quality
+        # raises an error if there is no such quality
+        main_quality(trainer, self.quality)
         check_writable(self.path)
 
     def after_epoch(self, trainer: "Trainer", record: dict[str, Any]) -> None:

@@ -22,9 +22,8 @@ class WriteTensorboard(Event):
     def __init__(self, folder: str | Path):
         self.folder = Path(folder)
         self.path: Path | None = None  # None outside of a run
-        self.written: dict[
-            str, int
-        ] = {}  # how many numbers of each series are in the file
+        # how many numbers of each series are in the file
+        self.written: dict[str, int] = {}
 
     def before_epoch(self, trainer: "Trainer", epoch: int) -> None:
         if self.path is not None:
@@ -46,7 +45,9 @@ class WriteTensorboard(Event):
                 events.append(scalar(now, step, f"train/{name}", number))
             self.written[name] = len(numbers)
         for name, value in record["validation"].items():
-            events.append(scalar(now, record["step"], f"validation/{name}", value))
+            events.append(
+                scalar(now, record["step"], f"validation/{name}", value)
+            )
         self._append(events)
 
     def after_run(self, trainer: "Trainer") -> None:

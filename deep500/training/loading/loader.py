@@ -9,13 +9,14 @@ import numpy as np
 
 from ...contracts.dataset import Split
 from ...errors import Deep500Error
-from .ring import Ring
+from .ring import SharedRing
 from .threads import read_in_threads
-from .worker import ReadingFailed, Worker
+from .worker import LoaderWorker, ReadingFailed
 
 Batch = dict[str, np.ndarray]
 AHEAD = 2  # batches that every worker is asked for in advance
-SPARE = 2  # further slots, for the batch that the user has now and the one before
+# further slots, for the batch that the user has now and the one before
+SPARE = 2
 MOST_WORKERS = 256
 
 
@@ -35,23 +36,29 @@ class Loader:
         kind: Literal["processes", "threads"] = "processes",
         timeout_s: float = 120.0,
     ):
-        self._ring: Ring | None = None
-        self._processes: list[Worker] = []
+        self._ring: SharedRing | None = None
+        self._processes: list[LoaderWorker] = []
         self._reading: object = None
         if not 0 <= workers <= MOST_WORKERS:
             raise Deep500Error(
                 f"workers is {workers}: give a number from 0 to {MOST_WORKERS}"
             )
         if kind not in ("processes", "threads"):
-            raise Deep500Error(f"workers are 'processes' or 'threads', not {kind!r}")
+            raise Deep500Error(
+                f"workers are 'processes' or 'threads', not {kind!r}"
+            )
         if not timeout_s > 0:
-            raise Deep500Error(f"timeout_s is {timeout_s}: give more than 0 seconds")
+            raise Deep500Error(
+                f"timeout_s is {timeout_s}: give more than 0 seconds"
+            )
         self.split = split
         self.workers = workers
         self.kind = kind
         self.timeout_s = timeout_s
 
-    def batches(self, indices: Iterable[np.ndarray], epoch: int = 0) -> Iterator[Batch]:
+    def batches(
+        self, indices: Iterable[np.ndarray], epoch: int = 0
+    ) -> Iterator[Batch]:
         """The batches of these index arrays, in order. Starting an iterator invalidates the previous one."""
         if not self.workers:
             return (self.split.batch(rows, epoch) for rows in indices)
@@ -87,11 +94,13 @@ class Loader:
         self, indices: Iterator[np.ndarray], epoch: int
     ) -> Iterator[Batch]:
         reading = self._reading = object()
-        waiting: deque[tuple[Worker, int]] = deque()
+        waiting: deque[tuple[LoaderWorker, int]] = deque()
         most_waiting = AHEAD * self.workers
         self._take_back()
         for turn, rows in enumerate(indices):
-            while waiting and (len(waiting) == most_waiting or self._too_large(rows)):
+            while waiting and (
+                len(waiting) == most_waiting or self._too_large(rows)
+            ):
                 worker, count = waiting.popleft()
                 yield self._hand_over(reading, worker, count)
             if self._too_large(rows):
@@ -110,10 +119,10 @@ class Loader:
     def _start(self, capacity: int) -> None:
         self.close()
         slots = AHEAD * self.workers + SPARE
-        self._ring = Ring(self.split.specs, max(1, capacity), slots)
+        self._ring = SharedRing(self.split.specs, max(1, capacity), slots)
         workers = []
         for number in range(1, self.workers + 1):
-            workers.append(Worker(number, self.split, self._ring))
+            workers.append(LoaderWorker(number, self.split, self._ring))
         for worker in workers:
             worker.start(workers)
             self._processes.append(worker)
@@ -128,14 +137,16 @@ class Loader:
                     slot = failure.slot
                 self._ring.free.append(slot)
 
-    def _ask(self, worker: Worker, rows: np.ndarray, epoch: int) -> None:
+    def _ask(self, worker: LoaderWorker, rows: np.ndarray, epoch: int) -> None:
         assert self._ring is not None
         count = len(rows)
         slot = self._ring.free.popleft()
         self._ring.indices(slot, count)[:] = rows
         worker.ask(slot, count, epoch)
 
-    def _hand_over(self, reading: object, worker: Worker, count: int) -> Batch:
+    def _hand_over(
+        self, reading: object, worker: LoaderWorker, count: int
+    ) -> Batch:
         if self._reading is not reading or self._ring is None:
             raise Deep500Error(
                 "this iterator cannot go on: its loader was closed, or another iterator was begun"

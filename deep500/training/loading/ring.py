@@ -15,7 +15,7 @@ from ...errors import Deep500Error
 ALIGNMENT = 64  # bytes; frameworks need it to use an array without a copy
 
 
-class Ring:
+class SharedRing:
     """An anonymous mapping: it leaves no file behind, and is freed with the last process that has it."""
 
     def __init__(self, specs: Mapping[str, Spec], capacity: int, slots: int):
@@ -36,7 +36,8 @@ class Ring:
         self.slots = slots
         self.memory = mmap.mmap(-1, slots * end)
         self._free: deque[int] = deque(range(slots))
-        self._lent: dict[int, tuple[weakref.ref, int]] = {}  # slots by the id of a ref
+        # slots by the id of a ref
+        self._lent: dict[int, tuple[weakref.ref, int]] = {}
         self._returned: deque[weakref.ref] = deque()
 
     @property
@@ -77,7 +78,9 @@ class Ring:
         self.free.append(slot)
         return copies
 
-    def _arrays(self, buffer: Any, start: int, count: int) -> dict[str, np.ndarray]:
+    def _arrays(
+        self, buffer: Any, start: int, count: int
+    ) -> dict[str, np.ndarray]:
         arrays: dict[str, np.ndarray] = {}
         for name, spec in self.specs.items():
             shape = (count, *spec.shape)

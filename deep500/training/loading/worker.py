@@ -12,20 +12,21 @@ from contextlib import suppress
 from ...contracts.dataset import Split
 from ...errors import Deep500Error, one_line
 from ...supervision.kernel import end_with_parent, keep_memory
-from .ring import Ring
+from .ring import SharedRing
 
 REQUEST = struct.Struct("=qqq")  # slot, examples, epoch
 ANSWER = struct.Struct("=qq")  # slot, length of the error message that follows
 QUIT = -1  # in place of a slot
 CLOSED = -1  # in place of a descriptor, whose number may have been reused
-MOST_TEXT = 2000  # bytes: together with the answer less than a pipe writes atomically
+# bytes: together with the answer less than a pipe writes atomically
+MOST_TEXT = 2000
 PATIENCE_S = 1.0  # how long to wait for a worker to end
 
 
-class Worker:
+class LoaderWorker:
     """Forks this process, so that the data need not be pickled."""
 
-    def __init__(self, number: int, split: Split, ring: Ring):
+    def __init__(self, number: int, split: Split, ring: SharedRing):
         self.name = f"worker {number}"
         self.split = split
         self.ring = ring
@@ -33,7 +34,7 @@ class Worker:
         self.answer_reader, self.answer_writer = os.pipe()
         self.asked = 0
 
-    def start(self, others: Iterable["Worker"]) -> None:
+    def start(self, others: Iterable["LoaderWorker"]) -> None:
         """Fork the process; it closes the pipes of `others`, which are all workers of the loader."""
         context = multiprocessing.get_context("fork")
         args = (os.getpid(), [*others])
@@ -59,7 +60,9 @@ class Worker:
 
     def answer(self, timeout_s: float) -> int:
         """The slot of the next batch that is ready; raises a Deep500Error if there is none within the time."""
-        ready = [descriptor for descriptor, _ in self.events.poll(timeout_s * 1000)]
+        ready = [
+            descriptor for descriptor, _ in self.events.poll(timeout_s * 1000)
+        ]
         if not ready:
             raise Deep500Error(
                 f"{self.name} of the loader (process {self.process.pid}) has not answered for "
@@ -99,13 +102,14 @@ class Worker:
             "are lost; if the memory was too small, use fewer workers or smaller batches"
         )
 
-    def _serve(self, parent: int, workers: Iterable["Worker"]) -> None:
+    def _serve(self, parent: int, workers: Iterable["LoaderWorker"]) -> None:
         """Serve requests in the worker's process, until the pipe is closed."""
         # Ctrl-C is for the parent, which ends us
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         for number in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, signal.SIG_DFL)  # not what the parent does then
+                # not what the parent does then
+                signal.signal(number, signal.SIG_DFL)
         end_with_parent(signal.SIGKILL)
         if os.getppid() != parent:
             return
@@ -123,7 +127,7 @@ class Worker:
             except BrokenPipeError:  # the parent is gone
                 return
 
-    def _close_other_ends(self, serving: "Worker") -> None:
+    def _close_other_ends(self, serving: "LoaderWorker") -> None:
         """Close the ends of this worker's pipes that the process of the worker `serving` does not use."""
         ends = [self.request_writer, self.answer_reader]
         if self is not serving:

@@ -41,7 +41,7 @@ class Log1p(Operator):
 
 
 @dataclass(frozen=True)
-class Function:
+class ElementaryFunction:
     """An operator, the truth, and where arguments are drawn for float32 and for float64."""
 
     operator: str
@@ -73,21 +73,27 @@ def _gelu(x: Any) -> Any:
 EVERYWHERE = ((-1e4, 1e4), (-1e4, 1e4))
 POSITIVE = ((1e-37, 1e37), (1e-300, 1e300))
 FUNCTIONS = {
-    "exp": Function("Exp", mpmath.exp, ((-87, 88), (-708, 709))),
-    "expm1": Function("Expm1", mpmath.expm1, ((-87, 88), (-708, 709))),
-    "log": Function("Log", mpmath.log, POSITIVE),
-    "log1p": Function(
+    "exp": ElementaryFunction("Exp", mpmath.exp, ((-87, 88), (-708, 709))),
+    "expm1": ElementaryFunction(
+        "Expm1", mpmath.expm1, ((-87, 88), (-708, 709))
+    ),
+    "log": ElementaryFunction("Log", mpmath.log, POSITIVE),
+    "log1p": ElementaryFunction(
         "Log1p", lambda x: mpmath.log(1 + x), ((-0.999, 1e37), (-0.999, 1e300))
     ),
-    "sqrt": Function("Sqrt", mpmath.sqrt, POSITIVE),
-    "sin": Function("Sin", mpmath.sin, EVERYWHERE),
-    "cos": Function("Cos", mpmath.cos, EVERYWHERE),
-    "tan": Function("Tan", mpmath.tan, EVERYWHERE),
-    "tanh": Function("Tanh", mpmath.tanh, ((-12, 12), (-24, 24))),
-    "erf": Function("Erf", mpmath.erf, ((-5, 5), (-8, 8))),
-    "sigmoid": Function("Sigmoid", _sigmoid, ((-80, 80), (-700, 700))),
-    "gelu": Function("Gelu", _gelu, ((-5, 5), (-8, 8))),
-    "pow": Function("Pow", mpmath.power, ((1e-2, 1e2), (1e-2, 1e2)), (-8, 8)),
+    "sqrt": ElementaryFunction("Sqrt", mpmath.sqrt, POSITIVE),
+    "sin": ElementaryFunction("Sin", mpmath.sin, EVERYWHERE),
+    "cos": ElementaryFunction("Cos", mpmath.cos, EVERYWHERE),
+    "tan": ElementaryFunction("Tan", mpmath.tan, EVERYWHERE),
+    "tanh": ElementaryFunction("Tanh", mpmath.tanh, ((-12, 12), (-24, 24))),
+    "erf": ElementaryFunction("Erf", mpmath.erf, ((-5, 5), (-8, 8))),
+    "sigmoid": ElementaryFunction(
+        "Sigmoid", _sigmoid, ((-80, 80), (-700, 700))
+    ),
+    "gelu": ElementaryFunction("Gelu", _gelu, ((-5, 5), (-8, 8))),
+    "pow": ElementaryFunction(
+        "Pow", mpmath.power, ((1e-2, 1e2), (1e-2, 1e2)), (-8, 8)
+    ),
 }
 
 
@@ -104,14 +110,16 @@ class Exactness:
     largest: float | None = None  # ULP; None where it is infinite
     at: str = ""
     mean: float | None = None
-    special: list[str] = field(
-        default_factory=list
-    )  # what is not right at special points
+    # what is not right at special points
+    special: list[str] = field(default_factory=list)
     unsupported: str = ""
 
 
 def check_request(
-    functions: Sequence[str], frameworks: Sequence[str], dtypes: Sequence[str], n: int
+    functions: Sequence[str],
+    frameworks: Sequence[str],
+    dtypes: Sequence[str],
+    n: int,
 ) -> None:
     """Raise a Deep500Error if there is no such function, framework or dtype, or n makes no sense."""
     _check(functions, FUNCTIONS, "function")
@@ -201,7 +209,7 @@ def _measured(
     )
 
 
-def _domain_text(function: Function, dtype: str) -> str:
+def _domain_text(function: ElementaryFunction, dtype: str) -> str:
     low, high = function.bounds(dtype)
     text = f"[{low:g}, {high:g}]"
     if function.exponents:
@@ -210,7 +218,9 @@ def _domain_text(function: Function, dtype: str) -> str:
     return text
 
 
-def draw(what: Function, dtype: str, n: int, seed: int) -> list[np.ndarray]:
+def draw(
+    what: ElementaryFunction, dtype: str, n: int, seed: int
+) -> list[np.ndarray]:
     """Arguments in the domain: half uniform, half with a uniform logarithm; the ends and 1 are among them."""
     low, high = what.bounds(dtype)
     random = generator("elementary", what.operator, dtype, seed)
@@ -256,7 +266,9 @@ def ulp_errors(
 
 
 def special_faults(
-    what: Function, run: Callable[[np.ndarray], np.ndarray], dtype: str
+    what: ElementaryFunction,
+    run: Callable[[np.ndarray], np.ndarray],
+    dtype: str,
 ) -> list[str]:
     """Where the result at a special argument is not the right one: zeros, infinities, NaN, the smallest numbers."""
     form = FORMATS[dtype]

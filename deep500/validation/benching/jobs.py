@@ -11,7 +11,7 @@ DIRECTIONS = ("forward", "backward")
 
 
 @dataclass(frozen=True)
-class Problem:
+class BenchProblem:
     """An operator with its attributes and the shapes of its inputs."""
 
     operator: str  # as load_operator reads it
@@ -31,7 +31,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Job:
+class OperatorJob:
     """One line of the result."""
 
     operator: str

@@ -12,21 +12,19 @@ from ...errors import Deep500Error, Wrong
 from ...frameworks import framework
 from ...measure.bounds.roofline import peaks
 from ...measure.candidates import Statement
-from ...measure.machine.host.files import Host
+from ...measure.machine.host.files import HostFiles
 from ...measure.machine.host.memory import memory_available
-from ...measure.plan import Entry, Plan, Settings, make_plan
+from ...measure.plan import Plan, PlanEntry, Settings, make_plan
 from ..isolation import Died, isolated
-from .jobs import DIRECTIONS, Job, Problem, check_dtype
+from .jobs import DIRECTIONS, BenchProblem, OperatorJob, check_dtype
 
 Says = Callable[[str], None]
 TRIAL = f"{__package__}.trial:attempt"
-IMPORTS = (
-    f"from {__package__}.jobs import Job\nfrom {__package__}.subject import Subject\n"
-)
+IMPORTS = f"from {__package__}.jobs import OperatorJob\nfrom {__package__}.subject import OperatorSubject\n"
 
 
 @dataclass(frozen=True)
-class Factors:
+class BenchFactors:
     """What is combined with every problem."""
 
     dtypes: Sequence[str] = ("float32",)
@@ -34,27 +32,28 @@ class Factors:
     kernels: Sequence[str] = ("",)
     directions: Sequence[str] = ("forward",)
     threads: int = 0
-    reference: str = (
-        ""  # for a user's operator: a function that computes the same, as FILE:NAME
-    )
+    reference: str = ""  # for a user's operator: a function that computes the same, as FILE:NAME
 
     def __post_init__(self) -> None:
         for dtype in self.dtypes:
             check_dtype(dtype)
-        for name in self.frameworks:  # an unknown name is refused before anything runs
+        # an unknown name is refused before anything runs
+        for name in self.frameworks:
             framework(name).dtype(self.dtypes[0])
         if unknown_directions := set(self.directions) - set(DIRECTIONS):
             name = unknown_directions.pop()
             choices = " or ".join(DIRECTIONS)
-            raise Deep500Error(f"no direction is named {name!r}: choose {choices}")
+            raise Deep500Error(
+                f"no direction is named {name!r}: choose {choices}"
+            )
 
 
 @dataclass(frozen=True)
-class Trial:
+class OperatorTrial:
     """A job and the result of trying it."""
 
-    problem: Problem
-    job: Job
+    problem: BenchProblem
+    job: OperatorJob
     result: Mapping[str, Any]
 
     @property
@@ -77,7 +76,9 @@ class Trial:
 
     @property
     def candidate(self) -> str:
-        kernel = self.result.get("kernel") or self.job.kernel or "its own choice"
+        kernel = (
+            self.result.get("kernel") or self.job.kernel or "its own choice"
+        )
         return f"{self.job.framework} {kernel}"
 
     @property
@@ -86,8 +87,8 @@ class Trial:
 
 
 def operator_plan(
-    problems: Sequence[Problem],
-    over: Factors,
+    problems: Sequence[BenchProblem],
+    over: BenchFactors,
     scope: str = "",
     says: Says = lambda text: None,
     **settings: Unpack[Settings],
@@ -133,12 +134,14 @@ def _timeout_s(settings: Settings) -> float:
     return float(settings["timeout_s"] or 0)
 
 
-def _reasons(trials: Sequence[Trial], state: str) -> dict[str, str]:
+def _reasons(trials: Sequence[OperatorTrial], state: str) -> dict[str, str]:
     """Why the trials in this state cannot be timed, by their names."""
     return {trial.name: trial.text for trial in trials if trial.state == state}
 
 
-def _nothing_to_time(trials: Sequence[Trial], wrong: Mapping[str, str]) -> Deep500Error:
+def _nothing_to_time(
+    trials: Sequence[OperatorTrial], wrong: Mapping[str, str]
+) -> Deep500Error:
     """The error if no trial can be timed: the first wrong result, or else the first reason."""
     texts = [trial.text for trial in trials]
     reasons = list(dict.fromkeys(texts))
@@ -150,7 +153,7 @@ def _nothing_to_time(trials: Sequence[Trial], wrong: Mapping[str, str]) -> Deep5
     return Deep500Error(reasons[0] + more)
 
 
-def _levels(trials: Sequence[Trial]) -> dict[str, list[str]]:
+def _levels(trials: Sequence[OperatorTrial]) -> dict[str, list[str]]:
     """The levels of every factor, in the order in which they occur."""
     levels = {}
     for factor in ("problem", "dtype", "direction"):
@@ -159,11 +162,13 @@ def _levels(trials: Sequence[Trial]) -> dict[str, list[str]]:
     return levels
 
 
-def _threads(over: Factors) -> int | str:
+def _threads(over: BenchFactors) -> int | str:
     """How many threads every framework computed with, as the report says it."""
     if not over.threads:
         return "each framework's choice"
-    choosing = [name for name in over.frameworks if not framework(name).sets_threads]
+    choosing = [
+        name for name in over.frameworks if not framework(name).sets_threads
+    ]
     if not choosing:
         return over.threads
     names = ", ".join(choosing)
@@ -171,18 +176,21 @@ def _threads(over: Factors) -> int | str:
 
 
 def _trials(
-    problems: Sequence[Problem], factors: Factors, timeout_s: float, says: Says
-) -> list[Trial]:
+    problems: Sequence[BenchProblem],
+    factors: BenchFactors,
+    timeout_s: float,
+    says: Says,
+) -> list[OperatorTrial]:
     """One child process per framework; if it dies, one per job, so that only the guilty one is left out."""
-    trials: list[Trial] = []
+    trials: list[OperatorTrial] = []
     for name in factors.frameworks:
         tasks = _tasks(problems, factors, name)
         says(f"checking {len(tasks)} on {name}")
         results = _results([job for _, job in tasks], timeout_s)
         for (problem, job), result in zip(tasks, results, strict=True):
-            trials.append(Trial(problem, job, result))
+            trials.append(OperatorTrial(problem, job, result))
 
-    def place(trial: Trial) -> tuple[int, int, int]:
+    def place(trial: OperatorTrial) -> tuple[int, int, int]:
         return (
             problems.index(trial.problem),
             factors.dtypes.index(trial.job.dtype),
@@ -193,14 +201,14 @@ def _trials(
 
 
 def _tasks(
-    problems: Sequence[Problem], factors: Factors, name: str
-) -> list[tuple[Problem, Job]]:
+    problems: Sequence[BenchProblem], factors: BenchFactors, name: str
+) -> list[tuple[BenchProblem, OperatorJob]]:
     """A job for every combination of a problem with the factors, on one framework."""
     tasks = []
     for problem, dtype, direction, kernel in product(
         problems, factors.dtypes, factors.directions, factors.kernels
     ):
-        job = Job(
+        job = OperatorJob(
             problem.operator,
             problem.attributes,
             problem.shape,
@@ -215,7 +223,9 @@ def _tasks(
     return tasks
 
 
-def _results(jobs: Sequence[Job], timeout_s: float) -> list[dict[str, Any]]:
+def _results(
+    jobs: Sequence[OperatorJob], timeout_s: float
+) -> list[dict[str, Any]]:
     documents = [job.to_json() for job in jobs]
     try:
         return isolated(TRIAL, {"jobs": documents}, timeout_s)
@@ -225,7 +235,7 @@ def _results(jobs: Sequence[Job], timeout_s: float) -> list[dict[str, Any]]:
     return [_alone(job, timeout_s) for job in jobs]
 
 
-def _alone(job: Job, timeout_s: float) -> dict[str, Any]:
+def _alone(job: OperatorJob, timeout_s: float) -> dict[str, Any]:
     request = {"jobs": [job.to_json()]}
     try:
         return isolated(TRIAL, request, timeout_s)[0]
@@ -237,13 +247,13 @@ def _dead(death: Died) -> dict[str, Any]:
     return {"state": "unsupported", "text": str(death)}
 
 
-def _distinct(trials: Sequence[Trial]) -> list[Trial]:
+def _distinct(trials: Sequence[OperatorTrial]) -> list[OperatorTrial]:
     """One trial per name: the framework's choice of a kernel and one that was asked for may be the same."""
     by_name = {trial.name: trial for trial in trials}
     return list(by_name.values())
 
 
-def _entry(trial: Trial) -> Entry:
+def _entry(trial: OperatorTrial) -> PlanEntry:
     """The statement that the clock sees, and around it what makes and checks it."""
     result = trial.result
     job = replace(trial.job, kernel=result["kernel"])
@@ -251,7 +261,7 @@ def _entry(trial: Trial) -> Entry:
     names = ", ".join(arguments)
     document = job.to_json()
     setup = (
-        f"{IMPORTS}subject = Subject(Job(**{document!r}))\nrun = subject.call.function\n"
+        f"{IMPORTS}subject = OperatorSubject(OperatorJob(**{document!r}))\nrun = subject.call.function\n"
         f"[{names}] = subject.call.arguments"
     )
     statement = Statement(f"run({names})", setup, "subject.check_again()")
@@ -269,16 +279,18 @@ def _entry(trial: Trial) -> Entry:
         "attributes": dict(job.attributes),
         "shape": job.shape,
     }
-    return Entry(trial.name, statement, trial.levels, group=job.framework, work=work)
+    return PlanEntry(
+        trial.name, statement, trial.levels, group=job.framework, work=work
+    )
 
 
-def _check_memory(good: Sequence[Trial]) -> None:
+def _check_memory(good: Sequence[OperatorTrial]) -> None:
     """Raise a Deep500Error if the inputs and outputs of all trials of a framework do not fit into memory at once."""
     bytes_of: Counter[str] = Counter()
     for trial in good:  # twice: there are several copies while they are checked
         bytes_of[trial.job.framework] += 2 * trial.result["bytes"]
     needed = max(bytes_of.values())
-    free = memory_available(Host()) * 2**30
+    free = memory_available(HostFiles()) * 2**30
     if needed > 0.8 * free:
         needed_gib = needed / 2**30
         free_gib = free / 2**30

@@ -17,11 +17,11 @@ from ..checking.examples import Example
 from ..checking.formats import is_float, map_floats
 from ..checking.subjects import is_ours, named_function
 from ..shapes import inputs_of
-from .jobs import Job
+from .jobs import OperatorJob
 from .truth import settle
 
 
-class Subject:
+class OperatorSubject:
     """Ready to be timed: `call.function(*call.arguments)`. Wrong results end it with an error.
 
     Every call gets the same inputs (caches stay warm). Afterwards the memory of the inputs is overwritten with other
@@ -29,12 +29,14 @@ class Subject:
     then it is called with new arrays.
     """
 
-    def __init__(self, job: Job):
+    def __init__(self, job: OperatorJob):
         self.job = job
         self.framework = framework(job.framework)
         self.framework.dtype(job.dtype)
         self.operator = load_operator(job.operator, dict(job.attributes))
-        self.reference = named_function(job.reference) if job.reference else None
+        self.reference = (
+            named_function(job.reference) if job.reference else None
+        )
         self.example = self._example(0)
         self.other: Example | None = None
         if not is_ours(self.operator):
@@ -123,9 +125,14 @@ class Subject:
 
     def _chosen(self) -> str:
         """The framework's own kernel if it has one."""
-        if self.job.framework == "onnxruntime" and self.job.direction == "backward":
+        if (
+            self.job.framework == "onnxruntime"
+            and self.job.direction == "backward"
+        ):
             return "composed"
-        return self.framework.kernel(self.operator, inputs=self.example.inputs)[1]
+        return self.framework.kernel(self.operator, inputs=self.example.inputs)[
+            1
+        ]
 
 
 def _has_nan(y: Any) -> bool:
@@ -147,7 +154,11 @@ def _one_line(
         yield
     except (Deep500Error, MemoryError):
         raise
-    except Exception as error:  # kernels, compilers and users' code may raise anything
+    except (
+        Exception
+    ) as error:  # kernels, compilers and users' code may raise anything
         name = type(operator).__name__
         reason = one_line(error, kind=True)
-        raise Deep500Error(f"{where} cannot run {name} {shape}: {reason}") from error
+        raise Deep500Error(
+            f"{where} cannot run {name} {shape}: {reason}"
+        ) from error

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from ... import registry
 from ...errors import Deep500Error, Unsupported
-from .jobs import Problem
+from .jobs import BenchProblem
 
 DATA = Path(__file__).with_name("deepbench.json")
 GATES = {"vanilla": ("RNN", 1), "gru": ("GRU", 3), "lstm": ("LSTM", 4)}
 
 
 @dataclass(frozen=True)
-class Tier:
+class SuiteTier:
     """Limits on the size and the number of problems."""
 
     most_flops: float
@@ -22,9 +22,9 @@ class Tier:
 
 
 TIERS = {
-    "tiny": Tier(1e8, 12),
-    "small": Tier(2e9, 40),
-    "full": Tier(float("inf"), 10**6),
+    "tiny": SuiteTier(1e8, 12),
+    "small": SuiteTier(2e9, 40),
+    "full": SuiteTier(float("inf"), 10**6),
 }
 
 
@@ -32,7 +32,7 @@ TIERS = {
 class Suite:
     """The problems of one tier, and in words how many of how many they are."""
 
-    problems: list[Problem]
+    problems: list[BenchProblem]
     scope: str
 
 
@@ -47,7 +47,9 @@ def suite(name: str, tier: str = "tiny") -> Suite:
             "deepbench:all_reduce needs several processes that communicate: it is not for operators"
         )
     if tier not in TIERS:
-        raise Deep500Error(f"no tier is named {tier!r}; there are: {', '.join(TIERS)}")
+        raise Deep500Error(
+            f"no tier is named {tier!r}; there are: {', '.join(TIERS)}"
+        )
     limit = TIERS[tier]
     flops = FLOPS[kind]
     every = _rows(kind)
@@ -68,7 +70,7 @@ def _rows(kind: str) -> list[tuple]:
     return sorted(distinct, key=lambda row: (flops(row), row))
 
 
-def part(problems: Sequence[Problem], text: str) -> list[Problem]:
+def part(problems: Sequence[BenchProblem], text: str) -> list[BenchProblem]:
     """Part 2/5 is every fifth problem from the second on."""
     which, _, of = text.partition("/")
     if not (which.isdigit() and of.isdigit() and 1 <= int(which) <= int(of)):
@@ -103,7 +105,7 @@ def _scope(name: str, tier: str, every: int, within: int, chosen: int) -> str:
     ).replace("e+0", "e")
 
 
-def _gemm(row: tuple) -> Problem:
+def _gemm(row: tuple) -> BenchProblem:
     m, n, k, transposes_a, transposes_b = row
     a = f"{m}x{k}"
     b = f"{k}x{n}"
@@ -118,10 +120,10 @@ def _gemm(row: tuple) -> Problem:
         letter_b = "T"
         attributes["transB"] = 1
     name = f"gemm {m}x{n}x{k} {letter_a}{letter_b}"
-    return Problem("Gemm", attributes, f"{a},{b}", name)
+    return BenchProblem("Gemm", attributes, f"{a},{b}", name)
 
 
-def _conv(row: tuple) -> Problem:
+def _conv(row: tuple) -> BenchProblem:
     w, h, c, n, k, fw, fh, pad_w, pad_h, stride_w, stride_h = row
     settings = {
         "pads": (pad_h, pad_w, pad_h, pad_w),
@@ -131,10 +133,10 @@ def _conv(row: tuple) -> Problem:
     filters = f"{k}x{c}x{fh}x{fw}"
     padding = f"pad {pad_h}x{pad_w} stride {stride_h}x{stride_w}"
     name = f"conv {images} {k}x{fh}x{fw} {padding}"
-    return Problem("Conv", settings, f"{images},{filters}", name)
+    return BenchProblem("Conv", settings, f"{images},{filters}", name)
 
 
-def _rnn(row: tuple) -> Problem:
+def _rnn(row: tuple) -> BenchProblem:
     hidden, batch, steps, cell = row
     operator, gates = GATES[cell]
     registry.find("operators", operator)
@@ -144,7 +146,7 @@ def _rnn(row: tuple) -> Problem:
     weights = f"{scale:.4f}*1x{rows}x{hidden}"
     shape = f"{steps}x{batch}x{hidden},{weights},{weights}"
     name = f"{cell} hidden {hidden} batch {batch} steps {steps}"
-    return Problem(operator, {"hidden_size": hidden}, shape, name)
+    return BenchProblem(operator, {"hidden_size": hidden}, shape, name)
 
 
 def _gemm_flops(row: tuple) -> float:
@@ -164,7 +166,7 @@ def _rnn_flops(row: tuple) -> float:
     return 4.0 * gates * steps * batch * hidden**2
 
 
-MAKERS: dict[str, Callable[[tuple], Problem]] = {
+MAKERS: dict[str, Callable[[tuple], BenchProblem]] = {
     "gemm": _gemm,
     "conv": _conv,
     "rnn": _rnn,

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...contracts.operator import Tensor
+from ...contracts.operator import TensorSpec
 from ...errors import Deep500Error, Wrong
 from ...measure.sensing import sensors
 from ..checking.examples import Example
 from ..checking.formats import is_float
-from .jobs import Job
-from .subject import Subject
+from .jobs import OperatorJob
+from .subject import OperatorSubject
 
 
 def attempt(
@@ -17,16 +17,16 @@ def attempt(
 ) -> list[dict[str, Any]]:
     """The result of trying each job; called in a child process."""
     results = []
-    for job in [Job(**fields) for fields in jobs]:
+    for job in [OperatorJob(**fields) for fields in jobs]:
         facts = (job.framework, job.kernel, job.shape, job.dtype, job.direction)
         progress(" ".join(facts))
         results.append(_attempt(job))
     return results
 
 
-def _attempt(job: Job) -> dict[str, Any]:
+def _attempt(job: OperatorJob) -> dict[str, Any]:
     try:
-        subject = Subject(job)
+        subject = OperatorSubject(job)
         return {
             "state": "ok",
             "kernel": subject.kernel,
@@ -42,7 +42,7 @@ def _attempt(job: Job) -> dict[str, Any]:
         return {"state": "unsupported", "text": text}
 
 
-def _work(subject: Subject) -> dict[str, Any]:
+def _work(subject: OperatorSubject) -> dict[str, Any]:
     """flops and bytes as the operator counts them, and by how much the peak of memory rises in one call."""
     operator = subject.operator
     example = subject.example
@@ -74,6 +74,6 @@ def _gradient_bytes(example: Example) -> int:
     """The size of the gradients of all float inputs."""
     size = 0
     for tensor, x in zip(example.tensors, example.inputs, strict=True):
-        if isinstance(tensor, Tensor) and is_float(x):
+        if isinstance(tensor, TensorSpec) and is_float(x):
             size += tensor.nbytes
     return size

@@ -17,9 +17,9 @@ from .comparing import check_outputs as check_outputs
 from .differences import differences as differences
 from .dock import Dock
 from .examples import Reference
-from .isolated import Request, address_of, check_elsewhere
+from .isolated import CheckRequest, address_of, check_elsewhere
 from .judging import DTYPES, check_examples, quiet
-from .report import Check as Check
+from .report import CheckResult as CheckResult
 from .report import OperatorReport as OperatorReport
 from .subjects import as_domain, examples_for
 
@@ -49,7 +49,7 @@ def check_operator(
     address = address_of(operator)
     reference_address = address_of(reference)
     if address and (reference is None or reference_address):
-        request = Request(
+        request = CheckRequest(
             address,
             framework,
             reference_address,

@@ -11,7 +11,7 @@ from .bounds import output_bounds
 from .differences import absolute
 from .examples import XP, Example
 from .formats import Array, Values, wide
-from .report import Check
+from .report import CheckResult
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Part:
+class RowError:
     """How far a row was off at its worst element, and what was allowed there."""
 
     value: float = 0.0
@@ -38,12 +38,14 @@ class Part:
         return self.value / self.bound if self.bound else self.value
 
 
-def batch(dock: Any, example: Example, outputs: Values) -> Check:
+def batch(dock: Any, example: Example, outputs: Values) -> CheckResult:
     """A row computed alone, or in a batch twice as large, is the row of the whole batch."""
     batched_inputs = batched(example)
     if batched_inputs is None:
-        return example.no_verdict("batch", "its results are not made row by row")
-    worst = Part()
+        return example.no_verdict(
+            "batch", "its results are not made row by row"
+        )
+    worst = RowError()
     same_bits = True
     for choice in choices(example):
         inputs = chosen(example.inputs, batched_inputs, choice)
@@ -68,7 +70,9 @@ def batch(dock: Any, example: Example, outputs: Values) -> Check:
     return example.check("batch", ok, worst.value, worst.bound, text)
 
 
-def _wrong_shape(example: Example, choice: Choice, y: Array, right: Array) -> Check:
+def _wrong_shape(
+    example: Example, choice: Choice, y: Array, right: Array
+) -> CheckResult:
     actual = list(y.shape)
     expected = list(right.shape)
     text = f"a row {choice.where}: shape {actual} where {expected} is right"
@@ -115,13 +119,17 @@ def _by_rows(example: Example, batched_inputs: Sequence[int]) -> bool:
     calls = [(chosen(inputs, batched_inputs, choice), XP) for choice in parts]
     try:
         results = example.truths(calls)
-    except Exception:  # with attributes for the whole batch a part of it has no meaning
+    except (
+        Exception
+    ):  # with attributes for the whole batch a part of it has no meaning
         return False
     pairs = zip(results, parts, strict=True)
     return all(_is_part(example, outputs, choice) for outputs, choice in pairs)
 
 
-def _is_part(example: Example, results: Sequence[Array], choice: Choice) -> bool:
+def _is_part(
+    example: Example, results: Sequence[Array], choice: Choice
+) -> bool:
     """Whether these results are the chosen rows of the outputs, within their bounds."""
     bounds = output_bounds(example)
     for y, whole, bound in zip(results, example.outputs, bounds, strict=True):
@@ -134,7 +142,9 @@ def _is_part(example: Example, results: Sequence[Array], choice: Choice) -> bool
     return True
 
 
-def chosen(inputs: Values, batched_inputs: Sequence[int], choice: Choice) -> tuple:
+def chosen(
+    inputs: Values, batched_inputs: Sequence[int], choice: Choice
+) -> tuple:
     """The inputs with the chosen rows of those that are batched."""
     values = list(inputs)
     for i in batched_inputs:
@@ -142,15 +152,15 @@ def chosen(inputs: Values, batched_inputs: Sequence[int], choice: Choice) -> tup
     return tuple(values)
 
 
-def _farthest(part: Array, right: Array, bound: Array, where: str) -> Part:
+def _farthest(part: Array, right: Array, bound: Array, where: str) -> RowError:
     """The difference that takes the largest share of its bound."""
     apart = absolute(part, right)
     if not apart.size or not np.any(apart):
-        return Part()
+        return RowError()
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(apart == 0, 0, apart / bound)
     ordered = np.where(np.isnan(apart), np.inf, share)
     place = int(np.argmax(ordered))
     value = np.nan_to_num(apart.reshape(-1)[place], nan=np.inf)
     allowed = bound.reshape(-1)[place]
-    return Part(float(value), float(allowed), where)
+    return RowError(float(value), float(allowed), where)

@@ -29,7 +29,7 @@ from .formats import (
     map_floats,
     wide,
 )
-from .rounding import Noise, RoundedNamespace
+from .rounding import PerturbedRun, RoundedNamespace
 
 FACTOR = 4  # correct kernels were seen to need up to 1
 MOVES = 8
@@ -212,8 +212,8 @@ def _gradient_moves(example: Example, count: int = MOVES) -> list[Array]:
     return _largest(example.gradients, example.formulas(calls))
 
 
-def _noises(example: Example, count: int) -> list[Noise]:
-    return [Noise(number, example.dtype) for number in range(count)]
+def _noises(example: Example, count: int) -> list[PerturbedRun]:
+    return [PerturbedRun(number, example.dtype) for number in range(count)]
 
 
 def _largest(right: Values, runs: Sequence[Values]) -> list[Array]:
@@ -225,7 +225,7 @@ def _largest(right: Values, runs: Sequence[Values]) -> list[Array]:
     return largest
 
 
-def moved(values: tuple, noise: Noise) -> tuple:
+def moved(values: tuple, noise: PerturbedRun) -> tuple:
     """The float arrays in float64, every element moved by up to a unit of rounding."""
     return map_floats(noise.spoil, wide(values))
 

@@ -19,7 +19,7 @@ from .regimes import (
     regimes,
     without_overflow,
 )
-from .report import Check
+from .report import CheckResult
 from .subjects import is_custom
 from .treatment import (
     determinism,
@@ -31,15 +31,17 @@ from .treatment import (
     unchanged,
 )
 
-Promise = Callable[[Any, Example, Values], Check]
+Promise = Callable[[Any, Example, Values], CheckResult]
 OWN_CODE = "against its own code in float64: give a reference"
 
 
-def checks(dock: Any, example: Example) -> Iterator[Check]:
+def checks(dock: Any, example: Example) -> Iterator[CheckResult]:
     """Every promise in turn; if the call fails, only that."""
     try:
         outputs = dock.run(example.operator, example.inputs)
-    except Exception as error:  # the code of a user or a framework may raise anything
+    except (
+        Exception
+    ) as error:  # the code of a user or a framework may raise anything
         yield failure(example, "forward", error)
         return
     yield shape_check(example, outputs)
@@ -51,13 +53,17 @@ def checks(dock: Any, example: Example) -> Iterator[Check]:
         yield attempted(name, promise, dock, example, outputs)
 
 
-def regime_checks(dock: Any, example: Example, free_rank: bool) -> Iterator[Check]:
+def regime_checks(
+    dock: Any, example: Example, free_rank: bool
+) -> Iterator[CheckResult]:
     """Results and derivatives for harder inputs."""
     for regime in regimes(example, free_rank):
         yield from _in_regime(dock, example, regime)
 
 
-def _in_regime(dock: Any, example: Example, regime: Regime) -> Iterator[Check]:
+def _in_regime(
+    dock: Any, example: Example, regime: Regime
+) -> Iterator[CheckResult]:
     harder = in_regime(example, regime)
     if isinstance(harder, str):
         yield replace(example, regime=regime.name).no_verdict("forward", harder)
@@ -83,7 +89,7 @@ def _in_regime(dock: Any, example: Example, regime: Regime) -> Iterator[Check]:
 
 def attempted(
     name: str, promise: Promise, dock: Any, example: Example, outputs: Values
-) -> Check:
+) -> CheckResult:
     """The check of a promise; a failed one if it raises."""
     try:
         return promise(dock, example, outputs)
@@ -91,7 +97,7 @@ def attempted(
         return failure(example, name, error)
 
 
-def failure(example: Example, name: str, error: Exception) -> Check:
+def failure(example: Example, name: str, error: Exception) -> CheckResult:
     """The check for an exception: wrong, unless the framework lacks the operation or the inputs are harder ones."""
     text = one_line(error, kind=not isinstance(error, Deep500Error))
     if example.regime or isinstance(error, Unsupported | NotImplementedError):
@@ -99,7 +105,7 @@ def failure(example: Example, name: str, error: Exception) -> Check:
     return example.check(name, False, text=text)
 
 
-def gradient(dock: Any, example: Example, outputs: Values) -> Check:
+def gradient(dock: Any, example: Example, outputs: Values) -> CheckResult:
     """The framework's run of the derivative against the derivative in float64."""
     if reason := example.no_derivative:
         return example.no_verdict("gradient", reason)
@@ -109,7 +115,7 @@ def gradient(dock: Any, example: Example, outputs: Values) -> Check:
     return gradient_check(example, gradients)
 
 
-def by_itself(dock: Any, example: Example, outputs: Values) -> Check:
+def by_itself(dock: Any, example: Example, outputs: Values) -> CheckResult:
     """The framework's own differentiation of its kernel against the derivative in float64."""
     if reason := example.no_derivative:
         return example.no_verdict("autodiff", reason)
@@ -124,7 +130,7 @@ def by_itself(dock: Any, example: Example, outputs: Values) -> Check:
     return gradient_check(native, gradients, "autodiff")
 
 
-def slopes(dock: Any, example: Example, outputs: Values) -> Check:
+def slopes(dock: Any, example: Example, outputs: Values) -> CheckResult:
     """The derivative in float64 against central differences of the formula, or of the reference."""
     if example.dtype != "float64":
         return example.no_verdict("differences", "made in float64 alone")

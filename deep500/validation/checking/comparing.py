@@ -9,8 +9,16 @@ import numpy as np
 from .bounds import gradient_bounds, output_bounds
 from .differences import absolute
 from .examples import Example, Reference
-from .formats import FORMATS, Array, Values, argmax, cast, is_float, largest_finite
-from .report import Check
+from .formats import (
+    FORMATS,
+    Array,
+    Values,
+    argmax,
+    cast,
+    is_float,
+    largest_finite,
+)
+from .report import CheckResult
 
 
 @dataclass(frozen=True)
@@ -32,14 +40,16 @@ def check_outputs(
     inputs: Values,
     got: Values,
     reference: Reference | None = None,
-) -> Check:
+) -> CheckResult:
     """Whether these arrays are the operator's outputs for these inputs, within what rounding explains."""
     name = type(operator).__name__
     example = Example(name, operator, tuple(inputs), reference)
     return output_check(example, got)
 
 
-def output_check(example: Example, outputs: Values, name: str = "forward") -> Check:
+def output_check(
+    example: Example, outputs: Values, name: str = "forward"
+) -> CheckResult:
     """The outputs against the truth; a native kernel may return fewer than all."""
     labels = example.operator.result_names(len(example.outputs))
     bounds = output_bounds(example)
@@ -51,7 +61,9 @@ def output_check(example: Example, outputs: Values, name: str = "forward") -> Ch
     check = joined(example, name, deviations)
     if check.ok and (text := _unbounded(example, bounds)):
         decided = bool(example.regime)
-        return example.check(name, None, check.value, check.bound, text, decided)
+        return example.check(
+            name, None, check.value, check.bound, text, decided
+        )
     return check
 
 
@@ -73,7 +85,7 @@ def _unbounded(example: Example, bounds: Sequence[Array]) -> str:
 
 def gradient_check(
     example: Example, gradients: Values, name: str = "gradient"
-) -> Check:
+) -> CheckResult:
     """The gradients against the formula's, one for every input (None: there is none)."""
     deviations = []
     right, bounds = example.gradients, gradient_bounds(example)
@@ -94,7 +106,7 @@ def gradient_check(
     return joined(example, name, deviations)
 
 
-def shape_check(example: Example, outputs: Values) -> Check:
+def shape_check(example: Example, outputs: Values) -> CheckResult:
     """Shapes and dtypes of the outputs against the truth and against what infer foretold."""
     operator = example.operator
     inferred = operator.infer(*example.tensors)
@@ -112,7 +124,8 @@ def shape_check(example: Example, outputs: Values) -> Check:
             deviations.append(Deviation(fault=fault))
         kind_fault = _kind_fault(name, output, want.shape, tensor.dtype)
         deviations.append(kind_fault or Deviation())
-    fewest = len(right) if operator.variadic else 1  # native kernels may leave some out
+    # native kernels may leave some out
+    fewest = len(right) if operator.variadic else 1
     if not fewest <= len(outputs) <= len(right):
         fault = f"{len(outputs)} outputs where there are {len(right)}"
         deviations.append(Deviation(fault=fault))
@@ -124,7 +137,7 @@ def joined(
     name: str,
     deviations: Sequence[Deviation],
     numbers: bool = True,
-) -> Check:
+) -> CheckResult:
     """One check of several arrays: the first fault, and the worst value with its bound (unless `numbers` is False)."""
     faults = [deviation.fault for deviation in deviations if deviation.fault]
     text = faults[0] if faults else ""
@@ -163,7 +176,9 @@ def deviation(
     """The worst element, with a description of the first one that is wrong."""
     actual = np.asarray(array)
     if actual.dtype.kind in "OSUMm":
-        return _wrong_kind(f"{name}: {actual.dtype.name} where numbers are right")
+        return _wrong_kind(
+            f"{name}: {actual.dtype.name} where numbers are right"
+        )
     if actual.shape != want.shape:
         shape = list(actual.shape)
         right = list(want.shape)

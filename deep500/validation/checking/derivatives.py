@@ -7,10 +7,11 @@ import numpy as np
 
 from .examples import XP, Example
 from .formats import Array, Values, wide
-from .report import Check
+from .report import CheckResult
 
 DIRECTIONS = 3  # normal ones: errors of opposite signs do not cancel along them
-STEPS = (1e-5, 1e-6, 1e-7)  # a smaller one is tried if a kink lies within the larger
+# a smaller one is tried if a kink lies within the larger
+STEPS = 1e-5, 1e-6, 1e-7
 TOLERANCE = 1e-7
 KINK = 1e-6  # slopes on both sides that differ by more than this are two slopes
 BETWEEN = 1e-4  # how far beyond these two slopes a derivative may seem to lie
@@ -18,7 +19,7 @@ BETWEEN = 1e-4  # how far beyond these two slopes a derivative may seem to lie
 
 def difference_check(
     example: Example, grads: Values, name: str = "differences"
-) -> Check:
+) -> CheckResult:
     """Float64 gradients against central differences of the truth, along random directions of every input."""
     inputs = wide(example.inputs)
     checks = []
@@ -28,7 +29,9 @@ def difference_check(
         if grad is None or not x.size:
             continue
         if np.shape(grad) != x.shape:
-            shapes = f"shape {list(np.shape(grad))} where {list(x.shape)} is right"
+            shapes = (
+                f"shape {list(np.shape(grad))} where {list(x.shape)} is right"
+            )
             text = f"gradient by {example.input_name(i)}: {shapes}"
             return example.check(name, False, text=text)
         slopes = _Slopes(example, i, np.asarray(grad, "float64"), name)
@@ -41,7 +44,7 @@ def _sum(x: Array) -> float:
     return float(np.sum(x))
 
 
-def _weight(check: Check) -> tuple[int, float]:
+def _weight(check: CheckResult) -> tuple[int, float]:
     return check.weight
 
 
@@ -69,7 +72,7 @@ class _Slopes:
     grad: Array
     name: str
 
-    def checks(self) -> list[Check]:
+    def checks(self) -> list[CheckResult]:
         """One check per direction; where the first step does not agree, smaller ones are tried."""
         directions = [self._direction(k) for k in range(DIRECTIONS)]
         step = STEPS[0] * self.scale
@@ -90,7 +93,7 @@ class _Slopes:
         draw = self.example.draw(self.i, k)
         return draw.standard_normal(self.grad.shape)
 
-    def _closer(self, direction: Array, failed: Check) -> Check:
+    def _closer(self, direction: Array, failed: CheckResult) -> CheckResult:
         """The check with smaller steps; where the slopes on both sides differ there is no derivative."""
         steps = [step * self.scale for step in STEPS[1:]]
         moves = []
@@ -119,7 +122,7 @@ class _Slopes:
 
     def _on_a_kink(
         self, direction: Array, sides: tuple[float, float], tolerance: float
-    ) -> Check:
+    ) -> CheckResult:
         """There is no derivative, but the gradient must lie between the slopes on both sides."""
         least, most = sides
         claimed = self._claimed(direction)
@@ -154,7 +157,7 @@ class _Slopes:
 
     def _compared(
         self, direction: Array, step: float, low: _Terms, high: _Terms
-    ) -> Check:
+    ) -> CheckResult:
         """The gradient against the slope between two places."""
         claimed = self._claimed(direction)
         slope = (high.total - low.total) / (2 * step)
@@ -190,7 +193,9 @@ def _weighted(seeds: Values, outputs: Sequence[Array]) -> _Terms:
     return _Terms(terms)
 
 
-def _sides(low: _Terms, here: _Terms, high: _Terms, step: float) -> tuple[float, float]:
+def _sides(
+    low: _Terms, here: _Terms, high: _Terms, step: float
+) -> tuple[float, float]:
     """The least and the most that the slopes on both sides allow, term by term."""
     least = most = 0.0
     for a, b, c in zip(low.terms, here.terms, high.terms, strict=True):

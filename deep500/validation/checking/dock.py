@@ -41,7 +41,9 @@ class Dock:
         products = self.framework.evaluate(multiply, [denormals, ones])
         return bool(np.all(products[0] != 0))
 
-    def run(self, operator: Operator, inputs: Values, layout: str = "plain") -> Arrays:
+    def run(
+        self, operator: Operator, inputs: Values, layout: str = "plain"
+    ) -> Arrays:
         """The outputs; `layout` says how the inputs lie in memory."""
         outputs = self.framework.evaluate(operator, laid_out(inputs, layout))
         return [np.array(y) for y in outputs]
@@ -85,7 +87,9 @@ class Dock:
             gradients[i] = gradient
         return gradients
 
-    def touched(self, operator: Operator, inputs: Values, seeds: Values) -> list[Any]:
+    def touched(
+        self, operator: Operator, inputs: Values, seeds: Values
+    ) -> list[Any]:
         """The inputs as they are after a run; with seeds these too, after a run of the gradient."""
         new_inputs = laid_out(inputs, "plain")
         new_seeds = laid_out(seeds, "plain")
@@ -183,7 +187,9 @@ class Dock:
             if seeds:
                 guarded_seeds = map_arrays(guard.copy, seeds)
                 every_seed = _full(guarded_seeds, outputs)
-                gradients = operator.gradients(XP, every_seed, guarded_inputs, results)
+                gradients = operator.gradients(
+                    XP, every_seed, guarded_inputs, results
+                )
         return {
             "outputs": [np.array(y) for y in outputs],
             "gradients": _copies(gradients),
@@ -209,7 +215,9 @@ class Dock:
 class _Slot:
     """Inputs that stay where they are, with a call prepared for them."""
 
-    def __init__(self, framework: Framework, operator: Operator, inputs: Values):
+    def __init__(
+        self, framework: Framework, operator: Operator, inputs: Values
+    ):
         new_inputs = laid_out(inputs, "plain")
         self.arrays = arrays(new_inputs)
         kernel = framework.kernel(operator, inputs=inputs)[1]

@@ -11,7 +11,7 @@ import numpy as np
 
 from ... import registry
 from ...contracts.framework import gradient_formula
-from ...contracts.operator import Operator, Tensor
+from ...contracts.operator import Operator, TensorSpec
 from ...errors import Deep500Error
 from ...frameworks import framework
 from .formats import (
@@ -25,10 +25,11 @@ from .formats import (
     map_floats,
     wide,
 )
-from .report import Check
+from .report import CheckResult
 
 XP = framework("reference").xp
-FIRST = type(XP)()  # as XP, and asks for a truth by code that has not run before
+# as XP, and asks for a truth by code that has not run before
+FIRST = type(XP)()
 Reference = Callable[..., Any]  # takes NumPy arrays, returns one or several
 
 
@@ -82,11 +83,13 @@ class Example:
     name: str
     operator: Operator
     inputs: tuple[Any, ...]
-    reference: Reference | None = None  # without one, the operator's own formula
+    # without one, the operator's own formula
+    reference: Reference | None = None
     asked: int | None = None  # how many outputs get a gradient; None for all
     domain: Domain = Domain()
     seed: int = 0
-    regime: str = ""  # how the inputs were made from those of a case; "" for its own
+    # how the inputs were made from those of a case; "" for its own
+    regime: str = ""
     slack: float = 0.0  # rounding of a number this large is allowed for as well
     operations: float | None = None  # of one call, if they are known already
 
@@ -130,7 +133,9 @@ class Example:
     @cached_property
     def dtype(self) -> str:
         """That of the first float input, without one that of the first float output, float32 without any."""
-        candidates: Sequence[Tensor] = [self.tensors[i] for i in self.floats]
+        candidates: Sequence[TensorSpec] = [
+            self.tensors[i] for i in self.floats
+        ]
         if not candidates:
             candidates = self.operator.infer(*self.tensors)
         for tensor in candidates:
@@ -268,7 +273,9 @@ class Example:
         """The gradients by the operator's derivative, over any namespace."""
         return self.formulas([(inputs, seeds, xp)])[0]
 
-    def formulas(self, calls: Sequence[tuple[Values, Values, Any]]) -> list[list]:
+    def formulas(
+        self, calls: Sequence[tuple[Values, Values, Any]]
+    ) -> list[list]:
         """The same for several calls at once."""
         operator = self.operator
         _, first_seeds, _ = calls[0]
@@ -313,13 +320,21 @@ class Example:
         bound: float | None = None,
         text: str = "",
         decided: bool = True,
-    ) -> Check:
+    ) -> CheckResult:
         """What was found with this example."""
-        return Check(
-            name, ok, value, bound, text, self.dtype, self.name, self.regime, decided
+        return CheckResult(
+            name,
+            ok,
+            value,
+            bound,
+            text,
+            self.dtype,
+            self.name,
+            self.regime,
+            decided,
         )
 
-    def no_verdict(self, name: str, reason: str) -> Check:
+    def no_verdict(self, name: str, reason: str) -> CheckResult:
         return self.check(name, None, text=reason)
 
     def input_name(self, i: int) -> str:
@@ -439,11 +454,11 @@ def drawn(value: Any, draw: np.random.Generator) -> Array | None:
     """An array for a shape (distinct values with mean 0 and deviation 1, none of them 0), or a list as an array."""
     if value is None:
         return None
-    if isinstance(value, Tensor) and value.dtype not in FORMATS:
+    if isinstance(value, TensorSpec) and value.dtype not in FORMATS:
         return _drawn_integers(value, draw)
     if isinstance(value, tuple):
         return _drawn_floats(value, draw)
-    if isinstance(value, Tensor):
+    if isinstance(value, TensorSpec):
         return _drawn_floats(value.shape, draw)
     array = np.asarray(value)
     if array.dtype.kind == "f":
@@ -451,7 +466,7 @@ def drawn(value: Any, draw: np.random.Generator) -> Array | None:
     return array
 
 
-def _drawn_integers(tensor: Tensor, draw: np.random.Generator) -> Array:
+def _drawn_integers(tensor: TensorSpec, draw: np.random.Generator) -> Array:
     choice = [1]
     if tensor.dtype.startswith("int"):
         choice = [-1, 1]
@@ -472,8 +487,8 @@ def tensors(values: Values) -> tuple:
     return map_arrays(_tensor, values)
 
 
-def _tensor(x: Array) -> Tensor:
-    return Tensor(x.shape, x.dtype.name)
+def _tensor(x: Array) -> TensorSpec:
+    return TensorSpec(x.shape, x.dtype.name)
 
 
 def generator(*keys: Any) -> np.random.Generator:

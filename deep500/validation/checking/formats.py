@@ -13,7 +13,7 @@ Change = Callable[[Array], Any]
 
 
 @dataclass(frozen=True)
-class Format:
+class NumberFormat:
     """A binary format: bits of the fraction, and exponents of the smallest and largest normal numbers."""
 
     fraction: int
@@ -42,10 +42,10 @@ class Format:
 
 
 FORMATS = {
-    "float16": Format(10, -14, 15),
-    "bfloat16": Format(7, -126, 127),
-    "float32": Format(23, -126, 127),
-    "float64": Format(52, -1022, 1023),
+    "float16": NumberFormat(10, -14, 15),
+    "bfloat16": NumberFormat(7, -126, 127),
+    "float32": NumberFormat(23, -126, 127),
+    "float64": NumberFormat(52, -1022, 1023),
 }
 
 

@@ -16,7 +16,7 @@ from .examples import Domain, Example, Reference, examples_of
 from .formats import Values, map_floats
 from .judging import DTYPES, Progress, check_examples, ended, quiet
 from .pictured import Pictured, furthest_off
-from .processes import POISON, Lost, Processes, Questioned
+from .processes import POISON, Processes, ProcessLost, Questioned
 from .remote import remote_operator
 from .report import OperatorReport
 from .subjects import (
@@ -70,7 +70,9 @@ def _source(operator: CppOp) -> Address | None:
 def _instance(operator: Any) -> Address | None:
     """The address of an instance: its class and the arguments of the constructor."""
     parameters = inspect.signature(type(operator)).parameters.values()
-    values = operator.settings if isinstance(operator, Operator) else vars(operator)
+    values = (
+        operator.settings if isinstance(operator, Operator) else vars(operator)
+    )
     settings = {}
     for parameter in parameters:
         if parameter.name in values:
@@ -96,7 +98,7 @@ def _by_name(thing: Any, settings: Mapping[str, Any]) -> Address | None:
 
 
 @dataclass(frozen=True)
-class Request:
+class CheckRequest:
     """What is checked, and how. Inputs are arrays or shapes, or `shapes` gives them as a command line does."""
 
     subject: Address
@@ -128,7 +130,7 @@ class Request:
 
 
 def check_elsewhere(
-    request: Request,
+    request: CheckRequest,
     progress: Progress | None = None,
     pictured: list[Pictured] | None = None,
 ) -> OperatorReport:
@@ -140,7 +142,7 @@ def check_elsewhere(
             say(f"starting {framework}")
             dock, operator, truth = _opened(processes, request)
             examples = _examples(request, operator, truth)
-        except Lost as error:
+        except ProcessLost as error:
             return OperatorReport(
                 request.name, framework, "user's", [ended(error)], True
             )
@@ -164,13 +166,13 @@ def check_elsewhere(
                 arrays = furthest_off(dock, examples, last_dtype)
                 if arrays:
                     pictured.append(arrays)
-        except Lost as error:
+        except ProcessLost as error:
             report.checks.append(ended(error))
     return report
 
 
 def _opened(
-    processes: Processes, request: Request
+    processes: Processes, request: CheckRequest
 ) -> tuple[Questioned, Any, Reference | None]:
     """The process that the operator runs in, the operator as it is known here, and the reference."""
     dock = processes.start("dock", POISON)
@@ -198,7 +200,7 @@ def _opened(
     return dock, operator, truth
 
 
-def _roles(request: Request) -> list[str]:
+def _roles(request: CheckRequest) -> list[str]:
     """The processes besides the dock: the reference or, without one, code that has not run before."""
     roles = []
     if not is_built_in(request.subject):
@@ -214,7 +216,7 @@ def is_built_in(address: Address) -> bool:
     return ":" not in address.get("text", ":")
 
 
-def _built_in(request: Request) -> Operator | type[Operator]:
+def _built_in(request: CheckRequest) -> Operator | type[Operator]:
     """A class, which is checked with all its cases, or an instance, which is checked with the request's shapes."""
     subject = request.subject
     operator = named(subject["text"], subject["attributes"], function=False)
@@ -223,14 +225,16 @@ def _built_in(request: Request) -> Operator | type[Operator]:
     return operator
 
 
-def _operators_of(subject: Operator | type[Operator], seed: int) -> list[Operator]:
+def _operators_of(
+    subject: Operator | type[Operator], seed: int
+) -> list[Operator]:
     if isinstance(subject, type):
         return [example.operator for example in examples_of(subject, seed)]  # type: ignore[arg-type]
     return [subject]
 
 
 def _function(
-    request: Request,
+    request: CheckRequest,
     description: dict[str, Any],
     others: Mapping[str, Any],
     truth: "Referred | None",
@@ -249,7 +253,9 @@ def _function(
         raise truth.process.malformed("a description of a function") from None
     if len(labels_of_function) == len(labels):
         labels = labels_of_function
-    return adapted(name, truth, truth, request.framework, labels, required, domain)
+    return adapted(
+        name, truth, truth, request.framework, labels, required, domain
+    )
 
 
 @dataclass(frozen=True)
@@ -270,7 +276,7 @@ class Referred:
 
 
 def _examples(
-    request: Request, operator: Any, truth: Reference | None
+    request: CheckRequest, operator: Any, truth: Reference | None
 ) -> list[Example]:
     """One example for each shape; without shapes, those of the inputs or of the operator's own cases."""
     seed = request.seed
@@ -285,7 +291,9 @@ def _examples(
         domain = request.domain or declared_domain(operator)
         drawn = inputs_of(operator, shape, "float32", seed)
         inputs = map_floats(domain.moved, drawn)
-        [example] = examples_for(operator, inputs, truth, framework, seed, domain)
+        [example] = examples_for(
+            operator, inputs, truth, framework, seed, domain
+        )
         renamed = replace(example, name=f"{name}-{i}")
         examples.append(renamed)
     return examples

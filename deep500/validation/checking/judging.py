@@ -11,8 +11,8 @@ from ...errors import Deep500Error
 from .checks import attempted, checks, regime_checks, slopes
 from .examples import Example
 from .formats import FORMATS
-from .processes import Lost
-from .report import Check, OperatorReport
+from .processes import ProcessLost
+from .report import CheckResult, OperatorReport
 from .subjects import free_rank, is_ours
 
 DTYPES = ("float64", "float32")
@@ -37,14 +37,14 @@ def check_examples(
             )
     operator = examples[0].operator
     inputs = examples[0].inputs
-    results: list[Check] = []
+    results: list[CheckResult] = []
     kernel = "user's"
     try:
         if is_ours(operator):
             kernel = dock.kernel(operator, inputs)
         for check in _all_checks(examples, dock, dtypes, progress, keep_rank):
             results.append(check)
-    except Lost as error:
+    except ProcessLost as error:
         results.append(ended(error))
     name = type(operator).__name__
     return OperatorReport(name, framework, kernel, results, isolated)
@@ -64,7 +64,7 @@ def _all_checks(
     dtypes: Sequence[str],
     progress: Progress | None,
     keep_rank: bool,
-) -> Iterator[Check]:
+) -> Iterator[CheckResult]:
     for example in examples:
         for dtype, same in in_dtypes(example, dtypes):
             if progress:
@@ -72,7 +72,9 @@ def _all_checks(
             yield from checks(dock, same)
         # A wrong derivative shows in float64 alone.
         if example.floats and "float64" not in dtypes:
-            yield attempted("differences", slopes, dock, example.cast("float64"), ())
+            yield attempted(
+                "differences", slopes, dock, example.cast("float64"), ()
+            )
     for example in examples:
         free = free_rank(example.operator) and not keep_rank
         for dtype, same in in_dtypes(example, dtypes):
@@ -81,15 +83,17 @@ def _all_checks(
             yield from regime_checks(dock, same, free)
 
 
-def in_dtypes(example: Example, dtypes: Sequence[str]) -> list[tuple[str, Example]]:
+def in_dtypes(
+    example: Example, dtypes: Sequence[str]
+) -> list[tuple[str, Example]]:
     """The example in every dtype; once where it has no float inputs."""
     if not example.floats:
         return [("float32", example)]
     return [(dtype, example.cast(dtype)) for dtype in dtypes]
 
 
-def ended(error: Lost) -> Check:
+def ended(error: ProcessLost) -> CheckResult:
     """The check for a process that ended: a crash or a malformed answer is wrong, a time-out decides nothing."""
     if error.wrong:
-        return Check("process", False, text=str(error))
-    return Check("process", None, text=str(error), decided=False)
+        return CheckResult("process", False, text=str(error))
+    return CheckResult("process", None, text=str(error), decided=False)

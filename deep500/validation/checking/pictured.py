@@ -23,7 +23,9 @@ class Pictured:
     runs: Array
 
 
-def furthest_off(dock: Any, examples: Sequence[Example], dtype: str) -> Pictured | None:
+def furthest_off(
+    dock: Any, examples: Sequence[Example], dtype: str
+) -> Pictured | None:
     """The arrays of the worst example in this dtype; None if no run gave an output of the right shape."""
     worst = None
     worst_output = None

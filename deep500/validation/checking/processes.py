@@ -26,7 +26,7 @@ class Raised(Deep500Error):
     """Code of a user or a framework raised something."""
 
 
-class Lost(BaseException):
+class ProcessLost(BaseException):
     """A process is gone or silent. A BaseException, so that nothing that catches errors of a user's code catches it."""
 
     def __init__(self, role: str, error: Died):
@@ -65,20 +65,25 @@ class Questioned:
             raise self.malformed("descriptions of operators")
         return descriptions
 
-    def malformed(self, expected: str) -> Lost:
+    def malformed(self, expected: str) -> ProcessLost:
         """The error for an answer that is not what was asked for."""
-        return Lost(self.role, Died(f"the process sent something else than {expected}"))
+        return ProcessLost(
+            self.role, Died(f"the process sent something else than {expected}")
+        )
 
     def _answer(self, message: Mapping[str, Any]) -> Any:
         remaining_s = self.deadline - time.monotonic()
         try:
             answer = self.child.ask(message, "answer", max(remaining_s, 0.001))
         except Died as error:
-            raise Lost(self.role, error) from None
+            raise ProcessLost(self.role, error) from None
         match answer:
             case {"value": value}:
                 return self._value(value)
-            case {"raised": str() as text, "unsupported": bool() as unsupported}:
+            case {
+                "raised": str() as text,
+                "unsupported": bool() as unsupported,
+            }:
                 if unsupported:
                     raise Unsupported(text[:1000])
                 raise Raised(text[:1000])
@@ -104,6 +109,8 @@ class Processes(ExitStack):
         super().__init__()
         self.deadline = time.monotonic() + timeout_s
 
-    def start(self, role: str, env: Mapping[str, str] | None = None) -> Questioned:
+    def start(
+        self, role: str, env: Mapping[str, str] | None = None
+    ) -> Questioned:
         child = self.enter_context(Child.fresh(SERVING, env))
         return Questioned(role, child, self.deadline)

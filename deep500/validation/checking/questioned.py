@@ -40,7 +40,7 @@ MISSING = (
 )  # how PyTorch and TensorFlow say it
 
 
-class Session:
+class QuestionSession:
     """What one process holds: an operator in the dock, or a witness of what is right."""
 
     def __init__(self) -> None:
@@ -116,7 +116,9 @@ def _attempted(function: Callable[[], Any]) -> Message:
         return {"value": encoded(function())}
     except (SystemExit, MemoryError):
         raise
-    except BaseException as error:  # a user's or a framework's code may raise anything
+    except (
+        BaseException
+    ) as error:  # a user's or a framework's code may raise anything
         return {"raised": said(error), "unsupported": is_missing(error)}
 
 
@@ -157,4 +159,4 @@ def _operators(subject: Any, request: Mapping[str, Any]) -> list[Operator]:
 
 
 if __name__ == "__main__":
-    serve(Session().answer)
+    serve(QuestionSession().answer)

@@ -9,7 +9,15 @@ import numpy as np
 
 from .bounds import depth
 from .examples import XP, Example, generator
-from .formats import FORMATS, Array, Values, is_float, map_arrays, map_floats, wide
+from .formats import (
+    FORMATS,
+    Array,
+    Values,
+    is_float,
+    map_arrays,
+    map_floats,
+    wide,
+)
 from .subjects import first_line, is_compiled, is_ours
 
 LARGER = 12_000  # elements of the largest input
@@ -49,7 +57,8 @@ def regimes(example: Example, free_rank: bool) -> Iterator[Regime]:
             yield from VALUES
     elif any(map(_is_integer, example.inputs)):
         yield Regime("large integers", _large_integers, derived=False)
-    if built_in or not example.regular:  # built-in operators have cases of many shapes
+    # built-in operators have cases of many shapes
+    if built_in or not example.regular:
         return
     yield from _shapes(example)
     if free_rank:
@@ -129,7 +138,9 @@ def _any_element(example: Example, predicate: Callable[[Array], Array]) -> bool:
     return False
 
 
-def without_overflow(example: Example, arrays: Values, right: Values) -> list[Any]:
+def without_overflow(
+    example: Example, arrays: Values, right: Values
+) -> list[Any]:
     """The arrays, with the truth in place of infinities and NaNs where the dtype cannot hold the result."""
     largest = FORMATS[example.dtype].largest
 
@@ -410,7 +421,8 @@ def _with_size(old: int, new: int) -> Reshape:
 def _larger(example: Example, elements: int) -> Reshape:
     """Every size but 1 multiplied by the same number, plus one, so that it is no multiple of a vector's length."""
     shapes = _array_shapes(example)
-    distinct_sizes = {*chain.from_iterable(shapes)}  # each may be an axis of the result
+    # each may be an axis of the result
+    distinct_sizes = {*chain.from_iterable(shapes)}
     factors = []
     for sizes in [distinct_sizes, *shapes]:
         long_axes = [n for n in sizes if n > 1]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...contracts.operator import Case, Operator, Tensor
+from ...contracts.operator import Case, Operator, TensorSpec
 from .examples import FIRST, Domain
 from .formats import Values, map_arrays
 from .processes import Questioned
@@ -44,7 +44,9 @@ class Remote(Operator):
                 raise self.witness.malformed("results")
         return answers
 
-    def derived_each(self, calls: Sequence[tuple[Values, Values, Any]]) -> list[list]:
+    def derived_each(
+        self, calls: Sequence[tuple[Values, Values, Any]]
+    ) -> list[list]:
         """The gradients of several calls, asked in one question."""
         questions = []
         for inputs, seeds, xp in calls:
@@ -57,7 +59,9 @@ class Remote(Operator):
                 raise self.witness.malformed("gradients")
         return answers
 
-    def _answers(self, xp: Any, method: str, questions: Sequence[tuple]) -> list:
+    def _answers(
+        self, xp: Any, method: str, questions: Sequence[tuple]
+    ) -> list:
         """One answer for every question: from `first` if it is the truth that is asked for."""
         process = self.first if xp is FIRST else self.witness
         answers = process.each(method, questions)
@@ -65,14 +69,14 @@ class Remote(Operator):
             raise self.witness.malformed("one answer for every question")
         return list(answers)
 
-    def infer(self, *inputs: Any) -> tuple[Tensor, ...]:
+    def infer(self, *inputs: Any) -> tuple[TensorSpec, ...]:
         key = repr(inputs)
         if key not in self._inferred:
             self._inferred[key] = self.witness.infer(self, inputs)
         outputs = self._inferred[key]
         if not isinstance(outputs, tuple):
             raise self.witness.malformed("shapes")
-        if not all(isinstance(output, Tensor) for output in outputs):
+        if not all(isinstance(output, TensorSpec) for output in outputs):
             raise self.witness.malformed("shapes")
         return outputs
 

@@ -7,7 +7,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckResult:
     """One promise, tested for one dtype and one case; `ok` is None if there is no verdict, and `text` says why.
 
     A check without a verdict does not apply, unless `decided` is False: then it should have had one. `regime` says how
@@ -62,7 +62,7 @@ class OperatorReport:
     operator: str
     framework: str
     kernel: str
-    checks: list[Check] = field(default_factory=list)
+    checks: list[CheckResult] = field(default_factory=list)
     isolated: bool = False
 
     @property
@@ -82,14 +82,14 @@ class OperatorReport:
         return self.ok
 
     @property
-    def wrong(self) -> list[Check]:
+    def wrong(self) -> list[CheckResult]:
         return [check for check in self.checks if check.ok is False]
 
     @property
-    def undecided(self) -> list[Check]:
+    def undecided(self) -> list[CheckResult]:
         return [check for check in self.checks if not check.decided]
 
-    def summary(self) -> list[Check]:
+    def summary(self) -> list[CheckResult]:
         """The weightiest check of every name and dtype, in the order in which they were made."""
         return worst(self.checks)
 
@@ -109,7 +109,7 @@ class OperatorReport:
         checks = []
         for document in data["checks"]:
             fields = {k: v for k, v in document.items() if k != "verdict"}
-            checks.append(Check(**fields))
+            checks.append(CheckResult(**fields))
         operator, framework, kernel = (
             data["operator"],
             data["framework"],
@@ -119,9 +119,9 @@ class OperatorReport:
         return cls(operator, framework, kernel, checks, isolated)
 
 
-def worst(checks: Iterable[Check]) -> list[Check]:
+def worst(checks: Iterable[CheckResult]) -> list[CheckResult]:
     """The weightiest check of every name and dtype, in order."""
-    weightiest: dict[tuple[str, str], Check] = {}
+    weightiest: dict[tuple[str, str], CheckResult] = {}
     for check in checks:
         key = check.name, check.dtype
         if key not in weightiest or check.weight > weightiest[key].weight:

@@ -31,7 +31,7 @@ EXACT = {
 class Rounded(np.ndarray):
     """An array whose operations leave an error behind; `noise` makes it."""
 
-    noise: "Noise"
+    noise: "PerturbedRun"
 
     def __array_finalize__(self, source: Any) -> None:
         if isinstance(source, Rounded):
@@ -47,7 +47,8 @@ class Rounded(np.ndarray):
         plain_inputs = map(_plain, inputs)
         if "out" in options:
             options["out"] = tuple(map(_plain, options["out"]))
-        with np.errstate(all="ignore"):  # outside of its domain there is no result
+        # outside of its domain there is no result
+        with np.errstate(all="ignore"):
             results = getattr(function, method)(*plain_inputs, **options)
         if function in EXACT or results is None:
             return self.noise.keep(results)
@@ -64,7 +65,7 @@ def _plain(value: Any) -> Any:
     return np.asarray(value) if isinstance(value, Rounded) else value
 
 
-class Noise:
+class PerturbedRun:
     """The errors of one run, by its number: relative ones of up to a unit of rounding of this dtype."""
 
     def __init__(self, number: int, dtype: str) -> None:
@@ -115,7 +116,7 @@ class Noise:
 class RoundedNamespace(type(XP)):  # type: ignore[misc]
     """The namespace for formulas over such arrays: NumPy's functions do not all keep their kind."""
 
-    def __init__(self, noise: Noise) -> None:
+    def __init__(self, noise: PerturbedRun) -> None:
         self._noise = noise
 
     def asarray(self, value: Any, dtype: Any = None) -> Any:
@@ -134,5 +135,5 @@ class RoundedNamespace(type(XP)):  # type: ignore[misc]
         return _keeping(attribute, self._noise)
 
 
-def _keeping(function: Callable, noise: Noise) -> Callable:
+def _keeping(function: Callable, noise: PerturbedRun) -> Callable:
     return lambda *values, **options: noise.keep(function(*values, **options))

@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import registry
 from ...contracts.inputs import canonical_inputs
-from ...contracts.operator import Operator, Tensor
+from ...contracts.operator import Operator, TensorSpec
 from ...custom.cpp import CppOp
 from ...custom.loading import load_operator
 from ...custom.operators import CustomOp
@@ -128,7 +128,9 @@ def is_custom(operator: Operator) -> bool:
 
 def is_compiled(operator: Operator) -> bool:
     """Whether it is in C++, here or in another process."""
-    return isinstance(operator.adapted, CppOp) or getattr(operator, "compiled", False)
+    return isinstance(operator.adapted, CppOp) or getattr(
+        operator, "compiled", False
+    )
 
 
 def free_rank(operator: Operator) -> bool:
@@ -142,7 +144,9 @@ def free_rank(operator: Operator) -> bool:
     return not operator.cases
 
 
-def as_operator(subject: Any, reference: Reference | None, framework: str) -> Any:
+def as_operator(
+    subject: Any, reference: Reference | None, framework: str
+) -> Any:
     """An operator of a user's or a plain function as an Operator; a class stays what it is."""
     if isinstance(subject, CustomOp):
         return subject.operator
@@ -168,7 +172,9 @@ def function_operator(
     domain = as_domain(getattr(function, "domain", None))
     if len(labels_of_function) == len(labels):
         labels = labels_of_function
-    return adapted(name, function, reference, framework, labels, required, domain)
+    return adapted(
+        name, function, reference, framework, labels, required, domain
+    )
 
 
 def needs_reference(name: str) -> Deep500Error:
@@ -220,14 +226,14 @@ def adapted(
     def forward(self: Operator, xp: Any, *xs: Any) -> Any:
         return truth(*xs)
 
-    def infer(self: Operator, *inputs: Any) -> tuple[Tensor, ...]:
+    def infer(self: Operator, *inputs: Any) -> tuple[TensorSpec, ...]:
         float_dtype = ""
         ones = []
         for value in inputs:
-            if isinstance(value, Tensor) and "float" in value.dtype:
+            if isinstance(value, TensorSpec) and "float" in value.dtype:
                 float_dtype = float_dtype or value.dtype
                 value = np.ones(value.shape, "float64")
-            elif isinstance(value, Tensor):
+            elif isinstance(value, TensorSpec):
                 value = np.ones(value.shape, value.dtype)
             ones.append(value)
         outputs = []
@@ -236,7 +242,7 @@ def adapted(
             dtype = y.dtype.name
             if float_dtype and y.dtype.kind == "f":
                 dtype = float_dtype
-            outputs.append(Tensor(y.shape, dtype))
+            outputs.append(TensorSpec(y.shape, dtype))
         return tuple(outputs)
 
     body = {
@@ -263,7 +269,7 @@ def _complete_inputs(
     names = operator.input_names(len(inputs))
     for i, name in enumerate(names):
         value = inputs[i]
-        is_shape = isinstance(value, tuple | Tensor)
+        is_shape = isinstance(value, tuple | TensorSpec)
         if is_shape and name not in operator.static:
             draw = generator(operator_name, i, seed)
             value = np.asarray(drawn(value, draw))
@@ -313,7 +319,9 @@ def _working(examples: list[Example]) -> list[Example]:
             example.operator.infer(*example.tensors)
             _ = example.outputs
             working.append(example)
-        except Exception as error:  # a formula may raise anything for such inputs
+        except (
+            Exception
+        ) as error:  # a formula may raise anything for such inputs
             reasons.append(first_line(error))
     if not working:
         example = examples[0]
@@ -332,7 +340,7 @@ def first_line(error: Exception) -> str:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, Tensor):
+    if isinstance(value, TensorSpec):
         return f"{value.dtype}{list(value.shape)}"
     return repr(value)
 
@@ -382,7 +390,9 @@ def named_function(text: str) -> Any:
     return values[name]
 
 
-def _unknown_function(place: str, name: str, values: Mapping[str, Any]) -> Deep500Error:
+def _unknown_function(
+    place: str, name: str, values: Mapping[str, Any]
+) -> Deep500Error:
     public = []
     for key, value in values.items():
         if callable(value) and not key.startswith("_"):

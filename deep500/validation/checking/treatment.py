@@ -12,7 +12,7 @@ from .examples import Example
 from .formats import Array, Values
 from .memory import LAYOUTS
 from .regimes import in_named_regime, odd_shaped, shared_work
-from .report import Check
+from .report import CheckResult
 from .subjects import has_own_code, is_ours
 
 NO_CODE = "it is not code on NumPy arrays"
@@ -25,7 +25,7 @@ SEQUENCE = "A0 B0 A1 A0 C0 D9 B0 B1 A2 D9 C1 A0 B0 A1"  # content and slot of ev
 PAIRS_FROM = 100  # the first slot of the pairs that are nearly the same
 
 
-def determinism(dock: Any, example: Example, outputs: Values) -> Check:
+def determinism(dock: Any, example: Example, outputs: Values) -> CheckResult:
     """The same bits in every run, of results and of gradients."""
     operator = example.operator
     inputs = example.inputs
@@ -39,18 +39,20 @@ def determinism(dock: Any, example: Example, outputs: Values) -> Check:
     return example.check("determinism", not value, value, 0.0, text)
 
 
-def unchanged(dock: Any, example: Example, outputs: Values) -> Check:
+def unchanged(dock: Any, example: Example, outputs: Values) -> CheckResult:
     """The inputs, and the gradients that come in, are the same bytes after the call."""
     after = dock.touched(example.operator, example.inputs, ())
     value, text = changed(example.inputs, [after], "inputs, by the call")
     if not value and example.differentiates:
         before = (*example.inputs, *example.seeds)
         after = dock.touched(example.operator, example.inputs, example.seeds)
-        value, text = changed(before, [after], "inputs, by the call of the gradient")
+        value, text = changed(
+            before, [after], "inputs, by the call of the gradient"
+        )
     return example.check("inputs", not value, value, 0.0, text)
 
 
-def sequence(dock: Any, example: Example, outputs: Values) -> Check:
+def sequence(dock: Any, example: Example, outputs: Values) -> CheckResult:
     """A dozen calls, with the same memory and other content, other memory and the same content, and other shapes."""
     slots, contents = _calls_in_turn(dock, example)
     inputs = [content.inputs for content in contents]
@@ -66,7 +68,9 @@ def sequence(dock: Any, example: Example, outputs: Values) -> Check:
     return example.check("sequence", True, text=f"{len(calls)} calls in turn")
 
 
-def _calls_in_turn(dock: Any, example: Example) -> tuple[list[int], list[Example]]:
+def _calls_in_turn(
+    dock: Any, example: Example
+) -> tuple[list[int], list[Example]]:
     """The slot and the content of every call of a sequence."""
     odd = None
     if not is_ours(example.operator):
@@ -113,7 +117,7 @@ def _takes(dock: Any, example: Example) -> bool:
     return True
 
 
-def interleaved(dock: Any, example: Example, outputs: Values) -> Check:
+def interleaved(dock: Any, example: Example, outputs: Values) -> CheckResult:
     """Two runs before two derivatives: each derivative uses what its own run saved."""
     if not has_own_code(example.operator):
         return example.no_verdict("state", NO_CODE)
@@ -132,11 +136,13 @@ def interleaved(dock: Any, example: Example, outputs: Values) -> Check:
             gradient_check(content, result["gradients"], "state"),
         ):
             if check.ok is False:
-                return _failed(example, check, "with two runs before two derivatives")
+                return _failed(
+                    example, check, "with two runs before two derivatives"
+                )
     return example.check("state", True, text="two runs before two derivatives")
 
 
-def guards(dock: Any, example: Example, outputs: Values) -> Check:
+def guards(dock: Any, example: Example, outputs: Values) -> CheckResult:
     """Nothing past the ends of its arrays is read or written, and no result is left unwritten."""
     if not has_own_code(example.operator):
         return example.no_verdict("memory", NO_CODE)
@@ -151,7 +157,9 @@ def guards(dock: Any, example: Example, outputs: Values) -> Check:
             return example.check("memory", False, float(spoilt), 0.0, text)
         checks = [output_check(example, result["outputs"], "memory")]
         if seeds:
-            checks.append(gradient_check(example, result["gradients"], "memory"))
+            checks.append(
+                gradient_check(example, result["gradients"], "memory")
+            )
         for check in checks:
             if check.ok is False:
                 where = f"with bytes 0x{filling:02X} around its arrays, and in what it has to write"
@@ -159,13 +167,15 @@ def guards(dock: Any, example: Example, outputs: Values) -> Check:
     return example.check("memory", True)
 
 
-def strides(dock: Any, example: Example, outputs: Values) -> Check:
+def strides(dock: Any, example: Example, outputs: Values) -> CheckResult:
     """The same results for arrays that are views of others."""
     operator = example.operator
     inputs = example.inputs
     sizes = [x.size for x in inputs if isinstance(x, np.ndarray)]
     if max(sizes, default=0) <= 1:
-        return example.no_verdict("strides", "it has no arrays that could be views")
+        return example.no_verdict(
+            "strides", "it has no arrays that could be views"
+        )
     for layout in LAYOUTS:
         results = dock.run(operator, inputs, layout)
         checks = [output_check(example, results, "strides")]
@@ -179,16 +189,18 @@ def strides(dock: Any, example: Example, outputs: Values) -> Check:
     return example.check("strides", True, text=f"with {layouts} inputs")
 
 
-def _failed(example: Example, check: Check, when: str) -> Check:
+def _failed(example: Example, check: CheckResult, when: str) -> CheckResult:
     """A failed check of some arrays, as that of the whole promise: the text says when it failed."""
     text = f"{when}: {check.text}"
     return example.check(check.name, False, check.value, check.bound, text)
 
 
-def threads(dock: Any, example: Example, outputs: Values) -> Check:
+def threads(dock: Any, example: Example, outputs: Values) -> CheckResult:
     """Right in every run of inputs so large that threads share the work."""
     if is_ours(example.operator):
-        return example.no_verdict("threads", "a framework's own threads are not judged")
+        return example.no_verdict(
+            "threads", "a framework's own threads are not judged"
+        )
     if example.dtype == "float64":
         return example.no_verdict("threads", "in the other dtypes alone")
     large = shared_work(example)
@@ -207,7 +219,9 @@ def threads(dock: Any, example: Example, outputs: Values) -> Check:
 def _fault_in_runs(dock: Any, large: Example, seeds: Values) -> str:
     """What is wrong in any of many runs, with seeds of the gradients; "" if nothing is."""
     kind = "gradients" if seeds else "outputs"
-    for arrays in dock.repeated(large.operator, large.inputs, seeds, SHARED_RUNS):
+    for arrays in dock.repeated(
+        large.operator, large.inputs, seeds, SHARED_RUNS
+    ):
         fault = _far_off(large, arrays, bool(seeds))
         if fault:
             return f"{kind} for {large.size} elements: {fault}"
@@ -229,13 +243,17 @@ def _far_off(example: Example, arrays: Values, derived: bool) -> str:
     return ""
 
 
-def sanitizing(dock: Any, example: Example) -> Check:
+def sanitizing(dock: Any, example: Example) -> CheckResult:
     """What the compiler's sanitizers find in a C++ operator."""
     seeds = example.seeds if example.differentiates else ()
     try:
-        findings = dock.sanitized(example.operator, example.inputs, seeds, SANITIZERS_S)
+        findings = dock.sanitized(
+            example.operator, example.inputs, seeds, SANITIZERS_S
+        )
     except Unsupported as error:
-        return example.check("sanitize", None, text=one_line(error), decided=False)
+        return example.check(
+            "sanitize", None, text=one_line(error), decided=False
+        )
     if findings is None:
         return example.no_verdict("sanitize", "it is not in C++")
     count = len(findings)
@@ -248,7 +266,9 @@ def sanitizing(dock: Any, example: Example) -> Check:
     return example.check("sanitize", False, float(count), 0.0, text)
 
 
-def changed(right: Values, runs: Sequence[Values], what: str) -> tuple[float, str]:
+def changed(
+    right: Values, runs: Sequence[Values], what: str
+) -> tuple[float, str]:
     """How many elements have other bits in any run, and the first of them in words."""
     total = 0
     text = ""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...contracts.dtypes import ALL
-from ...contracts.operator import Operator, Tensor
+from ...contracts.operator import Operator, TensorSpec
 from .formats import Array
 
 PLAIN = (type(None), bool, int, float, str)
@@ -23,7 +23,7 @@ def encoded(value: Any, number: Callable[[Operator], int] | None = None) -> Any:
     """A value as JSON; an operator as its number."""
     if isinstance(value, Operator) and number is not None:
         return {"operator": number(value)}
-    if isinstance(value, Tensor):
+    if isinstance(value, TensorSpec):
         return {"tensor": [list(value.shape), value.dtype]}
     if isinstance(value, np.generic):
         return {"scalar": _packed(np.asarray(value))}
@@ -54,7 +54,7 @@ def decoded(message: Any, operators: list[Operator] | None = None) -> Any:
         case "operator", int() if operators and 0 <= content < len(operators):
             return operators[content]
         case "tensor", [list() as shape, str() as dtype]:
-            return Tensor(_shape(shape), _dtype(dtype))
+            return TensorSpec(_shape(shape), _dtype(dtype))
         case "scalar", [str(), [], str()]:
             return _unpacked(content)[()]
         case "texts", [list() as shape, list() as texts]:
@@ -66,7 +66,9 @@ def decoded(message: Any, operators: list[Operator] | None = None) -> Any:
         case "list", list():
             return [decoded(item, operators) for item in content]
         case "dict", dict():
-            return {key: decoded(item, operators) for key, item in content.items()}
+            return {
+                key: decoded(item, operators) for key, item in content.items()
+            }
     raise Malformed(f"this is no {kind!r:.40}")
 
 

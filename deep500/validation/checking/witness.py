@@ -7,7 +7,7 @@ from ...contracts.framework import gradient_formula
 from ...contracts.operator import Operator
 from .examples import XP, Reference
 from .formats import Values
-from .rounding import Noise, RoundedNamespace
+from .rounding import PerturbedRun, RoundedNamespace
 
 
 class Witness:
@@ -47,7 +47,7 @@ class Witness:
 def _namespace(noise: Any) -> Any:
     if noise is None:
         return XP
-    return RoundedNamespace(Noise(*noise))
+    return RoundedNamespace(PerturbedRun(*noise))
 
 
 def noise_of(xp: Any) -> Any:

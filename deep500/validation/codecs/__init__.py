@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ...codecs import _native
 from ...contracts.codec import Codec
-from ..checking.report import Check
+from ..checking.report import CheckResult
 from ..checking.report import OperatorReport as CodecReport
 from .aggregation import check_aggregation
 from .coding import (
-    Case,
+    CodecCase,
     cases,
     check_coding,
     check_packing,
@@ -38,26 +38,34 @@ def check_codec(
     progress: Progress | None = None,
 ) -> CodecReport:
     """Check that a codec does what it declares; `loops` is "C++" or "NumPy", the inner loops that it runs with."""
-    checks: list[Check] = []
+    checks: list[CheckResult] = []
     with _native.only_numpy(loops == "NumPy"):
         for dtype in dtypes:
             checks += _checks(codec, dtype, seed, progress or _silent)
     return CodecReport(str(codec), loops, "codec", checks)
 
 
-def _checks(codec: Codec, dtype: str, seed: int, progress: Progress) -> Iterator[Check]:
+def _checks(
+    codec: Codec, dtype: str, seed: int, progress: Progress
+) -> Iterator[CheckResult]:
     progress(f"payloads in {dtype}")
     for case in cases(codec, dtype, seed):
         yield from guarded(case, "round trip", check_coding(case))
         yield from guarded(case, "zeros", check_zeros(case))
         if case.size and case.regime == "normal":
-            yield from guarded(case, "special values", check_special_values(case))
-    whole = Case(codec, "", 0, dtype, seed)
+            yield from guarded(
+                case, "special values", check_special_values(case)
+            )
+    whole = CodecCase(codec, "", 0, dtype, seed)
     yield from guarded(whole, "packing", check_packing(codec, dtype, seed))
     progress(f"what it declares, in {dtype}")
-    yield from guarded(whole, "declaration", check_declaration(codec, dtype, seed))
+    yield from guarded(
+        whole, "declaration", check_declaration(codec, dtype, seed)
+    )
     progress(f"ranks together in {dtype}")
-    yield from guarded(whole, "aggregation", check_aggregation(codec, dtype, seed))
+    yield from guarded(
+        whole, "aggregation", check_aggregation(codec, dtype, seed)
+    )
 
 
 def _silent(text: str) -> None:

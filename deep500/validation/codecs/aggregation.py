@@ -6,20 +6,25 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ...contracts.codec import Codec, Gather, Key, Request, run_together
+from ...contracts.codec import Codec, GatherRequest, Key, Request, run_together
 from ...contracts.layout import Layout, Slot
-from ...contracts.operator import Tensor
-from ..checking.report import Check
-from .coding import Case
+from ...contracts.operator import TensorSpec
+from ..checking.report import CheckResult
+from .coding import CodecCase
 from .inputs import gradient
 
 RANKS = 3
 STEPS = 30
 REGIMES = ("normal", "heavy-tailed", "sparse")
-LAYOUT = {"weight": (24, 30), "bias": (24,), "kernel": (8, 3, 3, 3), "scalar": ()}
+LAYOUT = {
+    "weight": (24, 30),
+    "bias": (24,),
+    "kernel": (8, 3, 3, 3),
+    "scalar": (),
+}
 
 
-class Group:
+class RankGroup:
     """Ranks in one process that aggregate together, and the requests that they make."""
 
     def __init__(
@@ -36,7 +41,9 @@ class Group:
         self.states = [codec.init(size, dtype, slots) for _ in range(ranks)]
         self.requests: list[Request] = []  # of rank 0
 
-    def aggregate(self, buffers: Sequence[np.ndarray], step: int) -> list[np.ndarray]:
+    def aggregate(
+        self, buffers: Sequence[np.ndarray], step: int
+    ) -> list[np.ndarray]:
         """The mean that every rank gets."""
         aggregations = []
         for rank, buffer in enumerate(buffers):
@@ -62,7 +69,7 @@ class Group:
     def sent_bytes(self) -> int:
         total = 0
         for request in self.requests:
-            if isinstance(request, Gather):
+            if isinstance(request, GatherRequest):
                 total += request.payload.nbytes
             else:
                 total += request.array.nbytes
@@ -72,7 +79,7 @@ class Group:
         """The machine epsilon of the least precise float in which ranks add up."""
         largest = float(np.finfo(dtype).eps)
         for request in self.requests:
-            if isinstance(request, Gather):
+            if isinstance(request, GatherRequest):
                 continue
             sum_dtype = request.array.dtype
             if sum_dtype.kind in "fV":
@@ -88,20 +95,24 @@ class Group:
 
 def slots_for(dtype: str) -> tuple[int, tuple[Slot, ...]]:
     """The size of a buffer with matrices, vectors, a kernel and a scalar, and its slots."""
-    tensors = {name: Tensor(shape, dtype) for name, shape in LAYOUT.items()}
+    tensors = {name: TensorSpec(shape, dtype) for name, shape in LAYOUT.items()}
     layout = Layout.of(tensors)
     return layout.sizes[dtype], layout.slots
 
 
-def check_aggregation(codec: Codec, dtype: str, seed: int) -> Iterator[Check]:
+def check_aggregation(
+    codec: Codec, dtype: str, seed: int
+) -> Iterator[CheckResult]:
     size, slots = slots_for(dtype)
     for regime in REGIMES:
-        case = Case(codec, regime, size, dtype, seed)
+        case = CodecCase(codec, regime, size, dtype, seed)
         yield from _one_step(case, slots)
         yield from _many_steps(case, slots)
 
 
-def _buffers(case: Case, slots: Sequence[Slot], step: int) -> list[np.ndarray]:
+def _buffers(
+    case: CodecCase, slots: Sequence[Slot], step: int
+) -> list[np.ndarray]:
     """A gradient for every rank: low-rank matrices, and zeros between the slots."""
     buffers = []
     for rank in range(RANKS):
@@ -129,11 +140,11 @@ def _low_rank(matrix: np.ndarray) -> np.ndarray:
     return errors @ inputs
 
 
-def _group(case: Case, slots: Sequence[Slot]) -> Group:
-    return Group(case.codec, case.size, case.dtype, RANKS, slots)
+def _group(case: CodecCase, slots: Sequence[Slot]) -> RankGroup:
+    return RankGroup(case.codec, case.size, case.dtype, RANKS, slots)
 
 
-def _one_step(case: Case, slots: Sequence[Slot]) -> Iterator[Check]:
+def _one_step(case: CodecCase, slots: Sequence[Slot]) -> Iterator[CheckResult]:
     group = _group(case, slots)
     buffers = _buffers(case, slots, 0)
     means = group.aggregate(buffers, 0)
@@ -152,7 +163,9 @@ def _one_step(case: Case, slots: Sequence[Slot]) -> Iterator[Check]:
     yield from _mean_of_parts(case, buffers, first_mean)
 
 
-def _aggregate_size(case: Case, sent: int, slots: Sequence[Slot]) -> Check:
+def _aggregate_size(
+    case: CodecCase, sent: int, slots: Sequence[Slot]
+) -> CheckResult:
     declared = case.codec.aggregate_bytes(case.size, case.dtype, slots)
     ok = sent <= declared
     if case.codec.fixed_size:
@@ -162,8 +175,8 @@ def _aggregate_size(case: Case, sent: int, slots: Sequence[Slot]) -> Check:
 
 
 def _mean_of_parts(
-    case: Case, buffers: list[np.ndarray], mean: np.ndarray
-) -> Iterator[Check]:
+    case: CodecCase, buffers: list[np.ndarray], mean: np.ndarray
+) -> Iterator[CheckResult]:
     """The mean must be that of the decoded payloads, if the codec has no communication rounds of its own."""
     codec = case.codec
     if type(codec).exchange is not Codec.exchange:
@@ -181,7 +194,9 @@ def _mean_of_parts(
     yield case.within("mean", error, 8 * case.epsilon)
 
 
-def _many_steps(case: Case, slots: Sequence[Slot]) -> Iterator[Check]:
+def _many_steps(
+    case: CodecCase, slots: Sequence[Slot]
+) -> Iterator[CheckResult]:
     """With error feedback, what was sent in all steps plus the residuals must be the sum of all gradients."""
     name = "sent + residual"
     if not case.codec.error_feedback:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...contracts.codec import Codec, Key
 from ...errors import one_line
-from ..checking.report import Check
+from ..checking.report import CheckResult
 from .inputs import REGIMES, SIZES, gradient
 
 UNUSED = 0.45  # the share of a payload's bits that may always be the same: exponents, high bits of indices
@@ -17,7 +17,7 @@ PATTERN_SIZE = 20_000
 
 
 @dataclass(frozen=True)
-class Case:
+class CodecCase:
     """One input of one codec."""
 
     codec: Codec
@@ -28,7 +28,9 @@ class Case:
 
     @property
     def x(self) -> np.ndarray:
-        return gradient(self.codec, self.regime, self.size, self.dtype, self.seed)
+        return gradient(
+            self.codec, self.regime, self.size, self.dtype, self.seed
+        )
 
     @property
     def epsilon(self) -> float:
@@ -51,30 +53,39 @@ class Case:
         bound: float | None = None,
         text: str = "",
         fault: str = "",
-    ) -> Check:
+    ) -> CheckResult:
         """A check of this case; `fault` replaces the text if it fails."""
         case = f"{self.size} elements"
         if fault and ok is False:
             text = fault
-        return Check(name, ok, value, bound, text, self.dtype, case, self.regime)
+        return CheckResult(
+            name, ok, value, bound, text, self.dtype, case, self.regime
+        )
 
     def within(
-        self, name: str, value: float, bound: float, text: str = "", fault: str = ""
-    ) -> Check:
+        self,
+        name: str,
+        value: float,
+        bound: float,
+        text: str = "",
+        fault: str = "",
+    ) -> CheckResult:
         """A check that a value is not above its bound; `fault` replaces the text if it is."""
         return self.check(name, value <= bound, value, bound, text, fault)
 
 
-def cases(codec: Codec, dtype: str, seed: int) -> list[Case]:
+def cases(codec: Codec, dtype: str, seed: int) -> list[CodecCase]:
     """One case for each regime and size."""
     all_cases = []
     for regime in REGIMES:
         for size in SIZES:
-            all_cases.append(Case(codec, regime, size, dtype, seed))
+            all_cases.append(CodecCase(codec, regime, size, dtype, seed))
     return all_cases
 
 
-def guarded(case: Case, name: str, checks: Iterator[Check]) -> Iterator[Check]:
+def guarded(
+    case: CodecCase, name: str, checks: Iterator[CheckResult]
+) -> Iterator[CheckResult]:
     """The checks; if one raises an exception or a warning, a failed check of this name ends them."""
     try:
         with warnings.catch_warnings():
@@ -85,14 +96,16 @@ def guarded(case: Case, name: str, checks: Iterator[Check]) -> Iterator[Check]:
         yield case.check(name, False, text=f"raises {reason}")
 
 
-def check_coding(case: Case) -> Iterator[Check]:
+def check_coding(case: CodecCase) -> Iterator[CheckResult]:
     """The checks of one input that is encoded and decoded."""
     x = case.x
     payload = case.codec.encode(x, case.key)
     again = case.codec.encode(x.copy(), case.key)
     yield _size(case, payload)
     same = np.array_equal(payload, again)
-    yield case.check("deterministic", same, fault="the same key gives other bytes")
+    yield case.check(
+        "deterministic", same, fault="the same key gives other bytes"
+    )
     decoded = case.codec.decode(payload, x.size, x.dtype)
     yield _round_trip(case, decoded)
     finite = bool(np.isfinite(decoded).all())
@@ -101,21 +114,25 @@ def check_coding(case: Case) -> Iterator[Check]:
     yield _accumulation(case, payload, decoded)
 
 
-def _size(case: Case, payload: np.ndarray) -> Check:
+def _size(case: CodecCase, payload: np.ndarray) -> CheckResult:
     codec = case.codec
     length = payload.nbytes
     if payload.dtype != np.uint8 or payload.ndim != 1:
         form = f"{payload.dtype}{payload.shape}"
-        return case.check("size", False, fault=f"the payload is {form}, not flat uint8")
+        return case.check(
+            "size", False, fault=f"the payload is {form}, not flat uint8"
+        )
     least = most = codec.wire_bytes(case.size, case.dtype)
     if not codec.fixed_size:
         least = codec.least_wire_bytes(case.size, case.dtype)
     ok = least <= length <= most
-    fault = f"the payload has {length} bytes, and {least} to {most} are declared"
+    fault = (
+        f"the payload has {length} bytes, and {least} to {most} are declared"
+    )
     return case.check("size", ok, length, most, fault=fault)
 
 
-def _round_trip(case: Case, decoded: np.ndarray) -> Check:
+def _round_trip(case: CodecCase, decoded: np.ndarray) -> CheckResult:
     right_shape = decoded.shape == (case.size,)
     right_dtype = decoded.dtype == case.dtype
     shape = list(decoded.shape)
@@ -123,7 +140,9 @@ def _round_trip(case: Case, decoded: np.ndarray) -> Check:
     return case.check("round trip", right_shape and right_dtype, fault=fault)
 
 
-def _accumulation(case: Case, payload: np.ndarray, decoded: np.ndarray) -> Check:
+def _accumulation(
+    case: CodecCase, payload: np.ndarray, decoded: np.ndarray
+) -> CheckResult:
     """Accumulating a payload in a buffer must add what it is decoded to."""
     start = np.full(case.size, 2, case.dtype)
     total = start.copy()
@@ -135,14 +154,14 @@ def _accumulation(case: Case, payload: np.ndarray, decoded: np.ndarray) -> Check
     return case.within("accumulate", error, 4 * case.epsilon)
 
 
-def check_zeros(case: Case) -> Iterator[Check]:
+def check_zeros(case: CodecCase) -> Iterator[CheckResult]:
     zeros = np.zeros(case.size, case.dtype)
     decoded = case.decoded(zeros)
     ok = not decoded.any()  # NaN is not zero
     yield case.check("zeros", ok, fault="zeros are decoded as something else")
 
 
-def check_special_values(case: Case) -> Iterator[Check]:
+def check_special_values(case: CodecCase) -> Iterator[CheckResult]:
     """A number that is not finite must not be decoded as a finite one."""
     for value in (np.nan, np.inf, -np.inf):
         x = case.x
@@ -156,14 +175,15 @@ def check_special_values(case: Case) -> Iterator[Check]:
         x = case.x
         x[0] = too_large
         first = case.decoded(x)[0]
-        infinite = bool(np.isinf(first)) or first == 0  # 0 if it was not selected
+        # 0 if it was not selected
+        infinite = bool(np.isinf(first)) or first == 0
         fault = f"{x[0]:g} is above `largest`, and is not decoded as infinite"
         yield case.check("special values", infinite, fault=fault)
 
 
-def check_packing(codec: Codec, dtype: str, seed: int) -> Iterator[Check]:
+def check_packing(codec: Codec, dtype: str, seed: int) -> Iterator[CheckResult]:
     """The share of bits that are the same in all payloads must be small: a byte for every bit would waste seven."""
-    case = Case(codec, "normal", PATTERN_SIZE, dtype, seed)
+    case = CodecCase(codec, "normal", PATTERN_SIZE, dtype, seed)
     if not codec.fixed_size:
         yield case.check("packing", None, text="its payloads differ in length")
         return

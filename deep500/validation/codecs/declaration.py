@@ -5,31 +5,34 @@ from collections.abc import Iterator
 import ml_dtypes
 import numpy as np
 
-from ...contracts.codec import Codec, Gather, Key
-from ..checking.report import Check
-from .aggregation import Group
-from .coding import Case
+from ...contracts.codec import Codec, GatherRequest, Key
+from ..checking.report import CheckResult
+from .aggregation import RankGroup
+from .coding import CodecCase
 from .statistics import directions, half_widths
 
 SIZE = 1000
 DRAWS = 200
 CONFIRMING = 1600  # draws for a second test of what failed the first
-SAMPLES = ((DRAWS, 0), (CONFIRMING, DRAWS))  # draws of each test, and the first of them
+# draws of each test, and the first of them
+SAMPLES = (DRAWS, 0), (CONFIRMING, DRAWS)
 RANDOM_REGIMES = ("normal", "heavy-tailed", "sparse", "constant")
 SMALL_GATHER = 64  # bytes that a linear codec may gather, such as a scale
 ROUNDING = 8  # units in the last place
 
 
-def check_declaration(codec: Codec, dtype: str, seed: int) -> Iterator[Check]:
+def check_declaration(
+    codec: Codec, dtype: str, seed: int
+) -> Iterator[CheckResult]:
     for regime in RANDOM_REGIMES:
-        case = Case(codec, regime, SIZE, dtype, seed)
+        case = CodecCase(codec, regime, SIZE, dtype, seed)
         yield from _unbiased(case)
         yield from _bounded(case, "contraction", codec.contraction)
         yield from _bounded(case, "variance", codec.variance)
         yield from _linear(case)
 
 
-def _draws(case: Case, count: int, first: int = 0) -> np.ndarray:
+def _draws(case: CodecCase, count: int, first: int = 0) -> np.ndarray:
     """The errors of `count` encodings of one input under different keys, in float64."""
     x = case.x
     errors = np.empty((count, x.size))
@@ -40,7 +43,7 @@ def _draws(case: Case, count: int, first: int = 0) -> np.ndarray:
     return errors
 
 
-def _unbiased(case: Case) -> Iterator[Check]:
+def _unbiased(case: CodecCase) -> Iterator[CheckResult]:
     name = "unbiased"
     if not case.codec.unbiased:
         yield case.check(name, None, text="is declared biased")
@@ -53,7 +56,7 @@ def _unbiased(case: Case) -> Iterator[Check]:
     yield verdict
 
 
-def _bias(case: Case, errors: np.ndarray) -> Check:
+def _bias(case: CodecCase, errors: np.ndarray) -> CheckResult:
     """Compares the mean error along every direction with its confidence interval."""
     x = case.x.astype(np.float64)
     rows = directions(x, case.seed)
@@ -79,7 +82,9 @@ def _coarseness(errors: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return 2.0**-16 * (np.abs(rows) @ largest)
 
 
-def _bounded(case: Case, name: str, declared: float | None) -> Iterator[Check]:
+def _bounded(
+    case: CodecCase, name: str, declared: float | None
+) -> Iterator[CheckResult]:
     """Compares the mean of ||x - decoded||² / ||x||² over the keys with the declared bound."""
     if declared is None:
         yield case.check(name, None, text="is not declared")
@@ -106,7 +111,7 @@ def _bounded(case: Case, name: str, declared: float | None) -> Iterator[Check]:
     yield case.check(name, ok, mean, bound, text, fault)
 
 
-def _linear(case: Case) -> Iterator[Check]:
+def _linear(case: CodecCase) -> Iterator[CheckResult]:
     if not case.codec.linear:
         yield case.check("linear", None, text="is declared as not linear")
         return
@@ -129,13 +134,13 @@ def _linear(case: Case) -> Iterator[Check]:
     yield case.within("linear", error, bound, fault=fault)
 
 
-def _sums_only(case: Case) -> Check:
+def _sums_only(case: CodecCase) -> CheckResult:
     """A linear codec with its own communication rounds must not gather payloads that grow with the buffer."""
-    group = Group(case.codec, case.size, case.dtype, 2)
+    group = RankGroup(case.codec, case.size, case.dtype, 2)
     group.aggregate([case.x, case.x], 0)
     most = 0
     for request in group.requests:
-        if isinstance(request, Gather):
+        if isinstance(request, GatherRequest):
             most = max(most, request.payload.size)
     fault = f"gathers payloads of {most} bytes"
     return case.within("linear", most, SMALL_GATHER, fault=fault)

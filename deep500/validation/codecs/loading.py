@@ -6,7 +6,7 @@ from typing import Any
 from ...contracts.codec import Codec
 from ...contracts.definition_text import create, definition_of
 from ...custom.loading import load_class
-from ..checking.report import Check
+from ..checking.report import CheckResult
 from ..isolation import Died, isolated
 from . import CodecReport, check_codec
 
@@ -24,11 +24,16 @@ def check_codec_elsewhere(
     text: str, loops: str, dtypes: Sequence[str], seed: int, timeout_s: float
 ) -> CodecReport:
     """As `check_codec`, in a new process with a deadline, because a user's codec may crash or never end."""
-    arguments = {"text": text, "loops": loops, "dtypes": list(dtypes), "seed": seed}
+    arguments = {
+        "text": text,
+        "loops": loops,
+        "dtypes": list(dtypes),
+        "seed": seed,
+    }
     try:
         answer = isolated(f"{__name__}:check_named", arguments, timeout_s)
     except Died as error:
-        fault = Check("process", False, text=str(error))
+        fault = CheckResult("process", False, text=str(error))
         return CodecReport(text, loops, "codec", [fault], isolated=True)
     return CodecReport.from_json(answer)
 

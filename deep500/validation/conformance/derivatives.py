@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 import onnx
 
 from ...contracts.network import Node
@@ -12,7 +13,7 @@ from ...contracts.operator import Operator
 from ...errors import Unsupported, one_line
 from ...frameworks import framework
 from .judging import network_and_feed
-from .suite import Case
+from .suite import SuiteCase
 from .verdicts import (
     ERROR,
     PASS,
@@ -21,7 +22,7 @@ from .verdicts import (
     UNSTABLE,
     UNSUPPORTED,
     WRONG,
-    Verdict,
+    CaseVerdict,
 )
 
 STEP = 1e-5
@@ -29,25 +30,27 @@ DIRECTIONS = 3
 Loss = Callable[[list], tuple[float, float]]
 
 
-def judge_derivative(case: Case) -> Verdict:
+def judge_derivative(case: SuiteCase) -> CaseVerdict:
     """Check the gradient of the case's node on the reference framework, along random directions."""
     if case.kind != "node" or case.random:
-        return Verdict(SKIPPED, "not a single node, or random")
+        return CaseVerdict(SKIPPED, "not a single node, or random")
     try:
         inputs, _ = case.data[0]
         network, feed = network_and_feed(case, inputs)
         if len(network.nodes) != 1:
-            return Verdict(SKIPPED, "not a single node, or random")
+            return CaseVerdict(SKIPPED, "not a single node, or random")
         values = {**feed, **network.params}
         with np.errstate(all="ignore"):
             return _judge_node(case, network.nodes[0], values)
     except Unsupported as error:
-        return Verdict(UNSUPPORTED, str(error))
+        return CaseVerdict(UNSUPPORTED, str(error))
     except Exception as error:
-        return Verdict(ERROR, one_line(error, 300, kind=True))
+        return CaseVerdict(ERROR, one_line(error, 300, kind=True))
 
 
-def _judge_node(case: Case, node: Node, values: dict[str, np.ndarray]) -> Verdict:
+def _judge_node(
+    case: SuiteCase, node: Node, values: dict[str, np.ndarray]
+) -> CaseVerdict:
     operator = node.operator
     reference = framework("reference")
     if not operator.differentiable:
@@ -70,7 +73,7 @@ def _judge_node(case: Case, node: Node, values: dict[str, np.ndarray]) -> Verdic
         if gradient is not None and _is_float(inputs[i]):
             gradients[i] = np.asarray(gradient)
     if not gradients or all(seed is None or not seed.size for seed in seeds):
-        return Verdict(SKIPPED, "no gradient between floats")
+        return CaseVerdict(SKIPPED, "no gradient between floats")
     loss = _loss(operator, seeds)
     verdicts = []
     for _ in range(DIRECTIONS):
@@ -84,7 +87,7 @@ def _judge_node(case: Case, node: Node, values: dict[str, np.ndarray]) -> Verdic
     return _worst(verdicts)
 
 
-def _worst(verdicts: list[Verdict]) -> Verdict:
+def _worst(verdicts: list[CaseVerdict]) -> CaseVerdict:
     """The first that is wrong, else the first that is unstable, else the first."""
     for word in (WRONG, UNSTABLE):
         for verdict in verdicts:
@@ -99,7 +102,7 @@ def _compare(
     along: dict[int, np.ndarray],
     claimed: float,
     size: float,
-) -> Verdict:
+) -> CaseVerdict:
     """Compare the claimed derivative along a direction with differences; `size` is that of the gradients."""
 
     def loss_at(t: float) -> tuple[float, float]:
@@ -122,20 +125,22 @@ def _compare(
     steady = sides_agree and abs(near - right) <= allowed
     if not np.isfinite(claimed):
         word = WRONG if np.isfinite(right) and steady else UNSTABLE
-        return Verdict(word, f"the derivative is {claimed}")
+        return CaseVerdict(word, f"the derivative is {claimed}")
     if not steady:
-        return Verdict(UNSTABLE)
+        return CaseVerdict(UNSTABLE)
     if abs(right - claimed) <= 2 * allowed:
-        return Verdict(PASS)
+        return CaseVerdict(PASS)
     text = f"the derivative along a direction is {right:.9g}, not {claimed:.9g}"
-    return Verdict(WRONG, text)
+    return CaseVerdict(WRONG, text)
 
 
 def _loss(operator: Operator, seeds: list[np.ndarray | None]) -> Loss:
     """A function of the inputs: the sum of the outputs weighted by the seeds, and the size of its terms."""
 
     def loss(inputs: list) -> tuple[float, float]:
-        outputs = framework("reference").evaluate(operator, inputs, composed=True)
+        outputs = framework("reference").evaluate(
+            operator, inputs, composed=True
+        )
         total = size = 0.0
         for seed, y in zip(seeds, outputs, strict=False):
             if seed is not None:
@@ -147,10 +152,12 @@ def _loss(operator: Operator, seeds: list[np.ndarray | None]) -> Loss:
     return loss
 
 
-def _non_differentiable_outputs(case: Case) -> set[int]:
+def _non_differentiable_outputs(case: SuiteCase) -> set[int]:
     """The outputs that ONNX declares as not differentiable, such as running statistics."""
     node = case.model.graph.node[0]
-    versions = {opset.domain: opset.version for opset in case.model.opset_import}
+    versions = {
+        opset.domain: opset.version for opset in case.model.opset_import
+    }
     version = versions[node.domain]
     schema = onnx.defs.get_schema(node.op_type, version, node.domain)
     category = onnx.defs.OpSchema.DifferentiationCategory.NonDifferentiable
@@ -162,7 +169,9 @@ def _non_differentiable_outputs(case: Case) -> set[int]:
 
 
 def _is_float(value: Any) -> bool:
-    return isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f"
+    return (
+        isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f"
+    )
 
 
 def _wide(value: np.ndarray) -> np.ndarray:

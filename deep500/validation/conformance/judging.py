@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+
 import onnx
 
 from ...contracts.dtypes import SMALL
@@ -13,11 +14,19 @@ from ...contracts.network import Network
 from ...errors import Deep500Error, Unsupported, one_line
 from ...formats.onnx import Onnx
 from ...frameworks import framework
-from .suite import Case
-from .verdicts import BOUND, DIRECT, ERROR, PASS, UNSUPPORTED, WRONG, Verdict
+from .suite import SuiteCase
+from .verdicts import (
+    BOUND,
+    DIRECT,
+    ERROR,
+    PASS,
+    UNSUPPORTED,
+    WRONG,
+    CaseVerdict,
+)
 
 
-def judge(case: Case, name: str) -> Verdict:
+def judge(case: SuiteCase, name: str) -> CaseVerdict:
     """Run a case on the framework of that name (with the suffix BOUND, or DIRECT) and compare its outputs."""
     faults: list[str] = []
     try:
@@ -26,18 +35,18 @@ def judge(case: Case, name: str) -> Verdict:
             faults += _faults(case, outputs, expected)
     # PyTorch raises NotImplementedError where it has no kernel
     except (Unsupported, NotImplementedError) as error:
-        return Verdict(UNSUPPORTED, one_line(error, 300))
+        return CaseVerdict(UNSUPPORTED, one_line(error, 300))
     except Deep500Error as error:
-        return Verdict(ERROR, one_line(error, 300))
+        return CaseVerdict(ERROR, one_line(error, 300))
     except Exception as error:
-        return Verdict(ERROR, one_line(error, 300, kind=True))
+        return CaseVerdict(ERROR, one_line(error, 300, kind=True))
     if faults:
-        return Verdict(WRONG, faults[0])
-    return Verdict(PASS)
+        return CaseVerdict(WRONG, faults[0])
+    return CaseVerdict(PASS)
 
 
 def network_and_feed(
-    case: Case, inputs: Sequence[Any], bound: bool = True
+    case: SuiteCase, inputs: Sequence[Any], bound: bool = True
 ) -> tuple[Network, dict[str, np.ndarray]]:
     """The case's model as a network, and its inputs by name.
 
@@ -61,7 +70,9 @@ def run_network(
     target: Framework, network: Network, feed: Mapping[str, np.ndarray]
 ) -> list[np.ndarray]:
     """The network's outputs. A model in training mode runs node by node, because inference would turn that off."""
-    if any(node.operator.settings.get("training_mode") for node in network.nodes):
+    if any(
+        node.operator.settings.get("training_mode") for node in network.nodes
+    ):
         return _node_by_node(target, network, feed)
     executor = target.executor(network)
     inputs = {name: feed[name] for name in feed if name in network.inputs}
@@ -73,7 +84,9 @@ def run_network(
     return arrays
 
 
-def _outputs(case: Case, inputs: Sequence[Any], name: str) -> Sequence[Any]:
+def _outputs(
+    case: SuiteCase, inputs: Sequence[Any], name: str
+) -> Sequence[Any]:
     if name == DIRECT:
         return _direct(case, inputs)
     network, feed = network_and_feed(case, inputs, bound=name.endswith(BOUND))
@@ -81,7 +94,7 @@ def _outputs(case: Case, inputs: Sequence[Any], name: str) -> Sequence[Any]:
     return run_network(target, network, feed)
 
 
-def _direct(case: Case, inputs: Sequence[Any]) -> Sequence[Any]:
+def _direct(case: SuiteCase, inputs: Sequence[Any]) -> Sequence[Any]:
     # or it refuses opsets that it has kernels for
     os.environ["ALLOW_RELEASED_ONNX_OPSET_ONLY"] = "0"
     session: Any = framework("onnxruntime").session(case.model)  # type: ignore[attr-defined]
@@ -115,7 +128,9 @@ def _shape(value: np.ndarray) -> onnx.TensorShapeProto:
     return shape
 
 
-def _faults(case: Case, outputs: Sequence[Any], expected: Sequence[Any]) -> list[str]:
+def _faults(
+    case: SuiteCase, outputs: Sequence[Any], expected: Sequence[Any]
+) -> list[str]:
     """What is wrong with the outputs, by the suite's own rules."""
     if len(outputs) != len(expected):
         return [f"{len(outputs)} outputs where {len(expected)} are right"]
@@ -125,7 +140,9 @@ def _faults(case: Case, outputs: Sequence[Any], expected: Sequence[Any]) -> list
     return faults
 
 
-def _output_faults(case: Case, i: int, actual: Any, right: Any) -> list[str]:
+def _output_faults(
+    case: SuiteCase, i: int, actual: Any, right: Any
+) -> list[str]:
     """What is wrong with output i, which is an array, a list of such values, or None."""
     if actual is None and right is None:
         return []
@@ -136,7 +153,9 @@ def _output_faults(case: Case, i: int, actual: Any, right: Any) -> list[str]:
         for actual_item, right_item in zip(actual, right, strict=True):
             faults += _output_faults(case, i, actual_item, right_item)
         return faults
-    if any(value is None or isinstance(value, list) for value in (actual, right)):
+    if any(
+        value is None or isinstance(value, list) for value in (actual, right)
+    ):
         return [f"output {i} is of another kind or length"]
     label = f"output {i}"
     fault = _array_fault(case, label, np.asarray(actual), np.asarray(right))
@@ -144,7 +163,7 @@ def _output_faults(case: Case, i: int, actual: Any, right: Any) -> list[str]:
 
 
 def _array_fault(
-    case: Case, label: str, actual: np.ndarray, right: np.ndarray
+    case: SuiteCase, label: str, actual: np.ndarray, right: np.ndarray
 ) -> str | None:
     """What is wrong with an array; None if it agrees."""
     same_dtype = actual.dtype == right.dtype or right.dtype == object
@@ -154,7 +173,8 @@ def _array_fault(
         return f"{label} is {form} where {right_form} is right"
     if case.random:
         return None
-    if right.dtype.name in SMALL - {"bfloat16"}:  # types of few bits must be equal
+    # types of few bits must be equal
+    if right.dtype.name in SMALL - {"bfloat16"}:
         narrow = actual.astype("float32")
         same = np.array_equal(narrow, right.astype("float32"), equal_nan=True)
         return None if same else f"{label} differs"
@@ -165,7 +185,7 @@ def _array_fault(
 
 
 def _distance_fault(
-    case: Case, label: str, actual: np.ndarray, right: np.ndarray
+    case: SuiteCase, label: str, actual: np.ndarray, right: np.ndarray
 ) -> str | None:
     rtol = case.rtol
     if right.dtype.name == "bfloat16":

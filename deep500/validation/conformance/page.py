@@ -19,13 +19,12 @@ from .verdicts import (
     UNSUPPORTED,
     VERDICTS,
     WRONG,
+    CaseVerdict,
     Named,
-    Verdict,
 )
 
-Columns = Mapping[
-    str, Sequence[Verdict]
-]  # verdicts by column, in the order of the cases
+# verdicts by column, in the order of the cases
+Columns = Mapping[str, Sequence[CaseVerdict]]
 PACKAGES = ("onnx", "numpy", "torch", "jax", "tensorflow-cpu", "onnxruntime")
 KINDS = {
     "node": "one node",
@@ -62,7 +61,9 @@ infinity) and say nothing. The others have no derivative between floats, are ran
 
 
 def markdown(
-    cases: Sequence[Named], columns: Columns, versions: Mapping[str, str] | None = None
+    cases: Sequence[Named],
+    columns: Columns,
+    versions: Mapping[str, str] | None = None,
 ) -> str:
     """The page as Markdown; `versions` are those of the installed packages by default."""
     if versions is None:
@@ -90,7 +91,9 @@ def markdown(
 
 
 def as_json(
-    cases: Sequence[Named], columns: Columns, versions: Mapping[str, str] | None = None
+    cases: Sequence[Named],
+    columns: Columns,
+    versions: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """All verdicts of all cases; `versions` are those of the installed packages by default."""
     if versions is None:
@@ -179,7 +182,9 @@ def failures(cases: Sequence[Named], columns: Columns) -> Table:
             continue
         for case, verdict in zip(cases, verdicts, strict=True):
             if verdict.word in (WRONG, ERROR):
-                rows.append([case.name, column, verdict.word, verdict.text[:160]])
+                rows.append(
+                    [case.name, column, verdict.word, verdict.text[:160]]
+                )
     return Table(["case", "framework", "", "what"], rows)
 
 
@@ -192,7 +197,7 @@ def reasons(columns: Columns) -> dict[str, Table]:
     return tables
 
 
-def _reasons_table(verdicts: Sequence[Verdict]) -> Table:
+def _reasons_table(verdicts: Sequence[CaseVerdict]) -> Table:
     counts: Counter[str] = Counter()
     for verdict in verdicts:
         if verdict.word == UNSUPPORTED:
@@ -202,7 +207,7 @@ def _reasons_table(verdicts: Sequence[Verdict]) -> Table:
     return Table(["cases", "reason"], rows)
 
 
-def _share(verdicts: Sequence[Verdict]) -> str:
+def _share(verdicts: Sequence[CaseVerdict]) -> str:
     """The share of right derivatives among those that could be judged."""
     right = _count(verdicts, PASS)
     judged = right + _count(verdicts, WRONG)
@@ -242,7 +247,7 @@ def _frameworks(columns: Columns) -> list[str]:
     return names
 
 
-def _count(verdicts: Sequence[Verdict], word: str) -> int:
+def _count(verdicts: Sequence[CaseVerdict], word: str) -> int:
     return sum(verdict.word == word for verdict in verdicts)
 
 

@@ -9,10 +9,10 @@ from ...supervision.child import Child, Died, Ended, Silent
 from ...supervision.starting import Send
 from .derivatives import judge_derivative
 from .judging import judge
-from .suite import Case
-from .verdicts import BOUND, DIRECT, ERROR, GRADIENT, Verdict
+from .suite import SuiteCase
+from .verdicts import BOUND, DIRECT, ERROR, GRADIENT, CaseVerdict
 
-Judge = Callable[[Case], Verdict]
+Judge = Callable[[SuiteCase], CaseVerdict]
 
 
 def columns() -> list[str]:
@@ -32,8 +32,8 @@ def judge_of(column: str) -> Judge:
 
 
 def verdicts(
-    cases: Sequence[Case], judging: Judge, deadline_s: float
-) -> Iterator[Verdict]:
+    cases: Sequence[SuiteCase], judging: Judge, deadline_s: float
+) -> Iterator[CaseVerdict]:
     """The verdicts of `judging` on all cases, in order.
 
     Children are forked, so that cases need not be created again. Raises `Deep500Error` if this process has loaded a
@@ -48,8 +48,8 @@ def verdicts(
 
 
 def _until_lost(
-    cases: Sequence[Case], judging: Judge, deadline_s: float
-) -> Iterator[Verdict]:
+    cases: Sequence[SuiteCase], judging: Judge, deadline_s: float
+) -> Iterator[CaseVerdict]:
     """Verdicts from one child, until it has finished or is lost; the case on which it is lost gets a verdict, too."""
 
     def work(send: Send) -> None:
@@ -63,22 +63,26 @@ def _until_lost(
                 answer = child.answer("verdict", deadline_s)
                 yield _verdict(answer)
             except Silent:
-                yield Verdict(ERROR, f"it took longer than {deadline_s:g} s")
+                yield CaseVerdict(
+                    ERROR, f"it took longer than {deadline_s:g} s"
+                )
                 return
             except Ended as end:
-                yield Verdict(ERROR, f"it ended the process (exit code {end.code})")
+                yield CaseVerdict(
+                    ERROR, f"it ended the process (exit code {end.code})"
+                )
                 return
             except Died as death:
-                yield Verdict(ERROR, str(death))
+                yield CaseVerdict(ERROR, str(death))
                 return
 
 
-def _verdict(answer: object) -> Verdict:
+def _verdict(answer: object) -> CaseVerdict:
     match answer:
         case [str(word), str(text)]:
-            return Verdict(word, text)
+            return CaseVerdict(word, text)
     start = str(answer)[:60]
-    return Verdict(ERROR, f"it sent no verdict: {start!r}")
+    return CaseVerdict(ERROR, f"it sent no verdict: {start!r}")
 
 
 def _refuse_loaded_frameworks() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 import onnx
 from onnx import numpy_helper
 
@@ -22,7 +23,7 @@ DataSet = tuple[list[Any], list[Any]]  # inputs and expected outputs
 
 
 @dataclass(frozen=True)
-class Case:
+class SuiteCase:
     """One test: a model and data sets of its inputs and expected outputs, in the order of the model's."""
 
     name: str
@@ -38,7 +39,7 @@ class Case:
         return RANDOM.match(self.name) is not None
 
 
-def load() -> list[Case]:
+def load() -> list[SuiteCase]:
     """All cases, by kind and name."""
     for module in _node_modules():
         _import(module)
@@ -46,7 +47,7 @@ def load() -> list[Case]:
     return sorted(cases, key=lambda case: (case.kind, case.name))
 
 
-def sample(count: int, seed: int, operators: Iterable[str]) -> list[Case]:
+def sample(count: int, seed: int, operators: Iterable[str]) -> list[SuiteCase]:
     """Some cases of these operators, and some of whole models; only the modules of these operators are imported."""
     rng = random.Random(seed)
     operator_names = {operator.lower() for operator in operators}
@@ -83,13 +84,13 @@ def _import(module: str) -> None:
         importlib.import_module(module)
 
 
-def _node_cases() -> list[Case]:
+def _node_cases() -> list[SuiteCase]:
     from onnx.backend.test.case.node import _NodeTestCases
 
     return [_node_case(case) for case in _NodeTestCases]
 
 
-def _node_case(case: Any) -> Case:
+def _node_case(case: Any) -> SuiteCase:
     kind = "node"
     operator = ""
     if "_expanded" in case.name:
@@ -101,7 +102,7 @@ def _node_case(case: Any) -> Case:
         input_values = list(map(_value, inputs))
         output_values = list(map(_value, outputs))
         data.append((input_values, output_values))
-    return Case(
+    return SuiteCase(
         case.name, kind, operator, case.model, tuple(data), case.rtol, case.atol
     )
 
@@ -114,7 +115,7 @@ def _value(value: Any) -> Any:
     return value
 
 
-def _stored_cases(kinds: Iterable[str] = KINDS[1:]) -> list[Case]:
+def _stored_cases(kinds: Iterable[str] = KINDS[1:]) -> list[SuiteCase]:
     """The cases of these kinds, whose models are files of the onnx package."""
     from onnx.backend.test.loader import load_model_tests
 
@@ -125,7 +126,7 @@ def _stored_cases(kinds: Iterable[str] = KINDS[1:]) -> list[Case]:
     return cases
 
 
-def _stored_case(test: Any) -> Case:
+def _stored_case(test: Any) -> SuiteCase:
     if test.url is None:
         folder = Path(test.model_dir or "")
         model = onnx.load(folder / "model.onnx")
@@ -134,7 +135,9 @@ def _stored_case(test: Any) -> Case:
         path = Path(onnx.__file__).parents[1] / test.url
         model = onnx.load(path)
         data = [(_ramps(model), _outputs_beside(path, model))]
-    return Case(test.name, test.kind, "", model, tuple(data), test.rtol, test.atol)
+    return SuiteCase(
+        test.name, test.kind, "", model, tuple(data), test.rtol, test.atol
+    )
 
 
 def _data_sets(folder: Path, model: onnx.ModelProto) -> list[DataSet]:

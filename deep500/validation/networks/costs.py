@@ -7,11 +7,11 @@ from typing import Any
 
 from ...contracts.framework import Framework
 from ...contracts.network import Network, Node
-from ...contracts.operator import Tensor
+from ...contracts.operator import TensorSpec
 from ...contracts.optimizer import Optimizer
 from ...frameworks import framework as framework_named
 from .examples import decided_network
-from .memory import Memory, NodeMemory, inference_memory, training_memory
+from .memory import MemoryPeak, NodeMemory, inference_memory, training_memory
 from .shapes import input_tensors, value_specs
 
 
@@ -21,8 +21,9 @@ class NodeCosts:
 
     name: str
     operator: str
-    outputs: tuple[Tensor | None, ...]
-    parameters: int  # elements that are trained, each counted where it is first used
+    outputs: tuple[TensorSpec | None, ...]
+    # elements that are trained, each counted where it is first used
+    parameters: int
     flops: int | None
     backward_flops: int | None  # None also if the operator does not define them
     bytes_moved: int | None
@@ -34,12 +35,12 @@ class NetworkCosts:
     """The costs of a network at one batch size; `training` is None for a network without a loss."""
 
     name: str
-    inputs: Mapping[str, Tensor]
+    inputs: Mapping[str, TensorSpec]
     nodes: Sequence[NodeCosts]
     parameters: int
     parameter_bytes: int
-    inference: Memory
-    training: Memory | None
+    inference: MemoryPeak
+    training: MemoryPeak | None
 
     @property
     def flops(self) -> int:
@@ -111,7 +112,9 @@ def network_costs(
     `sizes` are those of other open dimensions, by name. Memory is predicted for a framework, whose composed kernels
     need workspace; without one, for kernels that need none. A training step includes the optimizer's state.
     """
-    engine = framework_named(framework) if isinstance(framework, str) else framework
+    engine = (
+        framework_named(framework) if isinstance(framework, str) else framework
+    )
     tensors = input_tensors(network, batch, sizes)
     network = decided_network(network, tensors)
     inference = inference_memory(network, tensors, engine)
@@ -122,12 +125,21 @@ def network_costs(
     parameter_bytes = sum(param.nbytes for param in network.params.values())
     nodes = _nodes(network, tensors, training or inference, inference)
     return NetworkCosts(
-        network.name, tensors, nodes, parameters, parameter_bytes, inference, training
+        network.name,
+        tensors,
+        nodes,
+        parameters,
+        parameter_bytes,
+        inference,
+        training,
     )
 
 
 def _nodes(
-    network: Network, tensors: Mapping[str, Tensor], memory: Memory, inference: Memory
+    network: Network,
+    tensors: Mapping[str, TensorSpec],
+    memory: MemoryPeak,
+    inference: MemoryPeak,
 ) -> list[NodeCosts]:
     """The costs of every node; `memory` is that of a training step if there is one."""
     specs = value_specs(network, tensors)
@@ -146,7 +158,10 @@ def _nodes(
 
 
 def _node(
-    node: Node, specs: Mapping[str, Tensor], parameters: int, memory: NodeMemory
+    node: Node,
+    specs: Mapping[str, TensorSpec],
+    parameters: int,
+    memory: NodeMemory,
 ) -> NodeCosts:
     operator = node.operator
     inputs = [specs.get(i) if isinstance(i, str) else i for i in node.inputs]
@@ -165,7 +180,9 @@ def _node(
     )
 
 
-def _counted(count: Callable[..., int | None], inputs: Sequence[Any]) -> int | None:
+def _counted(
+    count: Callable[..., int | None], inputs: Sequence[Any]
+) -> int | None:
     try:
         return count(*inputs)
     except Exception:  # it needs a value or a shape that only a run provides
@@ -178,7 +195,7 @@ def _backward_flops(node: NodeCosts) -> int:
     return node.flops or 0
 
 
-def _memory_json(memory: Memory) -> dict[str, Any]:
+def _memory_json(memory: MemoryPeak) -> dict[str, Any]:
     return {
         "peak": memory.peak,
         "at": memory.place,

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...contracts.network import Network, Node
-from ...contracts.operator import Tensor
-from ...contracts.specialising import Mode, Specialiser, is_open
+from ...contracts.operator import TensorSpec
+from ...contracts.specialising import RunMode, Specialiser, is_open
 from .shapes import value_specs
 
 # of integers that index nothing: 0 and 1 are valid for most operators
@@ -16,7 +16,7 @@ DEFAULT_BOUND = 2
 
 
 def random_inputs(
-    network: Network, tensors: Mapping[str, Tensor], seed: int = 0
+    network: Network, tensors: Mapping[str, TensorSpec], seed: int = 0
 ) -> dict[str, np.ndarray]:
     """An array for every input: normally distributed floats; integers below the size of the axis that they index."""
     rng = np.random.default_rng(seed)
@@ -33,13 +33,15 @@ def random_inputs(
     return inputs
 
 
-def decided_network(network: Network, tensors: Mapping[str, Tensor]) -> Network:
+def decided_network(
+    network: Network, tensors: Mapping[str, TensorSpec]
+) -> Network:
     """The network with its value-dependent parts fixed to what random inputs give; itself if it has none."""
     if not is_open(network):
         return network
     values = random_inputs(network, tensors) | network.params
     specialiser = Specialiser(network.outline())
-    mode = Mode(derivative=False, training=True)
+    mode = RunMode(derivative=False, training=True)
 
     def value_of(name: str) -> np.ndarray:
         return np.asarray(values[name])
@@ -47,10 +49,13 @@ def decided_network(network: Network, tensors: Mapping[str, Tensor]) -> Network:
     return specialiser.specialised(tensors, value_of, mode).network
 
 
-def _bounds(network: Network, tensors: Mapping[str, Tensor]) -> dict[str, int]:
+def _bounds(
+    network: Network, tensors: Mapping[str, TensorSpec]
+) -> dict[str, int]:
     """The exclusive upper bound of every integer input: the smallest that any node it reaches allows."""
     specs = value_specs(network, tensors)
-    sources: dict[str, set[str]] = {}  # the integer inputs that a value comes from
+    # the integer inputs that a value comes from
+    sources: dict[str, set[str]] = {}
     for name, tensor in tensors.items():
         if "int" in tensor.dtype:
             sources[name] = {name}
@@ -71,7 +76,7 @@ def _bounds(network: Network, tensors: Mapping[str, Tensor]) -> dict[str, int]:
     return dict(bounds)
 
 
-def _limit(node: Node, specs: Mapping[str, Tensor]) -> int:
+def _limit(node: Node, specs: Mapping[str, TensorSpec]) -> int:
     """The size of the axis that a node's indices or labels refer to; the classes of a loss are along axis 1."""
     data = specs.get(str(node.inputs[0]))
     axis = node.operator.settings.get("axis", 1)

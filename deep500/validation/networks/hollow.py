@@ -125,7 +125,8 @@ class Hollow:
                     "an array without elements cannot be indexed by another array"
                 )
         if not has_ellipsis:
-            keys = (*keys, ...)  # so that NumPy returns an array and never a scalar
+            # so that NumPy returns an array and never a scalar
+            keys = *keys, ...
         return self.view(self.outline[keys])
 
     def __matmul__(self, other: Any) -> "Hollow":
@@ -140,7 +141,9 @@ class Hollow:
     def _needs_values(self) -> Any:
         raise Unsupported("the values of an array decide on what is computed")
 
-    __bool__ = __int__ = __float__ = __index__ = __iter__ = __len__ = _needs_values
+    __bool__ = __int__ = __float__ = __index__ = __iter__ = __len__ = (
+        _needs_values
+    )
 
 
 def new(
@@ -171,7 +174,9 @@ def tree(count: int) -> int:
     return max(0, count - 1).bit_length()
 
 
-def elementwise(meter: Meter, operands: Sequence[Any], dtype: Any = None) -> Hollow:
+def elementwise(
+    meter: Meter, operands: Sequence[Any], dtype: Any = None
+) -> Hollow:
     """The result of an elementwise operation: operands are broadcast, Python numbers take the arrays' dtype."""
     shape = np.broadcast_shapes(*(shape_of(operand) for operand in operands))
     result_dtype = dtype or common_dtype(operands)
@@ -215,7 +220,9 @@ def common_dtype(operands: Sequence[Any]) -> np.dtype:
         kinds.append(operand.dtype if has_dtype else operand)
     try:
         return np.result_type(*kinds)
-    except TypeError:  # a number beside one of the small types that NumPy does not know
+    except (
+        TypeError
+    ):  # a number beside one of the small types that NumPy does not know
         return next(kind for kind in kinds if isinstance(kind, np.dtype))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from ...contracts import tape
 from ...contracts.framework import Framework
 from ...contracts.network import Network, Node
-from ...contracts.operator import Tensor
+from ...contracts.operator import TensorSpec
 from ...contracts.optimizer import Optimizer
 from ...errors import Deep500Error
 from .hollow import WORKSPACE, Buffer, Hollow, Meter, depth_of, new
@@ -17,7 +17,15 @@ WEIGHTS, INPUTS, OUTPUTS = "weights", "inputs", "outputs"
 BY_WEIGHTS = "gradients of weights"
 BY_OUTPUTS = "gradients of outputs"
 STATE = "optimizer state"
-CATEGORIES = (WEIGHTS, INPUTS, OUTPUTS, BY_WEIGHTS, BY_OUTPUTS, STATE, WORKSPACE)
+CATEGORIES = (
+    WEIGHTS,
+    INPUTS,
+    OUTPUTS,
+    BY_WEIGHTS,
+    BY_OUTPUTS,
+    STATE,
+    WORKSPACE,
+)
 # frameworks in which the gradients of a step live until the next backward pass
 KEEP_GRADIENTS = ("pytorch",)
 # the number of elements of flat buffers that an optimizer's formula updates at once
@@ -30,14 +38,15 @@ class NodeMemory:
 
     outputs: int = 0  # that it allocates; a view of an input takes none
     kept: int = 0  # of inputs and results, for its derivative
-    workspace: int = 0  # besides its results, forward or backward, whichever is more
+    # besides its results, forward or backward, whichever is more
+    workspace: int = 0
     forward: int = 0  # everything that is alive while it runs
     backward: int = 0
     depth: int = 0  # the longest chain of dependent operations, forward
 
 
 @dataclass
-class Memory:
+class MemoryPeak:
     """The peak of the bytes that are in use at once, the place where it occurs, and its parts by category."""
 
     peak: int
@@ -49,8 +58,10 @@ class Memory:
 
 
 def inference_memory(
-    network: Network, inputs: Mapping[str, Tensor], framework: Framework | None = None
-) -> Memory:
+    network: Network,
+    inputs: Mapping[str, TensorSpec],
+    framework: Framework | None = None,
+) -> MemoryPeak:
     """The memory of one inference; without a framework, with kernels that need no workspace."""
     walk = _Walk(network, inputs, framework)
     predictions = [name for name in network.outputs if name != "loss"]
@@ -60,11 +71,11 @@ def inference_memory(
 
 def training_memory(
     network: Network,
-    inputs: Mapping[str, Tensor],
+    inputs: Mapping[str, TensorSpec],
     framework: Framework | None = None,
     optimizer: Optimizer | None = None,
     y: str = "loss",
-) -> Memory:
+) -> MemoryPeak:
     """The memory of a training step after the first: forward, backward, and the update if there is an optimizer."""
     walk = _Walk(network, inputs, framework)
     walk.train(y, optimizer)
@@ -77,7 +88,7 @@ class _Walk:
     def __init__(
         self,
         network: Network,
-        inputs: Mapping[str, Tensor],
+        inputs: Mapping[str, TensorSpec],
         framework: Framework | None,
     ):
         self.network = network
@@ -97,17 +108,17 @@ class _Walk:
             for name, tensor in inputs.items()
         }
 
-    def result(self) -> Memory:
+    def result(self) -> MemoryPeak:
         meter = self.meter
         parts = {name: meter.at_peak.get(name, 0) for name in CATEGORIES}
         unknown = list(dict.fromkeys(self.unknown))
-        return Memory(
+        return MemoryPeak(
             meter.peak, meter.peak_place, parts, self.depth, self.nodes, unknown
         )
 
     def forward(
         self, outputs: Sequence[str], training: bool
-    ) -> tuple[dict[str, Any], list[tape.Entry]]:
+    ) -> tuple[dict[str, Any], list[tape.TapeEntry]]:
         nodes, _ = self.network.part(outputs, training)
         values = {**self.inputs, **self.params}
         return tape.forward(
@@ -117,7 +128,9 @@ class _Walk:
     def train(self, y: str, optimizer: Optimizer | None) -> None:
         network, xp = self.network, self.xp
         by = {name: self.params[name] for name in network.trainable}
-        states = {name: self._state(optimizer, param) for name, param in by.items()}
+        states = {
+            name: self._state(optimizer, param) for name, param in by.items()
+        }
         old = self._old_gradients(by)
         flat = self._flat_gradients(by, optimizer)
         names = [*network.outputs, y, *network.state_updates.values()]
@@ -148,7 +161,9 @@ class _Walk:
         memory.workspace = max(memory.workspace, workspace)
         return results
 
-    def _rule(self, entry: tape.Entry, grads: Mapping[str, Any]) -> Sequence[Any]:
+    def _rule(
+        self, entry: tape.TapeEntry, grads: Mapping[str, Any]
+    ) -> Sequence[Any]:
         node, meter = entry.node, self.meter
         meter.begin(f"{node.name}, backward")
         before = meter.level
@@ -175,7 +190,9 @@ class _Walk:
             for tensor in tensors
         )
 
-    def _gradients(self, entry: tape.Entry, grads: Mapping[str, Any]) -> Sequence[Any]:
+    def _gradients(
+        self, entry: tape.TapeEntry, grads: Mapping[str, Any]
+    ) -> Sequence[Any]:
         try:
             return tape.entry_gradients(self.xp, entry, grads)
         except Deep500Error:  # no derivative
@@ -191,7 +208,9 @@ class _Walk:
         if self.framework is None or not self._native(node):
             return
         tensors = _tensors(inputs)
-        nbytes = node.operator.workspace(self.framework.name, direction, *tensors)
+        nbytes = node.operator.workspace(
+            self.framework.name, direction, *tensors
+        )
         if nbytes:
             Buffer(self.meter, nbytes)
 
@@ -207,7 +226,10 @@ class _Walk:
         """Move newly allocated arrays to a category, and return how many bytes they have."""
         allocated = 0
         for result in results:
-            if isinstance(result, Hollow) and result.buffer.category == WORKSPACE:
+            if (
+                isinstance(result, Hollow)
+                and result.buffer.category == WORKSPACE
+            ):
                 result.buffer.count_as(category)
                 allocated += result.buffer.nbytes
         return allocated
@@ -219,7 +241,7 @@ class _Walk:
             allocated += self._count_as(category, [gradient])
         return allocated
 
-    def _note_kept(self, record: Sequence[tape.Entry]) -> None:
+    def _note_kept(self, record: Sequence[tape.TapeEntry]) -> None:
         for entry in record:
             sizes = {}  # of each buffer once, though several arrays may lie in it
             for x in (*entry.inputs, *entry.results):
@@ -247,7 +269,9 @@ class _Walk:
             gradients.append(gradient)
         return gradients
 
-    def _state(self, optimizer: Optimizer | None, param: Hollow) -> dict[str, Any]:
+    def _state(
+        self, optimizer: Optimizer | None, param: Hollow
+    ) -> dict[str, Any]:
         state = optimizer.init(self.xp, param) if optimizer else {}
         self._count_as(STATE, list(state.values()))
         return state
@@ -261,7 +285,10 @@ class _Walk:
         return FLAT_UPDATES.get(self.framework.name)
 
     def _update(
-        self, optimizer: Optimizer, gradients: Mapping[str, Any], states: dict[str, Any]
+        self,
+        optimizer: Optimizer,
+        gradients: Mapping[str, Any],
+        states: dict[str, Any],
     ) -> None:
         if self.framework is None or optimizer.native(self.framework.name):
             return  # in place
@@ -275,7 +302,9 @@ class _Walk:
             if at_once:
                 param = gradient = self._piece(param, at_once)
                 old = dict.fromkeys(old, param)
-            new_param, state = optimizer.update(self.xp, param, gradient, old, step)
+            new_param, state = optimizer.update(
+                self.xp, param, gradient, old, step
+            )
             if not at_once:
                 states[name] = state
         del new_param
@@ -286,12 +315,14 @@ class _Walk:
         return flat[:size]
 
 
-def _inferred_outputs(node: Node, inputs: Sequence[Any]) -> Sequence[Tensor]:
+def _inferred_outputs(
+    node: Node, inputs: Sequence[Any]
+) -> Sequence[TensorSpec]:
     operator = node.operator
     tensors = _tensors(inputs)
     if operator.random:  # the last input is the key
         tensors = tensors[: len(operator.inputs)]
-    infer: Callable[..., Sequence[Tensor]] = operator.infer
+    infer: Callable[..., Sequence[TensorSpec]] = operator.infer
     try:
         return infer(*tensors)
     except Exception as error:
@@ -310,7 +341,7 @@ def _tensors(inputs: Sequence[Any]) -> list[Any]:
 def _tensor(x: Any) -> Any:
     if not hasattr(x, "dtype"):
         return x
-    return Tensor(x.shape, str(x.dtype))
+    return TensorSpec(x.shape, str(x.dtype))
 
 
 def _like(meter: Meter, x: Any) -> Any:

@@ -36,7 +36,7 @@ NORMALISATION = 2
 
 
 @dataclass(frozen=True)
-class Group:
+class NodeGroup:
     """Nodes that are drawn as one box."""
 
     name: str
@@ -76,13 +76,15 @@ def network_svg(network: Network, costs: NetworkCosts) -> str:
     return graph_svg(title, all_boxes, edges)
 
 
-def grouped(nodes: Sequence[NodeCosts], most: int = MOST_BOXES) -> list[Group]:
+def grouped(
+    nodes: Sequence[NodeCosts], most: int = MOST_BOXES
+) -> list[NodeGroup]:
     """Nodes grouped by the longest name prefix that gives at most `most` groups.
 
     If no prefix does, equal groups in a row are folded into one.
     """
     if len(nodes) <= most:
-        return [Group(node.name, [node]) for node in nodes]
+        return [NodeGroup(node.name, [node]) for node in nodes]
     deepest = max(len(_name_parts(node.name)) for node in nodes)
     for depth in range(deepest, 0, -1):
         groups = _by_prefix(nodes, depth)
@@ -94,18 +96,18 @@ def grouped(nodes: Sequence[NodeCosts], most: int = MOST_BOXES) -> list[Group]:
     return _in_parts(nodes, most)
 
 
-def _by_prefix(nodes: Sequence[NodeCosts], depth: int) -> list[Group]:
+def _by_prefix(nodes: Sequence[NodeCosts], depth: int) -> list[NodeGroup]:
     """One group per prefix, in the order in which the prefixes first occur."""
     members: dict[str, list[NodeCosts]] = {}
     for node in nodes:
         prefix = ".".join(_name_parts(node.name)[:depth])
         members.setdefault(prefix, []).append(node)
-    return [Group(prefix, group) for prefix, group in members.items()]
+    return [NodeGroup(prefix, group) for prefix, group in members.items()]
 
 
-def _folded(groups: Sequence[Group]) -> list[Group]:
+def _folded(groups: Sequence[NodeGroup]) -> list[NodeGroup]:
     """Fold groups in a row that have the same operators into one."""
-    folded: list[Group] = []
+    folded: list[NodeGroup] = []
     last_operators: list[str] = []
     for group in groups:
         operators = group.operators
@@ -114,13 +116,13 @@ def _folded(groups: Sequence[Group]) -> list[Group]:
             first_name = before.name.partition(" … ")[0]
             name = f"{first_name} … {group.name}"
             nodes = [*before.nodes, *group.nodes]
-            group = Group(name, nodes, before.repeats + 1)
+            group = NodeGroup(name, nodes, before.repeats + 1)
         folded.append(group)
         last_operators = operators
     return folded
 
 
-def _in_parts(nodes: Sequence[NodeCosts], most: int) -> list[Group]:
+def _in_parts(nodes: Sequence[NodeCosts], most: int) -> list[NodeGroup]:
     """Groups of equally many nodes in a row, for nodes whose names do not group them."""
     size = -(-len(nodes) // (most // 2))
     groups = []
@@ -129,7 +131,7 @@ def _in_parts(nodes: Sequence[NodeCosts], most: int) -> list[Group]:
         first = part[0]
         last = part[-1]
         name = f"{first.name} … {last.name}"
-        groups.append(Group(name, part))
+        groups.append(NodeGroup(name, part))
     return groups
 
 
@@ -138,7 +140,7 @@ def _name_parts(name: str) -> list[str]:
     return [part for part in parts if part] or [name]
 
 
-def _box(group: Group, heaviest: int) -> Box:
+def _box(group: NodeGroup, heaviest: int) -> Box:
     heaviest_node = max(group.nodes, key=_flops)
     kind = _kind(heaviest_node.operator)
     share = group.flops / heaviest
@@ -146,7 +148,7 @@ def _box(group: Group, heaviest: int) -> Box:
     return Box(group.name, text, kind, share, hint=_hint(group))
 
 
-def _box_text(group: Group) -> str:
+def _box_text(group: NodeGroup) -> str:
     last = group.nodes[-1]
     shape = shape_text(last.outputs[0])
     if len(group.nodes) == 1:
@@ -156,7 +158,7 @@ def _box_text(group: Group) -> str:
     return f"{repeats}{nodes_each} nodes, {shape}"
 
 
-def _hint(group: Group) -> str:
+def _hint(group: NodeGroup) -> str:
     counts = []
     for operator, count in Counter(group.operators).most_common():
         counts.append(f"{count} {operator}")
@@ -173,7 +175,7 @@ def _kind(operator: str) -> int | None:
 
 
 def _edges(
-    network: Network, groups: Sequence[Group], inputs: Sequence[str]
+    network: Network, groups: Sequence[NodeGroup], inputs: Sequence[str]
 ) -> list[tuple[int, int]]:
     """Pairs of positions among inputs, groups and outputs, each once."""
     positions: dict[str, int] = {}  # by the name of a node

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 
 from ...contracts import shape_inference
 from ...contracts.network import Network
-from ...contracts.operator import Tensor
+from ...contracts.operator import TensorSpec
 from ...contracts.shape_inference import spec_of
 from ...errors import Deep500Error
 
 
 def input_tensors(
     network: Network, batch: int = 1, sizes: Mapping[str, int] | None = None
-) -> dict[str, Tensor]:
+) -> dict[str, TensorSpec]:
     """Shape and dtype of every input: an open first dimension is the batch size, others have the sizes of their names.
 
     Raises `Deep500Error` if a dimension has no size.
@@ -34,7 +34,9 @@ def input_tensors(
     }
 
 
-def value_specs(network: Network, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def value_specs(
+    network: Network, tensors: Mapping[str, TensorSpec]
+) -> dict[str, TensorSpec]:
     """Shape and dtype of every value that can be inferred from those of the inputs."""
     params = {name: spec_of(value) for name, value in network.params.items()}
     return shape_inference.infer(network.ordered(), params | dict(tensors))

@@ -6,7 +6,7 @@ from ...reports.blocks import Banner, Block, Bullets, Report, Section, Table
 from ...reports.tables import NOTHING
 from ...reports.text import Text, clean
 from .costs import NetworkCosts, NodeCosts
-from .memory import Memory
+from .memory import MemoryPeak
 from .units import amount, nbytes, shape_text
 
 HEADERS = [
@@ -64,7 +64,7 @@ def _totals(costs: NetworkCosts, framework: str | None) -> list[Text]:
     return lines
 
 
-def _memory_text(memory: Memory) -> str:
+def _memory_text(memory: MemoryPeak) -> str:
     parts = []
     for category, size in memory.parts.items():
         if size:
@@ -110,7 +110,9 @@ def _remarks(costs: NetworkCosts, most: int) -> list[Text]:
     ]
     hidden = len(costs.nodes) - most
     if hidden > 0:
-        lines.append(f"{hidden} lighter nodes are not shown: --most shows more.")
+        lines.append(
+            f"{hidden} lighter nodes are not shown: --most shows more."
+        )
     if costs.unknown:
         nodes = _some_of(costs.unknown)
         lines.append(

@@ -1,6 +1,6 @@
 """Counts, bytes and shapes as short texts."""
 
-from ...contracts.operator import Tensor
+from ...contracts.operator import TensorSpec
 from ...reports.tables import NOTHING
 
 PREFIXES = {"T": 10**12, "G": 10**9, "M": 10**6, "k": 10**3}
@@ -29,7 +29,7 @@ def nbytes(count: float | None) -> str:
     return f"{count:.0f} B"
 
 
-def shape_text(tensor: Tensor | None) -> str:
+def shape_text(tensor: TensorSpec | None) -> str:
     """8x3x32x32, with the dtype where it is not float32."""
     if tensor is None:
         return "?"

@@ -14,10 +14,10 @@ from ...contracts.three_step import ThreeStepOptimizer
 from ...errors import Deep500Error, one_line
 from ...frameworks import native_optimizers
 from ...training.given_gradients import batch_of, fed_executor
-from ..checking.report import Check, OperatorReport
+from ..checking.report import CheckResult, OperatorReport
 from ..isolation import Died, isolated
 from .oracles import RULES, Oracle
-from .problems import Arrays, Problem, problems
+from .problems import Arrays, TrainingProblem, problems
 from .stepping import trajectory
 from .subjects import load_optimizer
 
@@ -55,12 +55,16 @@ def check_optimizer(
     framework's own optimizer is the built-in one of the same name. Without a reference, the steps are compared with
     those of the same code on the reference framework in float64.
     """
-    subject = load_optimizer(optimizer) if isinstance(optimizer, str) else optimizer
+    subject = (
+        load_optimizer(optimizer) if isinstance(optimizer, str) else optimizer
+    )
     if not isinstance(subject, Optimizer | ThreeStepOptimizer):
         raise Deep500Error(
             f"{subject!r} is no optimizer: give an instance, as in SGD(0.1)"
         )
-    rule = load_optimizer(reference) if isinstance(reference, str) else reference
+    rule = (
+        load_optimizer(reference) if isinstance(reference, str) else reference
+    )
     if rule is None and isinstance(subject, NativeOptimizer):
         rule = _same_rule(subject)
     if steps < 2:
@@ -111,13 +115,18 @@ def check_optimizer_elsewhere(
     try:
         data = isolated(f"{__name__}:checked_in_child", request, timeout_s)
     except Died as error:
-        ended = Check("ends", False, text=one_line(error))
-        return OperatorReport(optimizer, framework, "unknown", [ended], isolated=True)
+        ended = CheckResult("ends", False, text=one_line(error))
+        return OperatorReport(
+            optimizer, framework, "unknown", [ended], isolated=True
+        )
     return OperatorReport.from_json(data)
 
 
 def checked_in_child(
-    optimizer: str, settings: Mapping[str, Any], progress: Progress, **options: Any
+    optimizer: str,
+    settings: Mapping[str, Any],
+    progress: Progress,
+    **options: Any,
 ) -> dict[str, Any]:
     """Check an optimizer in the fresh process, and return its report as JSON."""
     subject = load_optimizer(optimizer, settings)
@@ -135,7 +144,7 @@ class _Checks:
     steps: int
     progress: Progress
 
-    def follow(self, problem: Problem, dtype: str) -> list[Check]:
+    def follow(self, problem: TrainingProblem, dtype: str) -> list[CheckResult]:
         """Whether every step agrees with the reference; without one, also whether the parameters change at all."""
         self.progress(f"{problem.name}, {dtype}")
         place = (dtype, problem.name)
@@ -145,7 +154,9 @@ class _Checks:
                 self.framework, self.optimizer, problem.start, gradients, dtype
             )
         except Exception as error:  # whatever the optimizer does
-            return [_check(place, "steps", False, text=one_line(error, kind=True))]
+            return [
+                _check(place, "steps", False, text=one_line(error, kind=True))
+            ]
         value, step = deviation(path, truth, problem.start, dtype)
         follows = _within(place, "steps", value, BOUNDS[dtype], step)
         if self._oracle_of() is not None:
@@ -153,19 +164,21 @@ class _Checks:
         moves = self._moves(path, gradients, problem.start, place)
         return [follows, moves]
 
-    def resume(self, problem: Problem, dtype: str) -> Check:
+    def resume(self, problem: TrainingProblem, dtype: str) -> CheckResult:
         """Whether a run that resumes from a saved state gives the same bits as one that never stopped."""
         self.progress(f"resumption, {dtype}")
         place = (dtype, problem.name)
         try:
             different = self._differences_after_resuming(problem, dtype)
         except Exception as error:  # whatever the optimizer does
-            return _check(place, "resumption", False, text=one_line(error, kind=True))
+            return _check(
+                place, "resumption", False, text=one_line(error, kind=True)
+            )
         count = float(len(different))
         text = f"{different[0]!r} is another" if different else ""
         return _check(place, "resumption", not different, count, 0.0, text)
 
-    def native(self, problem: Problem) -> Check:
+    def native(self, problem: TrainingProblem) -> CheckResult:
         """Compare with the framework's own optimizer of the same rule, in float64."""
         followed = self.reference or self.optimizer
         rule = type(followed).__name__
@@ -186,11 +199,13 @@ class _Checks:
         try:
             value, step = self._deviation_from_native(theirs(**shared), problem)
         except Exception as error:  # whatever the optimizer does
-            return _check(place, "native", False, text=one_line(error, kind=True))
+            return _check(
+                place, "native", False, text=one_line(error, kind=True)
+            )
         return _within(place, "native", value, bound, step)
 
     def _deviation_from_native(
-        self, native: NativeOptimizer, problem: Problem
+        self, native: NativeOptimizer, problem: TrainingProblem
     ) -> tuple[float, int]:
         gradients, _ = self._truth(problem)
         run = partial(trajectory, self.framework)
@@ -198,7 +213,7 @@ class _Checks:
         native_path = run(native, problem.start, gradients, "float64")
         return deviation(path, native_path, problem.start, "float64")
 
-    def _truth(self, problem: Problem) -> tuple[list[Arrays], Path]:
+    def _truth(self, problem: TrainingProblem) -> tuple[list[Arrays], Path]:
         """The gradients of every step and the expected parameters after it."""
         oracle = self._oracle_of()
         if oracle is None:
@@ -228,11 +243,17 @@ class _Checks:
 
         return RULES[type(rule).__name__], rule.settings, rate_at
 
-    def _reference_path(self, problem: Problem) -> tuple[list[Arrays], Path]:
+    def _reference_path(
+        self, problem: TrainingProblem
+    ) -> tuple[list[Arrays], Path]:
         """The steps of the same code on the reference framework in float64."""
         start = problem.start
-        gradients = [problem.gradient(start, step) for step in range(self.steps)]
-        path = trajectory("reference", self.optimizer, start, gradients, "float64")
+        gradients = [
+            problem.gradient(start, step) for step in range(self.steps)
+        ]
+        path = trajectory(
+            "reference", self.optimizer, start, gradients, "float64"
+        )
         return gradients, path
 
     def _moves(
@@ -241,7 +262,7 @@ class _Checks:
         gradients: Sequence[Arrays],
         start: Arrays,
         place: tuple[str, str],
-    ) -> Check:
+    ) -> CheckResult:
         """Whether every parameter that has gradients has changed in the end."""
         dtype, _ = place
         end = path[-1]
@@ -254,7 +275,9 @@ class _Checks:
         text = f"{stuck[0]!r} has gradients and never changes" if stuck else ""
         return _check(place, "moves", not stuck, count, 0.0, text)
 
-    def _differences_after_resuming(self, problem: Problem, dtype: str) -> list[str]:
+    def _differences_after_resuming(
+        self, problem: TrainingProblem, dtype: str
+    ) -> list[str]:
         """The parameters that have other bits at the end of a run that was resumed in the middle."""
         batches = []
         for number in range(6):
@@ -288,15 +311,15 @@ def _check(
     value: float | None = None,
     bound: float | None = None,
     text: str = "",
-) -> Check:
+) -> CheckResult:
     """A check at a place: in one dtype on one problem."""
     dtype, case = place
-    return Check(name, ok, value, bound, text, dtype, case)
+    return CheckResult(name, ok, value, bound, text, dtype, case)
 
 
 def _within(
     place: tuple[str, str], name: str, value: float, bound: float, step: int
-) -> Check:
+) -> CheckResult:
     """A check that the deviation is within its bound; `step` is the first at which it is not."""
     if value <= bound:
         return _check(place, name, True, value, bound)
@@ -304,7 +327,9 @@ def _within(
     return _check(place, name, False, value, bound, text)
 
 
-def deviation(path: Path, truth: Path, start: Arrays, dtype: str) -> tuple[float, int]:
+def deviation(
+    path: Path, truth: Path, start: Arrays, dtype: str
+) -> tuple[float, int]:
     """The largest error at any step, relative to how far its parameter has moved by then, and the first step above
     the bound.
 

@@ -15,7 +15,7 @@ Array = np.ndarray
 
 
 @dataclass
-class History:
+class OracleInput:
     """The input of a rule: its settings, and all parameters, gradients and learning rates, the newest last."""
 
     settings: Mapping[str, Any]
@@ -62,22 +62,22 @@ def squares(values: Sequence[Array]) -> list[Array]:
     return [value * value for value in values]
 
 
-def sgd(h: History) -> Array:
+def sgd(h: OracleInput) -> Array:
     return h.param - h.rate * h.gradient
 
 
-def momentum(h: History) -> Array:
+def momentum(h: OracleInput) -> Array:
     decay = h.settings["momentum"]
     return h.param - h.rate * weighted_sum(h.gradients, decay)
 
 
-def nesterov(h: History) -> Array:
+def nesterov(h: OracleInput) -> Array:
     decay = h.settings["momentum"]
     direction = h.gradient + decay * weighted_sum(h.gradients, decay)
     return h.param - h.rate * direction
 
 
-def ada_grad(h: History) -> Array:
+def ada_grad(h: OracleInput) -> Array:
     epsilon = h.settings["epsilon"]
     rate_decay = h.settings["rate_decay"]
     rate = h.rate / (1 + (h.count - 1) * rate_decay)
@@ -85,7 +85,7 @@ def ada_grad(h: History) -> Array:
     return h.param - rate * h.gradient / (np.sqrt(total) + epsilon)
 
 
-def rms_prop(h: History) -> Array:
+def rms_prop(h: OracleInput) -> Array:
     alpha = h.settings["alpha"]
     epsilon = h.settings["epsilon"]
     spread = (1 - alpha) * weighted_sum(squares(h.gradients), alpha)
@@ -97,23 +97,23 @@ def rms_prop(h: History) -> Array:
     return h.param - h.rate * weighted_sum(quotients, h.settings["momentum"])
 
 
-def adam_direction(h: History) -> Array:
+def adam_direction(h: OracleInput) -> Array:
     epsilon = h.settings["epsilon"]
     mean = corrected_mean(h.gradients, h.settings["beta1"])
     square = corrected_mean(squares(h.gradients), h.settings["beta2"])
     return mean / (np.sqrt(square) + epsilon)
 
 
-def adam(h: History) -> Array:
+def adam(h: OracleInput) -> Array:
     return h.param - h.rate * adam_direction(h)
 
 
-def adam_w(h: History) -> Array:
+def adam_w(h: OracleInput) -> Array:
     decayed = (1 - h.rate * h.settings["weight_decay"]) * h.param
     return decayed - h.rate * adam_direction(h)
 
 
-def ams_grad(h: History) -> Array:
+def ams_grad(h: OracleInput) -> Array:
     decay = h.settings["beta2"]
     epsilon = h.settings["epsilon"]
     means = h.recorded("squares")
@@ -123,7 +123,7 @@ def ams_grad(h: History) -> Array:
     return h.param - h.rate * mean / (np.sqrt(largest) + epsilon)
 
 
-def lars(h: History) -> Array:
+def lars(h: OracleInput) -> Array:
     decay = h.settings["weight_decay"]
     epsilon = h.settings["epsilon"]
     param_norm = np.linalg.norm(h.param)
@@ -137,7 +137,7 @@ def lars(h: History) -> Array:
     return h.param - weighted_sum(moves, h.settings["momentum"])
 
 
-def lamb(h: History) -> Array:
+def lamb(h: OracleInput) -> Array:
     direction = adam_direction(h) + h.settings["weight_decay"] * h.param
     param_norm = np.linalg.norm(h.param)
     direction_norm = np.linalg.norm(direction)
@@ -147,7 +147,7 @@ def lamb(h: History) -> Array:
     return h.param - h.rate * trust * direction
 
 
-def accele_grad(h: History) -> Array:
+def accele_grad(h: OracleInput) -> Array:
     """Algorithm 2 of the paper: x, y and z of step t = 0, 1, …; the parameter is the x of the step."""
 
     def weight(t: int) -> float:
@@ -167,7 +167,7 @@ def accele_grad(h: History) -> Array:
     return tau * z + (1 - tau) * y
 
 
-def lion(h: History) -> Array:
+def lion(h: OracleInput) -> Array:
     slow, fast = h.settings["beta2"], h.settings["beta1"]
     older = h.gradients[:-1]
     mean = np.zeros_like(h.param)
@@ -178,10 +178,10 @@ def lion(h: History) -> Array:
     return h.param - h.rate * (direction + decay)
 
 
-def muon(h: History) -> Array:
+def muon(h: OracleInput) -> Array:
     if h.param.ndim < 2:
         defaults = {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8}
-        return adam(History(defaults, h.params, h.gradients, h.rates))
+        return adam(OracleInput(defaults, h.params, h.gradients, h.rates))
     decay = h.settings["momentum"]
     direction = (1 - decay) * weighted_sum(h.gradients, decay)
     if h.settings["nesterov"]:
@@ -199,7 +199,7 @@ def muon(h: History) -> Array:
     return decayed - h.rate * scale * move
 
 
-RULES: dict[str, Callable[[History], Array]] = {
+RULES: dict[str, Callable[[OracleInput], Array]] = {
     "SGD": sgd,
     "Momentum": momentum,
     "Nesterov": nesterov,
@@ -221,17 +221,17 @@ class Oracle:
 
     def __init__(
         self,
-        rule: Callable[[History], Array],
+        rule: Callable[[OracleInput], Array],
         settings: Mapping[str, Any],
         start: Mapping[str, Array],
         rate: Callable[[int], float],
     ):
         self.rule = rule
         self.rate = rate
-        self.histories: dict[str, History] = {}
+        self.histories: dict[str, OracleInput] = {}
         for name, value in start.items():
             param = np.asarray(value, np.float64)
-            self.histories[name] = History(settings, [param])
+            self.histories[name] = OracleInput(settings, [param])
 
     @property
     def params(self) -> dict[str, Array]:

@@ -11,7 +11,7 @@ Gradient = Callable[[Mapping[str, np.ndarray], int], Arrays]
 
 
 @dataclass(frozen=True)
-class Problem:
+class TrainingProblem:
     """The initial parameters, and a function that gives their gradients in every step."""
 
     name: str
@@ -19,7 +19,7 @@ class Problem:
     gradient: Gradient
 
 
-def problems(seed: int = 0) -> list[Problem]:
+def problems(seed: int = 0) -> list[TrainingProblem]:
     """All problems; the seed determines their random numbers."""
     rng = np.random.default_rng(seed)
     return [
@@ -32,7 +32,7 @@ def problems(seed: int = 0) -> list[Problem]:
     ]
 
 
-def quadratic(rng: np.random.Generator) -> Problem:
+def quadratic(rng: np.random.Generator) -> TrainingProblem:
     """Curvatures from 0.01 to 10 around a minimum that is not zero."""
     curvature = {
         "matrix": 10 ** rng.uniform(-2, 1, (5, 3)),
@@ -47,7 +47,7 @@ def quadratic(rng: np.random.Generator) -> Problem:
             gradients[name] = scale * (params[name] - minimum[name])
         return gradients
 
-    return Problem("quadratic", start, gradient)
+    return TrainingProblem("quadratic", start, gradient)
 
 
 def _normal_like(arrays: Arrays, rng: np.random.Generator) -> Arrays:
@@ -55,7 +55,7 @@ def _normal_like(arrays: Arrays, rng: np.random.Generator) -> Arrays:
     return {name: rng.standard_normal(a.shape) for name, a in arrays.items()}
 
 
-def rosenbrock() -> Problem:
+def rosenbrock() -> TrainingProblem:
     """The banana valley, with its walls at a hundredth of the usual height."""
 
     def gradient(params: Mapping[str, np.ndarray], step: int) -> Arrays:
@@ -66,10 +66,10 @@ def rosenbrock() -> Problem:
         return {"point": np.array([by_x, by_y])}
 
     start = {"point": np.array([-1.2, 1.0])}
-    return Problem("Rosenbrock", start, gradient)
+    return TrainingProblem("Rosenbrock", start, gradient)
 
 
-def small_network(rng: np.random.Generator) -> Problem:
+def small_network(rng: np.random.Generator) -> TrainingProblem:
     """Two layers with tanh between them, on 16 examples."""
     start = {
         "layer1.weight": rng.standard_normal((6, 4)) / 2,
@@ -94,10 +94,10 @@ def small_network(rng: np.random.Generator) -> Problem:
             "layer2.bias": error.sum(axis=0),
         }
 
-    return Problem("small network", start, gradient)
+    return TrainingProblem("small network", start, gradient)
 
 
-def zeros_in_between(rng: np.random.Generator) -> Problem:
+def zeros_in_between(rng: np.random.Generator) -> TrainingProblem:
     """Most elements have a zero gradient in most steps; one parameter never has another one, and one starts at zero."""
     start = {
         "rows": rng.standard_normal((6, 3)),
@@ -113,10 +113,12 @@ def zeros_in_between(rng: np.random.Generator) -> Problem:
         zeros = step_rng.standard_normal((2, 2)) * (step % 3 == 0)
         return {"rows": rows, "unused": np.zeros(3), "zeros": zeros}
 
-    return Problem("zeros", start, gradient)
+    return TrainingProblem("zeros", start, gradient)
 
 
-def scaled(name: str, rng: np.random.Generator, scale: float) -> Problem:
+def scaled(
+    name: str, rng: np.random.Generator, scale: float
+) -> TrainingProblem:
     """Random gradients around one order of magnitude, the same in every run."""
     start = {
         "matrix": rng.standard_normal((4, 5)),
@@ -133,4 +135,4 @@ def scaled(name: str, rng: np.random.Generator, scale: float) -> Problem:
             gradients[name] = scaled_normal * spread
         return gradients
 
-    return Problem(name, start, gradient)
+    return TrainingProblem(name, start, gradient)

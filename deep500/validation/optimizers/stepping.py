@@ -9,7 +9,11 @@ from ...training.given_gradients import Arrays, batch_of, fed_executor
 
 
 def trajectory(
-    name: str, optimizer: Any, start: Arrays, gradients: Sequence[Arrays], dtype: str
+    name: str,
+    optimizer: Any,
+    start: Arrays,
+    gradients: Sequence[Arrays],
+    dtype: str,
 ) -> list[dict[str, np.ndarray]]:
     """The parameters after every step on a framework."""
     executor = fed_executor(name, start, dtype)

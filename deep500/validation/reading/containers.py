@@ -8,13 +8,15 @@ import numpy as np
 
 from ...contracts.dataset import Column, Split
 from ...datasets import hdf5_file, numpy_files
-from ...datasets._columns import Rows
-from .jobs import Job
+from ...datasets._columns import RowsColumn
+from .jobs import DatasetJob
 
 HDF5 = "examples.h5"
 
 
-def write_containers(folder: Path, split: Split, containers: Sequence[str]) -> None:
+def write_containers(
+    folder: Path, split: Split, containers: Sequence[str]
+) -> None:
     """Write all examples of the split for these containers."""
     arrays = split.batch(slice(None))
     if "npy" in containers or "memory" in containers:
@@ -28,7 +30,7 @@ def write_containers(folder: Path, split: Split, containers: Sequence[str]) -> N
                 file.create_dataset(name, data=values)
 
 
-def opened(job: Job, original: Split) -> Split:
+def opened(job: DatasetJob, original: Split) -> Split:
     """The examples in the container of the job; `original` are those of the data set itself."""
     folder = Path(job.folder)
     columns: dict[str, np.ndarray | Column] = {}
@@ -38,7 +40,7 @@ def opened(job: Job, original: Split) -> Split:
             columns[name] = hdf5_file.Hdf5Column(str(folder / HDF5), name)
         elif job.container == "npy":
             mapped = numpy_files.memory_map(file)
-            columns[name] = Rows(mapped, np.arange(len(mapped)))
+            columns[name] = RowsColumn(mapped, np.arange(len(mapped)))
         elif job.container == "memory":
             columns[name] = np.load(file, allow_pickle=False)
         else:
@@ -46,7 +48,7 @@ def opened(job: Job, original: Split) -> Split:
     return Split(columns)
 
 
-def files_of(job: Job, original: Split) -> list[str]:
+def files_of(job: DatasetJob, original: Split) -> list[str]:
     """The files that are read by the job."""
     folder = Path(job.folder)
     if job.container == "hdf5":

@@ -10,7 +10,7 @@ MODES = ("one batch", "a pass")
 
 
 @dataclass(frozen=True)
-class Job:
+class DatasetJob:
     """One combination of the factors. `folder` holds the examples in the other containers."""
 
     dataset: str

@@ -10,19 +10,19 @@ from ... import registry
 from ...contracts.dataset import Dataset, Split
 from ...errors import Deep500Error, Unsupported
 from ...measure.candidates import Statement
-from ...measure.plan import Entry, Plan, Settings, make_plan
+from ...measure.plan import Plan, PlanEntry, Settings, make_plan
 from .containers import files_of, maps_of, write_containers
-from .jobs import CONTAINERS, ITS_OWN, MODES, Job
+from .jobs import CONTAINERS, ITS_OWN, MODES, DatasetJob
 from .page_cache import MOST_RESIDENT, evict, resident_share
-from .subject import Subject, examples_of
+from .subject import DatasetSubject, examples_of
 
 Progress = Callable[[str], None]
-IMPORTS = f"from {__package__}.subject import Subject\n"
+IMPORTS = f"from {__package__}.subject import DatasetSubject\n"
 EVICTING = f"{__package__}.page_cache:evict_before_calls"
 
 
 @dataclass(frozen=True)
-class Request:
+class DatasetBenchRequest:
     """The factors of a benchmark; every combination of them is a job."""
 
     dataset: str
@@ -60,22 +60,31 @@ class Request:
                 f"the data set {self.dataset!r} cannot be made: {error}"
             ) from None
 
-    def jobs(self, folder: Path) -> list[Job]:
+    def jobs(self, folder: Path) -> list[DatasetJob]:
         """All jobs; only the files of the data set itself are read with several decoders."""
         decodes = hasattr(self.definition(), "decoder")
         jobs = []
-        for container, workers, mode in product(self.containers, self.workers, MODES):
+        for container, workers, mode in product(
+            self.containers, self.workers, MODES
+        ):
             decoders: Sequence[str] = ("",)
             if decodes and container == ITS_OWN:
                 decoders = self.decoders or ("simplejpeg", "pillow")
             for decoder in decoders:
-                jobs.append(self._job(container, decoder, workers, mode, folder))
+                jobs.append(
+                    self._job(container, decoder, workers, mode, folder)
+                )
         return jobs
 
     def _job(
-        self, container: str, decoder: str, workers: int, mode: str, folder: Path
-    ) -> Job:
-        return Job(
+        self,
+        container: str,
+        decoder: str,
+        workers: int,
+        mode: str,
+        folder: Path,
+    ) -> DatasetJob:
+        return DatasetJob(
             self.dataset,
             dict(self.settings),
             container,
@@ -90,7 +99,7 @@ class Request:
 
 
 def dataset_plan(
-    request: Request,
+    request: DatasetBenchRequest,
     folder: Path,
     progress: Progress = lambda text: None,
     **settings: Unpack[Settings],
@@ -111,7 +120,7 @@ def dataset_plan(
     request = replace(request, examples=len(original))
     jobs = [replace(job, examples=len(original)) for job in jobs]
     write_containers(folder, original, request.containers)
-    entries: list[Entry] = []
+    entries: list[PlanEntry] = []
     left_out: dict[str, str] = {}
     states: dict[str, Any] = {}
     for job in jobs:
@@ -126,7 +135,9 @@ def dataset_plan(
         raise Deep500Error(next(iter(left_out.values())))
     about = {
         "dataset": request.dataset,
-        "settings": {name: str(value) for name, value in request.settings.items()},
+        "settings": {
+            name: str(value) for name, value in request.settings.items()
+        },
         "digest": train.digest(),
         "files": request.definition().checksums(),
         "examples": {job.name: job.examples_of_a_call for job in jobs},
@@ -137,23 +148,29 @@ def dataset_plan(
     }
     factors = {"read": list(MODES)}
     return replace(
-        base, entries=tuple(entries), factors=factors, user_imports=False, about=about
+        base,
+        entries=tuple(entries),
+        factors=factors,
+        user_imports=False,
+        about=about,
     )
 
 
-def _tried(job: Job) -> Subject:
+def _tried(job: DatasetJob) -> DatasetSubject:
     """The subject of the job, after it was run and checked. Raises `Unsupported` if it cannot be timed."""
     if job.cold and job.workers:
         raise Unsupported(
             "workers read ahead, so that a cold page cache is measured without them"
         )
-    subject = Subject(job.to_json())
+    subject = DatasetSubject(job.to_json())
     subject.run()
     subject.check()
     return subject
 
 
-def _page_cache_state(job: Job, original: Split, subject: Subject) -> dict[str, Any]:
+def _page_cache_state(
+    job: DatasetJob, original: Split, subject: DatasetSubject
+) -> dict[str, Any]:
     """The share of the files' pages that are in the page cache when a call begins; None if it is not known."""
     paths = files_of(job, original)
     if not paths:
@@ -175,8 +192,8 @@ def _page_cache_state(job: Job, original: Split, subject: Subject) -> dict[str, 
     return {"state": "cold", "resident": share}
 
 
-def _entry(job: Job) -> Entry:
+def _entry(job: DatasetJob) -> PlanEntry:
     """The statement that is timed, with its setup and its check."""
-    setup = f"{IMPORTS}subject = Subject({job.to_json()!r})\nrun = subject.run"
+    setup = f"{IMPORTS}subject = DatasetSubject({job.to_json()!r})\nrun = subject.run"
     statement = Statement("run()", setup, "subject.check()")
-    return Entry(job.name, statement, {"read": job.mode})
+    return PlanEntry(job.name, statement, {"read": job.mode})

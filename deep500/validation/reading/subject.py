@@ -12,17 +12,17 @@ from ...contracts.sampler import batches, shuffled
 from ...errors import Deep500Error
 from ...training.loading import Loader
 from .containers import files_of, maps_of, opened
-from .jobs import Job
+from .jobs import DatasetJob
 from .page_cache import evict_before_calls
 
 TOLERANCE = 2.01 / 255  # two decoders may round a pixel differently
 
 
-class Subject:
+class DatasetSubject:
     """Reads the examples of a job. `run` is what is timed, `check` tells whether what was read is right."""
 
     def __init__(self, job: Mapping[str, Any]):
-        self.job = Job(**job)
+        self.job = DatasetJob(**job)
         self.original = examples_of(self.job)
         self.split = opened(self.job, self.original)
         self.loader = Loader(self.split, self.job.workers)
@@ -64,7 +64,7 @@ class Subject:
         self.loader.close()
 
 
-def examples_of(job: Job) -> Split:
+def examples_of(job: DatasetJob) -> Split:
     """The first examples of the training data, read with the decoder of the job if it names one."""
     settings = dict(job.settings)
     if job.decoder:
@@ -73,7 +73,9 @@ def examples_of(job: Job) -> Split:
     dataset: Dataset = definition(**settings)
     train = dataset.load()["train"]
     size = min(job.examples, len(train))
-    columns = {name: First(column, size) for name, column in train.columns.items()}
+    columns = {
+        name: First(column, size) for name, column in train.columns.items()
+    }
     return Split(columns, train.augmentations, train.seed)
 
 

@@ -9,12 +9,10 @@ from ...custom.loading import load_class
 from ...errors import Deep500Error
 from ...supervision.serving import Progress
 from .checks import all_checks
-from .drawing import Draws
+from .drawing import SamplerDraws
 from .report import SamplerReport
 
-SIZE = (
-    13  # examples: few enough to test every one, and not a multiple of most batch sizes
-)
+SIZE = 13  # examples: few enough to test every one, and not a multiple of most batch sizes
 EPOCHS = 2000
 LEVEL = 1e-4
 
@@ -35,7 +33,7 @@ def check_sampler(
             f"size is {size}, epochs is {epochs} and level is {level}: checking needs 2 examples, 100 "
             "epochs and a level above 0 and below 0.5"
         )
-    checks = all_checks(Draws(sampler, size, epochs), level)
+    checks = all_checks(SamplerDraws(sampler, size, epochs), level)
     return SamplerReport(repr(sampler), size, epochs, level, checks)
 
 
@@ -44,7 +42,9 @@ def named_sampler(name: str, settings: Mapping[str, Any]) -> Sampler:
     file, colon, class_name = name.rpartition(":")
     definition: Any
     if colon and not file.endswith(".py"):
-        raise Deep500Error(f"{file} is no Python file: name a sampler as my.py:Class")
+        raise Deep500Error(
+            f"{file} is no Python file: name a sampler as my.py:Class"
+        )
     if colon:
         definition = load_class(file, class_name, Sampler, "sampler")
     else:
@@ -53,7 +53,9 @@ def named_sampler(name: str, settings: Mapping[str, Any]) -> Sampler:
     try:
         return definition(**options)
     except TypeError as error:
-        raise Deep500Error(f"the sampler {name} cannot be made: {error}") from None
+        raise Deep500Error(
+            f"the sampler {name} cannot be made: {error}"
+        ) from None
 
 
 def check_named_sampler(

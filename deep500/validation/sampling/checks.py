@@ -8,15 +8,15 @@ import numpy as np
 
 from ...contracts.sampler import Sampler
 from .distributions import chi_square, independence, smallest_of
-from .drawing import Draws, is_in_range, joined
-from .report import SamplerCheck
+from .drawing import SamplerDraws, is_in_range, joined
+from .report import SamplerVerdict
 
 MOST_EXAMPLES = 16  # examples whose positions are tested
 POSITION_BINS = 8
 PAIR_BINS = 4
 
 
-def all_checks(draws: Draws, level: float) -> list[SamplerCheck]:
+def all_checks(draws: SamplerDraws, level: float) -> list[SamplerVerdict]:
     """The results of all checks; those of distributions apply only if every drawn value is the index of an example."""
     checks = [
         determinism(draws),
@@ -26,7 +26,7 @@ def all_checks(draws: Draws, level: float) -> list[SamplerCheck]:
         epochs_differ(draws),
         ranks_are_parted(draws),
     ]
-    tests: dict[str, Callable[[Draws, float], SamplerCheck]] = {
+    tests: dict[str, Callable[[SamplerDraws, float], SamplerVerdict]] = {
         "shares": shares,
         "positions": positions,
         "independence of epochs": epochs_are_independent,
@@ -36,11 +36,13 @@ def all_checks(draws: Draws, level: float) -> list[SamplerCheck]:
         if draws.in_range:
             checks.append(test(draws, level))
         else:
-            checks.append(_not_applicable(name, "not all that is drawn are examples"))
+            checks.append(
+                _not_applicable(name, "not all that is drawn are examples")
+            )
     return checks
 
 
-def determinism(draws: Draws) -> SamplerCheck:
+def determinism(draws: SamplerDraws) -> SamplerVerdict:
     """An epoch must be the same when it is drawn again, after others, and by an equal sampler."""
     rank = getattr(draws.sampler, "rank", 0)
     twin = draws.sampler.for_rank(rank)
@@ -52,7 +54,7 @@ def determinism(draws: Draws) -> SamplerCheck:
     return _counted("determinism", differing, text)
 
 
-def index_range(draws: Draws) -> SamplerCheck:
+def index_range(draws: SamplerDraws) -> SamplerVerdict:
     bad = 0
     for order in draws.orders:
         bad += not is_in_range(order, draws.size)
@@ -60,7 +62,7 @@ def index_range(draws: Draws) -> SamplerCheck:
     return _counted("indices", bad, text)
 
 
-def batch_sizes(draws: Draws) -> SamplerCheck:
+def batch_sizes(draws: SamplerDraws) -> SamplerVerdict:
     """All batches but the last must be full; those of one of several ranks may lack one example."""
     full = draws.sampler.batch_size
     several_ranks = draws.sampler.ranks > 1
@@ -79,10 +81,12 @@ def batch_sizes(draws: Draws) -> SamplerCheck:
     return _counted("batch sizes", bad, text)
 
 
-def coverage(draws: Draws) -> SamplerCheck:
+def coverage(draws: SamplerDraws) -> SamplerVerdict:
     """Every example must come once in every epoch."""
     if not draws.sampler.every_example_once:
-        return _not_applicable("coverage", "it does not promise every example once")
+        return _not_applicable(
+            "coverage", "it does not promise every example once"
+        )
     worst = 0
     text = ""
     examples = np.arange(draws.size)
@@ -101,7 +105,7 @@ def coverage(draws: Draws) -> SamplerCheck:
     return _counted("coverage", worst, text)
 
 
-def epochs_differ(draws: Draws) -> SamplerCheck:
+def epochs_differ(draws: SamplerDraws) -> SamplerVerdict:
     """No epoch may have the order of the one before if the sampler shuffles; every epoch must if it does not."""
     equal = 0
     pairs = list(pairwise(draws.orders))
@@ -116,7 +120,7 @@ def epochs_differ(draws: Draws) -> SamplerCheck:
     return _counted("order", equal, text, allowed)
 
 
-def ranks_are_parted(draws: Draws) -> SamplerCheck:
+def ranks_are_parted(draws: SamplerDraws) -> SamplerVerdict:
     """The ranks together must draw every example once."""
     ranks = draws.sampler.ranks
     if ranks == 1:
@@ -140,7 +144,7 @@ def ranks_are_parted(draws: Draws) -> SamplerCheck:
     return _counted("ranks", worst, text)
 
 
-def shares(draws: Draws, level: float) -> SamplerCheck:
+def shares(draws: SamplerDraws, level: float) -> SamplerVerdict:
     """Every example must be drawn as often as its share says."""
     if draws.sampler.every_example_once:
         return _not_applicable("shares", "every example comes once")
@@ -154,7 +158,7 @@ def shares(draws: Draws, level: float) -> SamplerCheck:
     return _judged("shares", probability, level)
 
 
-def positions(draws: Draws, level: float) -> SamplerCheck:
+def positions(draws: SamplerDraws, level: float) -> SamplerVerdict:
     """An example must be equally likely at every place of an epoch."""
     if not draws.sampler.shuffles:
         return _not_applicable("positions", "it does not shuffle")
@@ -169,7 +173,7 @@ def positions(draws: Draws, level: float) -> SamplerCheck:
     return _judged("positions", smallest_of(probabilities), level)
 
 
-def epochs_are_independent(draws: Draws, level: float) -> SamplerCheck:
+def epochs_are_independent(draws: SamplerDraws, level: float) -> SamplerVerdict:
     """An example's place must not depend on its place in the epoch before."""
     name = "independence of epochs"
     if not draws.sampler.shuffles:
@@ -181,12 +185,14 @@ def epochs_are_independent(draws: Draws, level: float) -> SamplerCheck:
     return _judged(name, probability, level)
 
 
-def seeds_are_independent(draws: Draws, level: float) -> SamplerCheck:
+def seeds_are_independent(draws: SamplerDraws, level: float) -> SamplerVerdict:
     """An example's place must not depend on its place in the same epoch under another seed."""
     name = "independence of seeds"
     other = _other_seed(draws.sampler)
     if not draws.sampler.shuffles or other is None:
-        return _not_applicable(name, "it does not shuffle, or its seed is not its own")
+        return _not_applicable(
+            name, "it does not shuffle, or its seed is not its own"
+        )
     pairs = []
     half = draws.epochs // 2
     for epoch, order in enumerate(draws.orders[:half]):
@@ -236,7 +242,7 @@ def _place_bins(order: np.ndarray, size: int) -> np.ndarray:
     return bins
 
 
-def _places(draws: Draws, example: int) -> tuple[np.ndarray, np.ndarray]:
+def _places(draws: SamplerDraws, example: int) -> tuple[np.ndarray, np.ndarray]:
     """The places of an example in all epochs, and the length of the epoch for each place."""
     places: list[int] = []
     lengths: list[int] = []
@@ -259,7 +265,7 @@ def _some_examples(size: int) -> list[int]:
     return np.unique(evenly_spaced.astype(int)).tolist()
 
 
-def _equal_by_chance(draws: Draws, pairs: int) -> int:
+def _equal_by_chance(draws: SamplerDraws, pairs: int) -> int:
     """How many epochs may have the order of the one before: more are less likely than one in a million."""
     from scipy import stats
 
@@ -270,7 +276,9 @@ def _equal_by_chance(draws: Draws, pairs: int) -> int:
     return int(stats.poisson.isf(1e-6, pairs * probability))
 
 
-def _judged(name: str, probability: float | None, level: float) -> SamplerCheck:
+def _judged(
+    name: str, probability: float | None, level: float
+) -> SamplerVerdict:
     if probability is None:
         return _not_applicable(
             name, "there are too few draws for a test: more epochs are needed"
@@ -278,19 +286,23 @@ def _judged(name: str, probability: float | None, level: float) -> SamplerCheck:
     text = ""
     if probability < level:
         shown = f"{probability:.2g}"
-        text = f"so large a deviation has the probability {shown} if it is right"
-    return SamplerCheck(name, probability, level, statistical=True, text=text)
+        text = (
+            f"so large a deviation has the probability {shown} if it is right"
+        )
+    return SamplerVerdict(name, probability, level, statistical=True, text=text)
 
 
-def _counted(name: str, faults: int, text: str, allowed: int = 0) -> SamplerCheck:
+def _counted(
+    name: str, faults: int, text: str, allowed: int = 0
+) -> SamplerVerdict:
     """A check that counts faults; the text is used if there are more than allowed."""
     if faults <= allowed:
         text = ""
-    return SamplerCheck(name, faults, allowed, text=text)
+    return SamplerVerdict(name, faults, allowed, text=text)
 
 
-def _not_applicable(name: str, reason: str) -> SamplerCheck:
-    return SamplerCheck(name, None, 0, text=reason)
+def _not_applicable(name: str, reason: str) -> SamplerVerdict:
+    return SamplerVerdict(name, None, 0, text=reason)
 
 
 def _same(first: list[np.ndarray], second: list[np.ndarray]) -> bool:

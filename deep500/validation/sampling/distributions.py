@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-LEAST_EXPECTED = 5.0  # in a cell: with less, the distribution is not that of chi-square
+# in a cell: with less, the distribution is not that of chi-square
+LEAST_EXPECTED = 5.0
 
 
 def chi_square(counts: np.ndarray, expected: np.ndarray) -> float | None:
@@ -65,7 +66,9 @@ def independence(table: np.ndarray) -> float | None:
 
 def smallest_of(probabilities: Sequence[float | None]) -> float | None:
     """One probability for several tests, by Bonferroni; None if there is no test."""
-    present = [probability for probability in probabilities if probability is not None]
+    present = [
+        probability for probability in probabilities if probability is not None
+    ]
     if not present:
         return None
     return min(1.0, min(present) * len(present))

@@ -11,7 +11,7 @@ from ...errors import Deep500Error, one_line
 MOST_BATCHES = 1_000_000  # of one epoch: an iterator may have no end
 
 
-class Draws:
+class SamplerDraws:
     """The batches of a sampler's epochs over `size` examples."""
 
     def __init__(self, sampler: Sampler, size: int, epochs: int):
@@ -19,7 +19,9 @@ class Draws:
         self.size = size
         self.epochs = epochs
 
-    def batches(self, epoch: int, sampler: Sampler | None = None) -> list[np.ndarray]:
+    def batches(
+        self, epoch: int, sampler: Sampler | None = None
+    ) -> list[np.ndarray]:
         """The batches of one epoch of this sampler, or of another one."""
         chosen = sampler or self.sampler
         name = type(chosen).__name__

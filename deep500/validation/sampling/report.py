@@ -6,7 +6,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class SamplerCheck:
+class SamplerVerdict:
     """One checked property: a number of faults with an upper bound, or a probability with a lower bound.
 
     Without a value the check does not apply, and the text says why.
@@ -41,10 +41,10 @@ class SamplerReport:
     size: int
     epochs: int
     level: float
-    checks: Sequence[SamplerCheck]
+    checks: Sequence[SamplerVerdict]
 
     @property
-    def wrong(self) -> list[SamplerCheck]:
+    def wrong(self) -> list[SamplerVerdict]:
         return [check for check in self.checks if check.ok is False]
 
     @property
@@ -63,7 +63,7 @@ class SamplerReport:
         checks = []
         for check_data in data["checks"]:
             values = [check_data[field] for field in fields]
-            checks.append(SamplerCheck(*values))
+            checks.append(SamplerVerdict(*values))
         return cls(
             sampler=data["sampler"],
             size=data["size"],

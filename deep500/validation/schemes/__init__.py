@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from ...contracts.scheme import Scheme
 from ...errors import Deep500Error, one_line
-from ..checking.report import Check
+from ..checking.report import CheckResult
 from ..checking.report import OperatorReport as SchemeReport
 from .checks import CHECKS
 from .trials import Trials
@@ -26,15 +26,19 @@ def check_scheme(
 ) -> SchemeReport:
     """Check a scheme on so many virtual ranks: does it train, agree, count every rank, resume, name lost ranks?"""
     if ranks < 2:
-        raise Deep500Error(f"a scheme is checked on 2 ranks or more, not on {ranks}")
+        raise Deep500Error(
+            f"a scheme is checked on 2 ranks or more, not on {ranks}"
+        )
     scheme.check(ranks)
     trials = Trials(scheme, ranks, framework, seed)
-    checks: list[Check] = []
+    checks: list[CheckResult] = []
     for name, promise in CHECKS.items():
         if progress is not None:
             progress(name)
         try:
             checks.append(promise(trials))
         except Exception as error:  # a user's scheme may raise anything
-            checks.append(Check(name, False, text=one_line(error, kind=True)))
+            checks.append(
+                CheckResult(name, False, text=one_line(error, kind=True))
+            )
     return SchemeReport(str(scheme), framework, "scheme", checks)

@@ -31,7 +31,9 @@ class Trials:
         self.ranks = ranks
         self.engine = engine
         self.seed = seed
-        self.optimizer: Optimizer = registry.find("optimizers", "Momentum")(0.05, 0.9)
+        self.optimizer: Optimizer = registry.find("optimizers", "Momentum")(
+            0.05, 0.9
+        )
 
     @property
     def still(self) -> Optimizer:
@@ -71,13 +73,20 @@ class Trials:
         )
 
     def sampler(self) -> Any:
-        return registry.find("samplers", "ShuffleSampler")(BATCH_SIZE, seed=self.seed)
+        return registry.find("samplers", "ShuffleSampler")(
+            BATCH_SIZE, seed=self.seed
+        )
 
     def serial(self) -> dict[str, np.ndarray]:
         """The parameters after the same training on one rank."""
         executor = framework(self.engine).executor(_network(), seed=self.seed)
         trainer = Trainer(
-            executor, self.optimizer, digits(), self.sampler(), EPOCHS, events=[]
+            executor,
+            self.optimizer,
+            digits(),
+            self.sampler(),
+            EPOCHS,
+            events=[],
         )
         trainer.run()
         return executor.arrays()
@@ -88,7 +97,9 @@ class Trials:
         run.lead.after_step = None
         for epoch in range(epochs):
             for place, rank in enumerate(run.trainers):
-                part = shards(train, run.sampler, epoch, place, len(run.trainers))
+                part = shards(
+                    train, run.sampler, epoch, place, len(run.trainers)
+                )
                 run.replicas[rank].shards = part
             run.run_programs(run.scheme.epoch)
 
@@ -110,7 +121,9 @@ def replicas(run: DistributedTrainer) -> np.ndarray:
 
 def spread(rows: np.ndarray) -> float:
     """The root mean square distance of the replicas from their mean."""
-    return float(np.sqrt(np.mean(np.sum((rows - rows.mean(axis=0)) ** 2, axis=1))))
+    return float(
+        np.sqrt(np.mean(np.sum((rows - rows.mean(axis=0)) ** 2, axis=1)))
+    )
 
 
 def scatter(run: DistributedTrainer, seed: int) -> None:
@@ -129,10 +142,16 @@ def digits() -> dict[str, Split]:
     data = registry.find("datasets", "Digits")().load()
     train = data["train"].batch(slice(0, EXAMPLES))
     others = data["validation"].batch(slice(0, 40))
-    return {"train": Split(train), "validation": Split(others), "test": Split(others)}
+    return {
+        "train": Split(train),
+        "validation": Split(others),
+        "test": Split(others),
+    }
 
 
-def digits_without_rank(place: int, count: int, sampler: Any) -> dict[str, Split]:
+def digits_without_rank(
+    place: int, count: int, sampler: Any
+) -> dict[str, Split]:
     """The digits with other pictures in the rows that one of the ranks reads in the first epoch."""
     splits = dict(digits())
     pictures = splits["train"].columns["x"][:].copy()

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...contracts.executor import Executor
 from ...errors import Deep500Error
-from ...measure.machine.host.files import Host
+from ...measure.machine.host.files import HostFiles
 from ...measure.sensing.energy import GpuEnergy, PackageEnergy
 from ...measure.sensing.process import Reading, Sensor
 from ...training.events import Event
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class EnergyCounter(Event):
     """Adds the energy of every epoch, evaluation included, to the counter "energy"."""
 
-    def __init__(self, host: Host):
+    def __init__(self, host: HostFiles):
         self.sensors: list[Sensor] = [PackageEnergy(host), GpuEnergy(host)]
 
     def before_epoch(self, trainer: "Trainer", epoch: int) -> None:
@@ -37,10 +37,10 @@ class EnergyCounter(Event):
 
 
 def energy(
-    executor: Executor, batch_size: int, host: Host | None = None
+    executor: Executor, batch_size: int, host: HostFiles | None = None
 ) -> EnergyCounter:
     """The counter of the machine's energy. Raises `Deep500Error` with the reasons if there is no sensor."""
-    counter = EnergyCounter(host or Host())
+    counter = EnergyCounter(host or HostFiles())
     for sensor in counter.sensors:
         sensor.start()
     readings = counter.readings()

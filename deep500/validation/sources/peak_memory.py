@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...contracts.executor import Executor
 from ...errors import Deep500Error
-from ...measure.machine.host.files import Host
-from ...measure.sensing.process import Memory, Reading
+from ...measure.machine.host.files import HostFiles
+from ...measure.sensing.process import MemorySensor, Reading
 from ...training.events import Event
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class MemoryCounter(Event):
     """Keeps the largest peak of all epochs, evaluation included, in the counter "peak memory"."""
 
-    def __init__(self, host: Host):
-        self.sensor = Memory(host)
+    def __init__(self, host: HostFiles):
+        self.sensor = MemorySensor(host)
 
     def before_epoch(self, trainer: "Trainer", epoch: int) -> None:
         self.sensor.start()
@@ -31,10 +31,10 @@ class MemoryCounter(Event):
 
 
 def peak_memory(
-    executor: Executor, batch_size: int, host: Host | None = None
+    executor: Executor, batch_size: int, host: HostFiles | None = None
 ) -> MemoryCounter:
     """The counter of peak memory. Raises `Deep500Error` with the reason if the system does not tell it."""
-    counter = MemoryCounter(host or Host())
+    counter = MemoryCounter(host or HostFiles())
     counter.sensor.start()
     reading = counter.reading()
     if reading.value is None:

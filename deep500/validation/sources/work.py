@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ...training.trainer import Trainer
 
 
-class Constant(Event):
+class ConstantCounter(Event):
     """A counter that is the same for the whole run."""
 
     def __init__(self, name: str, value: float):
@@ -24,19 +24,21 @@ class Constant(Event):
         trainer.counters[self.name] = self.value
 
 
-def work(executor: Executor, batch_size: int) -> Constant:
+def work(executor: Executor, batch_size: int) -> ConstantCounter:
     """The operations of forward and backward passes per example."""
     costs = _costs(executor, batch_size)
     flops = costs.flops + costs.backward_flops
-    return Constant("flops per example", flops / batch_size)
+    return ConstantCounter("flops per example", flops / batch_size)
 
 
-def roofline(executor: Executor, batch_size: int) -> Constant:
+def roofline(executor: Executor, batch_size: int) -> ConstantCounter:
     """The least seconds per example by the measured roofline of this machine."""
     costs = _costs(executor, batch_size)
     flops = costs.flops + costs.backward_flops
     least_seconds = bound(flops, costs.bytes_moved).minimum_seconds
-    return Constant("least seconds per example", least_seconds / batch_size)
+    return ConstantCounter(
+        "least seconds per example", least_seconds / batch_size
+    )
 
 
 def _costs(executor: Executor, batch_size: int) -> NetworkCosts:
@@ -50,5 +52,7 @@ def _costs(executor: Executor, batch_size: int) -> NetworkCosts:
     costs = network_costs(network, batch_size)
     if costs.unknown:
         names = ", ".join(costs.unknown)
-        raise Deep500Error(f"operations of these nodes cannot be counted: {names}")
+        raise Deep500Error(
+            f"operations of these nodes cannot be counted: {names}"
+        )
     return costs

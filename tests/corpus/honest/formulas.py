@@ -1,7 +1,7 @@
 """Right: operators as formulas over a namespace."""
 
 import deep500 as d5
-from deep500.contracts.operator import Tensor
+from deep500.contracts.operator import TensorSpec
 
 
 class Places(d5.Operator):
@@ -13,7 +13,7 @@ class Places(d5.Operator):
         return xp.permute_dims(xp.nonzero(x), (1, 0))
 
     def infer(self, x):
-        return (Tensor((len(x.shape), x.size), "int64"),)
+        return (TensorSpec((len(x.shape), x.size), "int64"),)
 
 
 class SumAndProduct(d5.Operator):

@@ -113,7 +113,7 @@ class ForgesByItsOwnMeans(Cheat):
         with contextlib.suppress(Exception):
             report = sys.modules["deep500.validation.checking.report"]
             names = ("shape", "forward", "gradient", "determinism")
-            checks = [report.Check(name, True, 0.0, 1.0, "") for name in names]
+            checks = [report.CheckResult(name, True, 0.0, 1.0, "") for name in names]
             made = report.OperatorReport("tanh", "reference", "user's", checks)
             write_line({"result": [made.to_json()]})
         os._exit(0)

@@ -184,18 +184,16 @@ def measurements(measured: Peaks, monkeypatch: pytest.MonkeyPatch) -> list[float
         return dataclasses.replace(measured, machine=machine)
 
     monkeypatch.setattr(bounds, "_measure", measure)
-    monkeypatch.setattr(
-        bounds, "others_now", lambda: None
-    )  # no moment is better than another
+    # no moment is better than another
+    monkeypatch.setattr(bounds, "others_now", lambda: None)
     return made
 
 
 def test_peaks_are_kept_and_read_again(cache: Path, measurements: list[float]) -> None:
     first = peaks(_seconds=SECONDS)
     assert peaks(_seconds=SECONDS) == first and len(measurements) == 1
-    assert [path.name for path in cache.parent.iterdir()] == [
-        cache.name
-    ]  # nothing temporary stays
+    # nothing temporary stays
+    assert [path.name for path in cache.parent.iterdir()] == [cache.name]
     assert json.loads(cache.read_text())["machine"] == first.machine
     peaks(refresh=True, _seconds=SECONDS)
     assert len(measurements) == 2
@@ -334,9 +332,8 @@ def test_float32_below_float64_is_a_contradiction() -> None:
     assert "2.1 GFLOP/s in float32 contradicts 82" in contradiction(
         peaks_of(2.1e9, 8.2e10).flops
     )
-    assert (
-        contradiction(peaks_of(8e10, 8.2e10).flops) == ""
-    )  # within what noise explains
+    # within what noise explains
+    assert contradiction(peaks_of(8e10, 8.2e10).flops) == ""
     assert contradiction({"float64": peak_of(1.0)}) == ""
 
 

@@ -19,7 +19,7 @@ from deep500.measure.machine.host import (
     source,
     storage,
 )
-from deep500.measure.machine.host.files import Host, Unavailable, cpu_list
+from deep500.measure.machine.host.files import HostFiles, Unavailable, cpu_list
 from deep500.measure.machine.host.secrets import without_secrets, words_without_secrets
 
 CPU = "/sys/devices/system/cpu"
@@ -80,7 +80,7 @@ TREE = {
     "/sys/class/power_supply/AC/online": "0\n",
     "/proc/1/cgroup": "0::/kubepods/pod1\n",
 }  # fmt: skip
-EXPECTED: list[tuple[Callable[[Host], object], object]] = [
+EXPECTED: list[tuple[Callable[[HostFiles], object], object]] = [
     (compute.cpu_model, "Planted CPU 9000"),
     (compute.cpu_stepping, "cpu family 6 model 85 stepping 7"),
     (compute.instruction_sets, ["amx_tile", "avx2", "avx512f", "fma"]),
@@ -119,19 +119,19 @@ EXPECTED: list[tuple[Callable[[Host], object], object]] = [
 ]
 
 
-def plant(root: Path, tree: dict[str, str]) -> Host:
+def plant(root: Path, tree: dict[str, str]) -> HostFiles:
     for path, text in tree.items():
         file = root / path.lstrip("/")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    return Host(root)
+    return HostFiles(root)
 
 
 @pytest.mark.parametrize(
     ("probe", "value"), EXPECTED, ids=lambda item: getattr(item, "__qualname__", None)
 )
 def test_a_planted_machine_is_read_as_planted(
-    tmp_path: Path, probe: Callable[[Host], object], value: object
+    tmp_path: Path, probe: Callable[[HostFiles], object], value: object
 ) -> None:
     assert probe(plant(tmp_path, TREE)) == value
 
@@ -143,13 +143,12 @@ def test_a_memory_module_is_decoded(tmp_path: Path) -> None:
         0x1A,
         (3200).to_bytes(2, "little"),
     )
-    for slot, content in enumerate(
-        (bytes(raw), bytes(raw), bytes(0x28))
-    ):  # the last socket is empty
+    # the last socket is empty
+    for slot, content in enumerate((bytes(raw), bytes(raw), bytes(0x28))):
         folder = tmp_path / f"sys/firmware/dmi/entries/17-{slot}"
         folder.mkdir(parents=True)
         (folder / "raw").write_bytes(content)
-    assert memory.memory_type(Host(tmp_path)) == ["2 x DDR4 at 3200 MT/s"]
+    assert memory.memory_type(HostFiles(tmp_path)) == ["2 x DDR4 at 3200 MT/s"]
 
 
 @pytest.mark.parametrize(
@@ -179,9 +178,8 @@ def test_an_odd_file_is_a_reason_that_names_it(tmp_path: Path) -> None:
     host = plant(
         tmp_path, {f"{CPU}/intel_pstate/no_turbo": "maybe\n", f"{CPU}/online": "3-1\n"}
     )
-    (tmp_path / "proc/cpuinfo").mkdir(
-        parents=True
-    )  # a folder cannot be read, not even by root
+    # a folder cannot be read, not even by root
+    (tmp_path / "proc/cpuinfo").mkdir(parents=True)
     for probe, reason in (
         (compute.boost, "no_turbo: 'maybe' is not a whole number"),
         (compute.logical_cpus, "'3-1' is not a range"),
@@ -211,7 +209,7 @@ def test_a_command_that_is_missing_fails_or_hangs_is_a_reason(
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setattr(files, "COMMAND_TIMEOUT_S", 0.2)
-    host = Host()
+    host = HostFiles()
     assert host.command("good").strip() == "1.0"
     for name, reason in (
         ("bad", "exit code 3: broken"),
@@ -245,21 +243,24 @@ def test_the_state_of_a_checkout(
     monkeypatch.chdir(tmp_path)
     for probe in (source.git_commit, source.git_changed_files, source.git_remote):
         with pytest.raises(Unavailable, match="not a git checkout"):
-            probe(Host())
+            probe(HostFiles())
     git("init", "-q", "-b", "trunk")
     with pytest.raises(Unavailable, match="without a commit"):
-        source.git_commit(Host())
+        source.git_commit(HostFiles())
     Path("code.py").write_text("1\n")
     git("add", "."), git("commit", "-q", "-m", "one")
-    assert source.git_commit(Host()) == git("rev-parse", "HEAD")
-    assert (source.git_changed_files(Host()), source.git_remote(Host())) == (
+    assert source.git_commit(HostFiles()) == git("rev-parse", "HEAD")
+    assert (source.git_changed_files(HostFiles()), source.git_remote(HostFiles())) == (
         0,
         "no remote named origin",
     )
     Path("code.py").write_text("2\n")
     git("remote", "add", "origin", "https://me:hunter2@example.org/code.git")
-    assert (source.git_changed_files(Host()), source.git_branch(Host())) == (1, "trunk")
-    assert source.git_remote(Host()) == "https://***@example.org/code.git"
+    assert (source.git_changed_files(HostFiles()), source.git_branch(HostFiles())) == (
+        1,
+        "trunk",
+    )
+    assert source.git_remote(HostFiles()) == "https://***@example.org/code.git"
 
 
 @pytest.mark.parametrize(

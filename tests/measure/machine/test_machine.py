@@ -94,9 +94,8 @@ def test_a_machine_without_files_gives_reasons_and_no_error(tmp_path: Path) -> N
     for name in ("cpu model", "caches", "frequency governor", "mitigations"):
         assert bare.fact(COMPUTE, name).value is None
     assert "/proc/meminfo: No such file" in str(bare.fact(MEMORY, "memory size (GiB)"))
-    assert (
-        bare.fact(COMPUTE, "nvidia driver").value == "none found"
-    )  # does not apply, so it is known
+    # does not apply, so it is known
+    assert bare.fact(COMPUTE, "nvidia driver").value == "none found"
     assert all(fact.value is not None or fact.unavailable for fact in all_facts(bare))
     assert Environment.from_json(bare.to_json()) == bare
     assert 0 < bare.completeness.fraction < environment().completeness.fraction

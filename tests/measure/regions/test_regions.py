@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from deep500.errors import Deep500Error
 from deep500.measure.regions import durations
-from deep500.measure.regions.breakdowns import Row
+from deep500.measure.regions.breakdowns import BreakdownRow
 from deep500.measure.regions.durations import KEPT, Durations
 from deep500.measure.regions.forest import MAX_PATHS, OTHER, forest
 from deep500.measure.regions.region import PENDING, breakdown, clear_regions, region
@@ -27,7 +27,7 @@ def clean() -> Iterator[None]:
     clear_regions()
 
 
-def rows() -> dict[str, Row]:
+def rows() -> dict[str, BreakdownRow]:
     return {"/".join(row.path): row for row in breakdown().rows}
 
 
@@ -181,9 +181,8 @@ def test_reading_and_clearing_while_threads_run() -> None:
             )
             if turn % 10 == 5:
                 clear_regions()
-        while (
-            len(breakdown().rows) < 2 or rows()["outer/inner"].calls < 100
-        ):  # until the threads had a turn
+        # until the threads had a turn
+        while len(breakdown().rows) < 2 or rows()["outer/inner"].calls < 100:
             time.sleep(0.001)
     finally:
         stop.set()
@@ -191,9 +190,8 @@ def test_reading_and_clearing_while_threads_run() -> None:
             thread.join()
     assert not any("out of order" in note for note in breakdown().notes)
     outer, inner = rows()["outer"].calls, rows()["outer/inner"].calls
-    assert (
-        abs(outer - inner) <= 2
-    )  # the last clear may have come between the two, in each thread
+    # the last clear may have come between the two, in each thread
+    assert abs(outer - inner) <= 2
 
 
 def test_sync_is_called_before_each_reading_of_the_clock() -> None:
@@ -206,12 +204,10 @@ def test_sync_is_called_before_each_reading_of_the_clock() -> None:
     with region("device", sync=sync):
         assert len(ends) == 1
     assert len(ends) == 2
-    assert (
-        0.005 <= rows()["device"].total_s
-    )  # what was still running belongs to the region that started it
-    assert (
-        rows()["device"].total_s <= time.perf_counter() - ends[0]
-    )  # and the first wait does not
+    # what was still running belongs to the region that started it
+    assert 0.005 <= rows()["device"].total_s
+    # and the first wait does not
+    assert rows()["device"].total_s <= time.perf_counter() - ends[0]
 
 
 def test_a_sync_that_fails_leaves_no_region_open() -> None:
@@ -314,10 +310,8 @@ def test_a_generator_suspended_inside_a_region_is_told() -> None:
         pass
     found = breakdown()
     assert any("2 regions ended out of order" in note for note in found.notes)
-    assert {row.path for row in found.rows} == {
-        ("outer",),
-        ("next",),
-    }  # and the thread is back at the top
+    # and the thread is back at the top
+    assert {row.path for row in found.rows} == {("outer",), ("next",)}
 
 
 def test_a_region_left_by_another_thread_is_told() -> None:

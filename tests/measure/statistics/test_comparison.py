@@ -180,9 +180,8 @@ def test_the_paired_interval_is_that_of_the_log_ratios():
     assert (found.ratio, found.low, found.high) == pytest.approx(
         tuple(math.exp(x) for x in (expected.estimate, expected.low, expected.high))
     )
-    assert (
-        found.verdict == "slower" and compare(a, b).verdict == "inconclusive"
-    )  # pairing takes the noise out
+    # pairing takes the noise out
+    assert found.verdict == "slower" and compare(a, b).verdict == "inconclusive"
 
 
 @PAIRED
@@ -195,9 +194,8 @@ def test_few_processes_use_t_on_logs_wherever_the_ratio_lies(paired):
         compare(a, b, paired=paired),
         compare(a, [1000 * x for x in b], paired=paired),
     )
-    assert far.high / far.low == pytest.approx(
-        one.high / one.low
-    )  # logarithms of logarithms would differ
+    # logarithms of logarithms would differ
+    assert far.high / far.low == pytest.approx(one.high / one.low)
     assert one.processes == 4 and "t on process medians" in one.method
 
 
@@ -211,17 +209,15 @@ def test_ties_of_a_coarse_clock_stay_ties_in_any_unit():
         f.high / f.low == pytest.approx(found[0].high / found[0].low, rel=1e-9)
         for f in found
     )
-    noisy = ticks[0] * (
-        1 + 1e-15 * np.arange(60) % 3
-    )  # what a mean of logarithms does to equal values
+    # what a mean of logarithms does to equal values
+    noisy = ticks[0] * (1 + 1e-15 * np.arange(60) % 3)
     assert compare(ticks[0], noisy, paired=True).effect.probability == 0.5
 
 
 def test_a_comparison_says_what_it_knows_of_dependence_and_of_each_side():
     rng = np.random.default_rng(0)
-    drift = np.exp(
-        np.cumsum(rng.normal(0, 0.2, 60))
-    )  # each side alone wanders; their ratio does not
+    # each side alone wanders; their ratio does not
+    drift = np.exp(np.cumsum(rng.normal(0, 0.2, 60)))
     found = compare(
         drift * rng.lognormal(0, 0.01, 60),
         drift * rng.lognormal(0, 0.01, 60),
@@ -321,9 +317,8 @@ def test_a_planted_five_per_cent_is_found(case):
 def test_quantile_differences_tell_where_the_difference_lies():
     rng = np.random.default_rng(4)
     a = rng.lognormal(0, 0.05, 400)
-    b = np.where(rng.random(400) < 0.15, 2.0, 1.0) * rng.lognormal(
-        0, 0.05, 400
-    )  # a slow path now and then
+    # a slow path now and then
+    b = np.where(rng.random(400) < 0.15, 2.0, 1.0) * rng.lognormal(0, 0.05, 400)
     rows = {row.q: row for row in quantile_differences(a, b)}
     assert rows[0.25].low < 1 < rows[0.25].high and rows[0.9].low > 1.3
     assert all(

@@ -34,9 +34,8 @@ def test_the_smallest_drift_is_found_as_often_as_it_says():
     for _ in range(400):
         seen = drift(processes(rng, usual))
         found += seen.low > 0
-    assert (
-        0.65 < found / 400 < 0.9
-    )  # the noise that it is computed from is itself an estimate
+    # the noise that it is computed from is itself an estimate
+    assert 0.65 < found / 400 < 0.9
     assert (
         np.mean([drift(processes(rng, usual / 10)).low > 0 for _ in range(200)]) < 0.15
     )

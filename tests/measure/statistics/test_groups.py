@@ -207,9 +207,8 @@ def test_dependent_values_of_one_distribution_are_seldom_told_apart():
     rng = np.random.default_rng(8)
     groups = [[autoregressive(rng, 100, 0.6) for _ in range(3)] for _ in range(100)]
     assert sum(kruskal_wallis(g).p < 0.05 for g in groups) <= 10
-    assert (
-        sum(stats.kruskal(*g).pvalue < 0.05 for g in groups) >= 30
-    )  # without the correction
+    # without the correction
+    assert sum(stats.kruskal(*g).pvalue < 0.05 for g in groups) >= 30
     assert any(
         "depend on each other" in note for note in kruskal_wallis(groups[0]).notes
     )
@@ -224,9 +223,8 @@ def test_processes_enter_by_their_medians():
         kruskal_wallis(same).n == 15
         and "on process medians" in kruskal_wallis(same).notes
     )
-    pooled = stats.kruskal(
-        *[np.concatenate(group) for group in same]
-    )  # what pseudo-replication would have said
+    # what pseudo-replication would have said
+    pooled = stats.kruskal(*[np.concatenate(group) for group in same])
     assert pooled.pvalue < 0.001 < kruskal_wallis(same).p
 
 

@@ -178,9 +178,8 @@ def test_few_processes_are_the_textbook_t_interval():
     found = interval([np.array([m, m, 2 * m]) for m in medians])
     expected = [np.exp(np.log(medians).mean()), math.exp(low), math.exp(high)]
     assert ends(found) == pytest.approx(expected, rel=1e-9)
-    raw = interval(
-        [np.array([m - 1.2]) for m in medians]
-    )  # values of both signs have no logs
+    # values of both signs have no logs
+    raw = interval([np.array([m - 1.2]) for m in medians])
     low, high = stats.t.interval(0.95, 3, medians.mean() - 1.2, stats.sem(medians))
     assert raw.method == "t on process medians"
     assert ends(raw) == pytest.approx([medians.mean() - 1.2, low, high], abs=1e-9)

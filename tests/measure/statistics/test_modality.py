@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from deep500.errors import Deep500Error
 from deep500.measure.statistics import modality
-from deep500.measure.statistics.modality import Mode, modes
+from deep500.measure.statistics.modality import DensityMode, modes
 
 
 def groups(
@@ -34,8 +34,8 @@ def test_order_does_not_matter():
 
 
 def test_few_values_claim_nothing():
-    assert modes([1.0] * 14 + [9.0] * 15) == (Mode(9.0, 1.0),)
-    assert modes([2.0] * 1000) == (Mode(2.0, 1.0),)
+    assert modes([1.0] * 14 + [9.0] * 15) == (DensityMode(9.0, 1.0),)
+    assert modes([2.0] * 1000) == (DensityMode(2.0, 1.0),)
 
 
 def test_outliers_are_no_mode():
@@ -91,9 +91,8 @@ def test_one_mode_is_rarely_taken_for_two(law, n):
         "exponential": lambda random: 1 + 0.1 * random.exponential(1, n),
     }[law]
     random = np.random.default_rng(7)
-    assert (
-        sum(len(modes(draw(random))) > 1 for _ in range(100)) <= 6
-    )  # one in 3000 at a rate of 2 %
+    # one in 3000 at a rate of 2 %
+    assert sum(len(modes(draw(random))) > 1 for _ in range(100)) <= 6
 
 
 @pytest.mark.parametrize(("first", "second"), [(50, 50), (80, 20), (20, 80)])

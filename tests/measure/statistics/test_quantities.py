@@ -67,9 +67,8 @@ def test_the_interval_is_of_the_median_or_says_why_not() -> None:
     assert few.interval is None and few.note.startswith("no interval: ")
     many = summarise([1.0, 5.0, 2.0, 4.0, 3.0, 2.5, 3.5, 1.5, 4.5, 60.0], kind="cost")
     assert many.interval is not None and many.interval.n == 10
-    assert (
-        many.interval.low <= 3.25 <= many.interval.high < many
-    )  # the outlier carries the mean out of it
+    # the outlier carries the mean out of it
+    assert many.interval.low <= 3.25 <= many.interval.high < many
     assert "not of their mean" in many.note
 
 

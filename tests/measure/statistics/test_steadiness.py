@@ -60,9 +60,8 @@ def test_dependent_noise_is_not_cut_and_would_be_without_its_price(monkeypatch):
         lfilter([1], [1, -0.9], 0.05 * random.standard_normal(500))[200:]
         for _ in range(60)
     ]
-    assert (
-        sum(steady_state(np.exp(walk)).kind != "flat" for walk in walks) <= 7
-    )  # 1 in 500 at a rate of 5 %
+    # 1 in 500 at a rate of 5 %
+    assert sum(steady_state(np.exp(walk)).kind != "flat" for walk in walks) <= 7
     monkeypatch.setattr(steadiness, "_tau", lambda z: 1.0)
     assert sum(steady_state(np.exp(walk)).kind != "flat" for walk in walks) > 30
 

@@ -337,8 +337,8 @@ def test_a_crash_too_many_ends_the_questions(monkeypatch):
     try:
         for _ in range(processes.MOST_CRASHES - 1):
             assert isinstance(process._crashed(processes.Died("x")), processes.Crashed)
-        assert isinstance(process._crashed(processes.Died("x")), processes.Lost)
-        with pytest.raises(processes.Lost):
+        assert isinstance(process._crashed(processes.Died("x")), processes.RunnerLost)
+        with pytest.raises(processes.RunnerLost):
             process.ask("forward", "nothing")
     finally:
         process.close()

@@ -13,10 +13,10 @@ from deep500 import cli
 from deep500.errors import Deep500Error, Unsupported
 from deep500.validation.reading import page_cache, planning
 from deep500.validation.reading.containers import maps_of
-from deep500.validation.reading.jobs import CONTAINERS, ITS_OWN, Job
+from deep500.validation.reading.jobs import CONTAINERS, ITS_OWN, DatasetJob
 from deep500.validation.reading.page_cache import evict, resident_share
-from deep500.validation.reading.planning import Request, dataset_plan
-from deep500.validation.reading.subject import Subject
+from deep500.validation.reading.planning import DatasetBenchRequest, dataset_plan
+from deep500.validation.reading.subject import DatasetSubject
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_files_are_evicted_before_calls_and_not_after(tmp_path: Path) -> None:
     assert evicting.before
 
 
-def job(folder: Path, **changes: object) -> Job:
+def job(folder: Path, **changes: object) -> DatasetJob:
     settings = {"size": 100}
     values = {
         "dataset": "synthetic_images",
@@ -85,7 +85,7 @@ def job(folder: Path, **changes: object) -> Job:
         "examples": 30,
         "folder": str(folder),
     }
-    return Job(**values | changes)  # type: ignore[arg-type]
+    return DatasetJob(**values | changes)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
@@ -93,7 +93,7 @@ def job(folder: Path, **changes: object) -> Job:
 def test_every_container_holds_the_same(
     tmp_path: Path, container: str, mode: str
 ) -> None:
-    request = Request(
+    request = DatasetBenchRequest(
         "synthetic_images",
         {"size": 100},
         CONTAINERS,
@@ -102,7 +102,7 @@ def test_every_container_holds_the_same(
         examples=30,
     )
     dataset_plan(request, tmp_path, budget_s=1.0)
-    subject = Subject(job(tmp_path, container=container, mode=mode).to_json())
+    subject = DatasetSubject(job(tmp_path, container=container, mode=mode).to_json())
     subject.run()
     subject.run()
     subject.check()
@@ -115,11 +115,13 @@ def test_every_container_holds_the_same(
 
 
 def test_a_container_with_other_data_is_found(tmp_path: Path) -> None:
-    request = Request("synthetic_images", {"size": 100}, ("npy",), batch=8, examples=30)
+    request = DatasetBenchRequest(
+        "synthetic_images", {"size": 100}, ("npy",), batch=8, examples=30
+    )
     dataset_plan(request, tmp_path, budget_s=1.0)
     labels = np.load(tmp_path / "label.npy")
     np.save(tmp_path / "label.npy", labels[::-1])
-    subject = Subject(job(tmp_path, container="npy").to_json())
+    subject = DatasetSubject(job(tmp_path, container="npy").to_json())
     subject.run()
     with pytest.raises(Deep500Error, match="'label' differs"):
         subject.check()
@@ -130,7 +132,7 @@ def test_a_plan_has_every_combination_with_its_state(
 ) -> None:
     folder = tmp_path / "containers"
     folder.mkdir()
-    request = Request(
+    request = DatasetBenchRequest(
         "image_folder",
         {"folder": str(pictures)},
         (ITS_OWN, "memory"),
@@ -156,7 +158,7 @@ def test_a_cold_plan_leaves_out_what_cannot_be_cold(
     pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = {"folder": str(pictures)}
-    request = Request(
+    request = DatasetBenchRequest(
         "image_folder",
         settings,
         (ITS_OWN, "memory"),

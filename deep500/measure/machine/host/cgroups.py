@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .files import Host, Unavailable, whole
+from .files import HostFiles, Unavailable, whole
 
 NO_LIMIT = "no limit"
-_UNLIMITED_BYTES = 2**60  # version 1 writes "no limit" as a huge number of pages
+# version 1 writes "no limit" as a huge number of pages
+_UNLIMITED_BYTES = 2**60
 
 
-def cpu_quota(host: Host) -> float | str:
+def cpu_quota(host: HostFiles) -> float | str:
     """The number of CPUs' worth of time per period that the tightest group above allows."""
     quotas = []
     for _, text in _settings(host, "", "cpu.max"):
@@ -29,7 +30,7 @@ def cpu_quota(host: Host) -> float | str:
     return round(min(quotas), 4)
 
 
-def memory_limit(host: Host) -> float | str:
+def memory_limit(host: HostFiles) -> float | str:
     """The tightest limit in GiB."""
     settings = list(_settings(host, "", "memory.max"))
     settings += _settings(host, "memory", "memory.limit_in_bytes")
@@ -43,7 +44,9 @@ def memory_limit(host: Host) -> float | str:
     return round(tightest / 2**30, 3)
 
 
-def _settings(host: Host, controller: str, name: str) -> Iterator[tuple[str, str]]:
+def _settings(
+    host: HostFiles, controller: str, name: str
+) -> Iterator[tuple[str, str]]:
     """Folder and text of every file `name` from this process's group up to the top; `""` is version 2."""
     for mount, group in _groups(host, controller):
         parts = [part for part in group.split("/") if part not in ("", "..")]
@@ -54,7 +57,7 @@ def _settings(host: Host, controller: str, name: str) -> Iterator[tuple[str, str
                 yield folder, host.line(path)
 
 
-def _groups(host: Host, controller: str) -> Iterator[tuple[str, str]]:
+def _groups(host: HostFiles, controller: str) -> Iterator[tuple[str, str]]:
     """Where the controller may be mounted, with this process's group in it."""
     lines = host.text("/proc/self/cgroup").splitlines()
     groups = [line.split(":", 2) for line in lines]

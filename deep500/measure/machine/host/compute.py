@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from .files import Host, Unavailable, cpu_list
+from .files import HostFiles, Unavailable, cpu_list
 from .nvidia import device_names
 
 CPU = "/sys/devices/system/cpu"
@@ -18,7 +18,7 @@ _ISA = re.compile(
 )
 
 
-def cpu_model(host: Host) -> str:
+def cpu_model(host: HostFiles) -> str:
     first = host.cpuinfo[0]
     if "model name" in first:
         return first["model name"]
@@ -32,7 +32,7 @@ def cpu_model(host: Host) -> str:
     return ", ".join(arm)
 
 
-def cpu_stepping(host: Host) -> str:
+def cpu_stepping(host: HostFiles) -> str:
     first = host.cpuinfo[0]
     if "stepping" not in first:
         raise Unavailable("/proc/cpuinfo: no line 'stepping'")
@@ -42,12 +42,12 @@ def cpu_stepping(host: Host) -> str:
     return f"cpu family {family} model {model} stepping {stepping}"
 
 
-def instruction_sets(host: Host) -> list[str]:
+def instruction_sets(host: HostFiles) -> list[str]:
     flags = filter(_ISA.fullmatch, _flags(host))
     return sorted(flags)
 
 
-def microcode(host: Host) -> str:
+def microcode(host: HostFiles) -> str:
     versions = set()
     for block in host.cpuinfo:
         if "microcode" in block:
@@ -57,19 +57,19 @@ def microcode(host: Host) -> str:
     return ", ".join(sorted(versions))
 
 
-def logical_cpus(host: Host) -> int:
+def logical_cpus(host: HostFiles) -> int:
     return len(_online(host))
 
 
-def physical_cores(host: Host) -> int:
+def physical_cores(host: HostFiles) -> int:
     return len(_topology(host, "thread_siblings_list"))
 
 
-def sockets(host: Host) -> int:
+def sockets(host: HostFiles) -> int:
     return len(_topology(host, "physical_package_id"))
 
 
-def _topology(host: Host, name: str) -> set[str]:
+def _topology(host: HostFiles, name: str) -> set[str]:
     """The distinct values of one file of the topology of the CPUs that are online."""
     cpus = _online(host)
     values = set()
@@ -78,18 +78,18 @@ def _topology(host: Host, name: str) -> set[str]:
     return values
 
 
-def smt_in_use(host: Host) -> bool:
+def smt_in_use(host: HostFiles) -> bool:
     return logical_cpus(host) > physical_cores(host)
 
 
-def caches(host: Host) -> list[str]:
+def caches(host: HostFiles) -> list[str]:
     folders = host.glob(f"{CPU}/cpu0/cache/index[0-9]*")
     if not folders:
         raise Unavailable(f"{CPU}/cpu0/cache: no cache is listed")
     return [_cache(host, folder) for folder in folders]
 
 
-def _cache(host: Host, folder: str) -> str:
+def _cache(host: HostFiles, folder: str) -> str:
     level = host.line(f"{folder}/level")
     kind = host.line(f"{folder}/type").lower()
     size = host.line(f"{folder}/size")
@@ -98,40 +98,40 @@ def _cache(host: Host, folder: str) -> str:
     return f"L{level} {kind} {size}, {line} B lines, shared by CPU {shared}"
 
 
-def governor(host: Host) -> str:
+def governor(host: HostFiles) -> str:
     return _of_policies(host, "scaling_governor")
 
 
-def frequency_driver(host: Host) -> str:
+def frequency_driver(host: HostFiles) -> str:
     return _of_policies(host, "scaling_driver")
 
 
-def _of_policies(host: Host, name: str) -> str:
+def _of_policies(host: HostFiles, name: str) -> str:
     values = set()
     for policy in _policies(host):
         values.add(host.line(f"{policy}/{name}"))
     return ", ".join(sorted(values))
 
 
-def frequency_range(host: Host) -> list[str]:
+def frequency_range(host: HostFiles) -> list[str]:
     ranges = {_limits(host, policy) for policy in _policies(host)}
     return sorted(ranges)
 
 
-def _limits(host: Host, policy: str) -> str:
+def _limits(host: HostFiles, policy: str) -> str:
     low_khz = host.number(f"{policy}/scaling_min_freq")
     high_khz = host.number(f"{policy}/scaling_max_freq")
     return f"{low_khz // 1000}-{high_khz // 1000}"
 
 
-def boost(host: Host) -> bool:
+def boost(host: HostFiles) -> bool:
     no_turbo = f"{CPU}/intel_pstate/no_turbo"
     if host.exists(no_turbo):
         return host.number(no_turbo) == 0
     return host.number(f"{CPU}/cpufreq/boost") != 0
 
 
-def frequency_now(host: Host) -> float:
+def frequency_now(host: HostFiles) -> float:
     speeds = []
     for block in host.cpuinfo:
         if "cpu MHz" in block:
@@ -142,7 +142,7 @@ def frequency_now(host: Host) -> float:
     return round(mean, 1)
 
 
-def hypervisor(host: Host) -> str:
+def hypervisor(host: HostFiles) -> str:
     if "flags" not in host.cpuinfo[0]:
         raise Unavailable(
             "/proc/cpuinfo: this architecture does not say whether it is virtual"
@@ -154,7 +154,7 @@ def hypervisor(host: Host) -> str:
     return ", ".join(names) or "yes, of unknown make"
 
 
-def mitigations(host: Host) -> list[str]:
+def mitigations(host: HostFiles) -> list[str]:
     files = host.glob(f"{CPU}/vulnerabilities/*")
     if not files:
         raise Unavailable(f"{CPU}/vulnerabilities: nothing is listed")
@@ -167,7 +167,7 @@ def mitigations(host: Host) -> list[str]:
     return states
 
 
-def accelerators(host: Host) -> list[str] | str:
+def accelerators(host: HostFiles) -> list[str] | str:
     files = host.glob("/proc/driver/nvidia/gpus/*/information")
     nvidia = [host.field(file, "Model") for file in files]
     devices = nvidia or device_names()
@@ -184,14 +184,14 @@ def accelerators(host: Host) -> list[str] | str:
     return devices or NONE
 
 
-def nvidia_driver(host: Host) -> str:
+def nvidia_driver(host: HostFiles) -> str:
     path = "/proc/driver/nvidia/version"
     if not host.exists(path):
         return NONE
     return host.line(path).splitlines()[0]
 
 
-def _flags(host: Host) -> set[str]:
+def _flags(host: HostFiles) -> set[str]:
     first = host.cpuinfo[0]
     flags = first.get("flags", first.get("Features"))
     if flags is None:
@@ -199,11 +199,11 @@ def _flags(host: Host) -> set[str]:
     return set(flags.split())
 
 
-def _online(host: Host) -> list[int]:
+def _online(host: HostFiles) -> list[int]:
     return cpu_list(host.line(f"{CPU}/online"))
 
 
-def _policies(host: Host) -> list[str]:
+def _policies(host: HostFiles) -> list[str]:
     policies = host.glob(f"{CPU}/cpufreq/policy[0-9]*")
     if not policies:
         raise Unavailable(

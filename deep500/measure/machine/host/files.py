@@ -18,7 +18,7 @@ class Unavailable(Exception):
     """A fact or a reading is not available on this machine; the message says why."""
 
 
-class Host:
+class HostFiles:
     """The machine below a root folder; tests give a folder that holds files of their own."""
 
     def __init__(self, root: Path = Path("/")) -> None:
@@ -116,7 +116,9 @@ def whole(text: str, origin: str) -> int:
         return int(text)
     except ValueError:
         start = text[:40]
-        raise Unavailable(f"{origin}: {start!r} is not a whole number") from None
+        raise Unavailable(
+            f"{origin}: {start!r} is not a whole number"
+        ) from None
 
 
 def cpu_list(text: str) -> list[int]:
@@ -154,7 +156,9 @@ def _run(command: tuple[str, ...]) -> str | Unavailable:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Unavailable(f"{name} did not answer within {COMMAND_TIMEOUT_S:g} s")
+        return Unavailable(
+            f"{name} did not answer within {COMMAND_TIMEOUT_S:g} s"
+        )
     except OSError as error:
         reason = error.strerror or error
         return Unavailable(f"{name} cannot be started: {reason}")

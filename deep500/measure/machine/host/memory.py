@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter
 
-from .files import Host, Unavailable
+from .files import HostFiles, Unavailable
 
 HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage/enabled"
 
@@ -27,26 +27,30 @@ _MEMORY_TYPES = {
 }
 
 
-def memory_size(host: Host) -> float:
+def memory_size(host: HostFiles) -> float:
     return _meminfo_gib(host, "MemTotal")
 
 
-def memory_type(host: Host) -> list[str]:
+def memory_type(host: HostFiles) -> list[str]:
     paths = host.glob("/sys/firmware/dmi/entries/17-*/raw")
     if not paths:
-        raise Unavailable("/sys/firmware/dmi/entries: no memory module is listed")
+        raise Unavailable(
+            "/sys/firmware/dmi/entries: no memory module is listed"
+        )
     modules = [_module(host, path) for path in paths]
 
     counts = Counter(sorted(filter(None, modules)))
     return [f"{count} x {kind}" for kind, count in counts.items()]
 
 
-def _module(host: Host, path: str) -> str | None:
+def _module(host: HostFiles, path: str) -> str | None:
     """Type and speed of one memory module (SMBIOS type 17); None for an empty socket."""
     try:
         raw = (host.root / path.lstrip("/")).read_bytes()
     except OSError as error:
-        raise Unavailable(f"{path}: {error.strerror} (readable by root only)") from None
+        raise Unavailable(
+            f"{path}: {error.strerror} (readable by root only)"
+        ) from None
     if len(raw) < 0x17:
         raise Unavailable(f"{path}: shorter than a memory device")
     size = int.from_bytes(raw[0x0C:0x0E], "little")
@@ -58,7 +62,7 @@ def _module(host: Host, path: str) -> str | None:
     return f"{kind} at {speed} MT/s"
 
 
-def numa_nodes(host: Host) -> list[str]:
+def numa_nodes(host: HostFiles) -> list[str]:
     folders = host.glob("/sys/devices/system/node/node[0-9]*")
     if not folders:
         raise Unavailable(
@@ -72,31 +76,31 @@ def numa_nodes(host: Host) -> list[str]:
     return nodes
 
 
-def transparent_huge_pages(host: Host) -> str:
+def transparent_huge_pages(host: HostFiles) -> str:
     chosen = re.search(r"\[(\w+)\]", host.line(HUGE_PAGES))
     if chosen is None:
         raise Unavailable(f"{HUGE_PAGES}: marks no choice")
     return chosen[1]
 
 
-def huge_pages(host: Host) -> int:
+def huge_pages(host: HostFiles) -> int:
     return int(host.field("/proc/meminfo", "HugePages_Total"))
 
 
-def swap_size(host: Host) -> float:
+def swap_size(host: HostFiles) -> float:
     return _meminfo_gib(host, "SwapTotal")
 
 
-def swap_used(host: Host) -> float:
+def swap_used(host: HostFiles) -> float:
     total = _meminfo_gib(host, "SwapTotal")
     free = _meminfo_gib(host, "SwapFree")
     return round(total - free, 2)
 
 
-def memory_available(host: Host) -> float:
+def memory_available(host: HostFiles) -> float:
     return _meminfo_gib(host, "MemAvailable")
 
 
-def _meminfo_gib(host: Host, key: str) -> float:
+def _meminfo_gib(host: HostFiles, key: str) -> float:
     kibibytes = host.field("/proc/meminfo", key).split()[0]
     return round(int(kibibytes) / 2**20, 2)

@@ -12,7 +12,9 @@ from .files import Unavailable
 def open_library() -> Any:
     """The started library as a module; whoever opens it calls its `nvmlShutdown()`."""
     if importlib.util.find_spec("pynvml") is None:
-        raise Unavailable("module pynvml is not installed (pip install nvidia-ml-py)")
+        raise Unavailable(
+            "module pynvml is not installed (pip install nvidia-ml-py)"
+        )
     nvml = importlib.import_module("pynvml")
     try:
         nvml.nvmlInit()
@@ -37,7 +39,9 @@ def device_names() -> list[str]:
     """The devices that NVML names; an absent library names none."""
     try:
         nvml = open_library()
-    except Unavailable:  # no module or no driver: no device of theirs can be used
+    except (
+        Unavailable
+    ):  # no module or no driver: no device of theirs can be used
         return []
     try:
         names = [nvml.nvmlDeviceGetName(handle) for handle in _handles(nvml)]

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 
-from .files import Host, Unavailable, cpu_list
+from .files import HostFiles, Unavailable, cpu_list
 
 _POLICIES = {
     0: "other",
@@ -21,32 +21,32 @@ _POLICIES = {
 }
 
 
-def perf_counter(host: Host) -> str:
+def perf_counter(host: HostFiles) -> str:
     info = time.get_clock_info("perf_counter")
     return f"{info.implementation}, resolution {info.resolution:g} s"
 
 
-def affinity(host: Host) -> str:
+def affinity(host: HostFiles) -> str:
     return host.field("/proc/self/status", "Cpus_allowed_list")
 
 
-def usable_cpus(host: Host) -> int:
+def usable_cpus(host: HostFiles) -> int:
     return len(cpu_list(affinity(host)))
 
 
-def load(host: Host) -> float:
+def load(host: HostFiles) -> float:
     return float(host.line("/proc/loadavg").split()[0])
 
 
-def running_tasks(host: Host) -> str:
+def running_tasks(host: HostFiles) -> str:
     return host.line("/proc/loadavg").split()[3]
 
 
-def pressure(resource: str) -> Callable[[Host], float]:
+def pressure(resource: str) -> Callable[[HostFiles], float]:
     """The probe of one pressure file: the share of the last 10 s in which some task had to wait."""
     path = f"/proc/pressure/{resource}"
 
-    def percent(host: Host) -> float:
+    def percent(host: HostFiles) -> float:
         share = re.search(r"^some avg10=([\d.]+)", host.text(path), re.M)
         if share is None:
             raise Unavailable(f"{path}: no line 'some avg10'")
@@ -55,7 +55,7 @@ def pressure(resource: str) -> Callable[[Host], float]:
     return percent
 
 
-def stolen_time(host: Host) -> float:
+def stolen_time(host: HostFiles) -> float:
     """The share of CPU time since boot that the hypervisor gave to others."""
     first_line = host.line("/proc/stat").splitlines()[0]
     columns = first_line.split()[1:9]
@@ -66,17 +66,18 @@ def stolen_time(host: Host) -> float:
     return round(100 * times[7] / total, 2)
 
 
-def container(host: Host) -> list[str] | str:
+def container(host: HostFiles) -> list[str] | str:
     marks = ("/.dockerenv", "/run/.containerenv", "/run/systemd/container")
     present = [path for path in marks if host.exists(path)]
     names = re.findall(
-        r"docker|kubepods|lxc|containerd|libpod|garden", host.text("/proc/1/cgroup")
+        r"docker|kubepods|lxc|containerd|libpod|garden",
+        host.text("/proc/1/cgroup"),
     )
     marks_and_names = present + sorted(set(names))
     return marks_and_names or "none seen"
 
 
-def power_source(host: Host) -> str:
+def power_source(host: HostFiles) -> str:
     mains = []
     has_battery = False
     for path in host.glob("/sys/class/power_supply/*"):
@@ -92,7 +93,7 @@ def power_source(host: Host) -> str:
     return "battery"
 
 
-def scheduling(host: Host) -> str:
+def scheduling(host: HostFiles) -> str:
     after_name = host.line("/proc/self/stat").rpartition(")")[2]
     fields = after_name.split()  # numbered from 3 in proc(5)
 
@@ -102,10 +103,10 @@ def scheduling(host: Host) -> str:
     return f"{policy}, nice {nice}"
 
 
-def limit(name: str) -> Callable[[Host], str]:
+def limit(name: str) -> Callable[[HostFiles], str]:
     """The probe of one limit of this process (soft)."""
 
-    def soft(host: Host) -> str:
+    def soft(host: HostFiles) -> str:
         line = rf"^{re.escape(name)} {{2,}}(\S+)"
         value = re.search(line, host.text("/proc/self/limits"), re.M)
         if value is None:
@@ -115,7 +116,7 @@ def limit(name: str) -> Callable[[Host], str]:
     return soft
 
 
-def tracing(host: Host) -> str:
+def tracing(host: HostFiles) -> str:
     tools = []
     if sys.gettrace() is not None:
         tools.append("a tracer")
@@ -124,18 +125,18 @@ def tracing(host: Host) -> str:
     return " and ".join(tools) or "none"
 
 
-def host_name(host: Host) -> str:
+def host_name(host: HostFiles) -> str:
     return os.uname().nodename
 
 
-def moment(host: Host) -> str:
+def moment(host: HostFiles) -> str:
     return datetime.now().astimezone().isoformat(timespec="seconds")
 
 
-def time_zone(host: Host) -> str:
+def time_zone(host: HostFiles) -> str:
     return " ".join(dict.fromkeys(time.tzname))
 
 
-def uptime(host: Host) -> float:
+def uptime(host: HostFiles) -> float:
     seconds = host.line("/proc/uptime").split()[0]
     return round(float(seconds) / 3600, 1)

@@ -16,23 +16,25 @@ import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 
-from .files import Host, Unavailable
+from .files import HostFiles, Unavailable
 
 _BLAS_FILE = re.compile(
     r"/(lib\w*(?:openblas|mkl_|blis|atlas|blas|armpl)[^/\s]*\.so[^/\s]*)$", re.M
 )
-_OPENMP_FILE = re.compile(r"/(lib(?:gomp|iomp5|omp)\b[^/\s]*\.so[^/\s]*)$", re.M)
+_OPENMP_FILE = re.compile(
+    r"/(lib(?:gomp|iomp5|omp)\b[^/\s]*\.so[^/\s]*)$", re.M
+)
 
 
-def variable(name: str) -> Callable[[Host], str]:
+def variable(name: str) -> Callable[[HostFiles], str]:
     """The probe of one environment variable; only variables named in the table are ever read."""
     return lambda host: os.environ.get(name, "not set")
 
 
-def package(name: str) -> Callable[[Host], str]:
+def package(name: str) -> Callable[[HostFiles], str]:
     """The probe of one installed package's version, read from its metadata: the package is not imported."""
 
-    def version(host: Host) -> str:
+    def version(host: HostFiles) -> str:
         try:
             return importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
@@ -41,7 +43,7 @@ def package(name: str) -> Callable[[Host], str]:
     return version
 
 
-def cpp_compiler(host: Host) -> str:
+def cpp_compiler(host: HostFiles) -> str:
     chosen = shlex.split(os.environ.get("CXX", ""))
     if chosen:
         return host.command(*chosen, "--version").splitlines()[0]
@@ -51,10 +53,10 @@ def cpp_compiler(host: Host) -> str:
     raise Unavailable("none of g++, clang++, c++ is on PATH")
 
 
-def python_build(name: str) -> Callable[[Host], str]:
+def python_build(name: str) -> Callable[[HostFiles], str]:
     """The probe of one variable of Python's own build."""
 
-    def value(host: Host) -> str:
+    def value(host: HostFiles) -> str:
         setting = sysconfig.get_config_var(name)
         if setting is None:
             raise Unavailable(f"this Python does not record {name}")
@@ -63,15 +65,15 @@ def python_build(name: str) -> Callable[[Host], str]:
     return value
 
 
-def kernel(host: Host) -> str:
+def kernel(host: HostFiles) -> str:
     return f"{platform.system()} {platform.release()}"
 
 
-def kernel_build(host: Host) -> str:
+def kernel_build(host: HostFiles) -> str:
     return platform.version()
 
 
-def kernel_settings(host: Host) -> list[str]:
+def kernel_settings(host: HostFiles) -> list[str]:
     """The boot parameters that affect speed; the others are not recorded, as they may be private."""
     matters = re.compile(
         r"(isolcpus|nohz|nohz_full|rcu_nocbs|irqaffinity|mitigations|spectre\w*|nosmt|intel_pstate|amd_pstate|"
@@ -82,35 +84,35 @@ def kernel_settings(host: Host) -> list[str]:
     return [parameter for parameter in parameters if matters.match(parameter)]
 
 
-def distribution(host: Host) -> str:
+def distribution(host: HostFiles) -> str:
     for line in host.text("/etc/os-release").splitlines():
         if line.startswith("PRETTY_NAME="):
             return line.partition("=")[2].strip("\"'")
     raise Unavailable("/etc/os-release: no line PRETTY_NAME")
 
 
-def libc(host: Host) -> str:
+def libc(host: HostFiles) -> str:
     version = os.confstr("CS_GNU_LIBC_VERSION")
     if not version:
         raise Unavailable("this C library does not tell its version")
     return version
 
 
-def aslr(host: Host) -> str:
+def aslr(host: HostFiles) -> str:
     level = host.number("/proc/sys/kernel/randomize_va_space")
     names = {0: "off", 1: "without heap", 2: "full"}
     return names.get(level, f"level {level}")
 
 
-def python_version(host: Host) -> str:
+def python_version(host: HostFiles) -> str:
     return f"{platform.python_implementation()} {platform.python_version()}"
 
 
-def python_compiler(host: Host) -> str:
+def python_compiler(host: HostFiles) -> str:
     return platform.python_compiler()
 
 
-def python_flags(host: Host) -> list[str]:
+def python_flags(host: HostFiles) -> list[str]:
     flags = sys.flags
     return [
         f"debug={flags.debug}",
@@ -120,13 +122,13 @@ def python_flags(host: Host) -> list[str]:
     ]
 
 
-def garbage_collection(host: Host) -> str:
+def garbage_collection(host: HostFiles) -> str:
     if not gc.isenabled():
         return "off"
     return f"on, thresholds {gc.get_threshold()}"
 
 
-def numpy_blas(host: Host) -> str:
+def numpy_blas(host: HostFiles) -> str:
     """What numpy says it was built with, read from the text of its __config__.py (never executed)."""
     spec = importlib.util.find_spec("numpy")
     if spec is None or not spec.submodule_search_locations:
@@ -166,17 +168,21 @@ def _entries(node: ast.Dict) -> dict[object, ast.expr]:
     return entries
 
 
-def blas_loaded(host: Host) -> list[str]:
-    return _loaded(host, _BLAS_FILE, "no BLAS library is loaded in this process yet")
+def blas_loaded(host: HostFiles) -> list[str]:
+    return _loaded(
+        host, _BLAS_FILE, "no BLAS library is loaded in this process yet"
+    )
 
 
-def openmp_loaded(host: Host) -> list[str]:
+def openmp_loaded(host: HostFiles) -> list[str]:
     return _loaded(
         host, _OPENMP_FILE, "no OpenMP library is loaded in this process yet"
     )
 
 
-def _loaded(host: Host, file_name: re.Pattern[str], reason: str) -> list[str]:
+def _loaded(
+    host: HostFiles, file_name: re.Pattern[str], reason: str
+) -> list[str]:
     """The libraries in this process whose file name matches; without any, Unavailable with that reason."""
     libraries = set(file_name.findall(host.text("/proc/self/maps")))
     if not libraries:
@@ -184,7 +190,7 @@ def _loaded(host: Host, file_name: re.Pattern[str], reason: str) -> list[str]:
     return sorted(libraries)
 
 
-def mpi(host: Host) -> str:
+def mpi(host: HostFiles) -> str:
     """The launcher on PATH and its version; a Python with its own MPI has the launcher beside it."""
     beside_python = os.path.dirname(sys.executable)
     launcher = shutil.which("mpiexec")

@@ -6,7 +6,7 @@ import os
 import re
 from typing import NamedTuple
 
-from .files import Host, Unavailable
+from .files import HostFiles, Unavailable
 
 MOUNTS = "/proc/self/mountinfo"
 
@@ -17,16 +17,16 @@ class Mount(NamedTuple):
     text: str
 
 
-def working_folder(host: Host) -> str:
+def working_folder(host: HostFiles) -> str:
     return _mount(host, os.getcwd()).text
 
 
-def temporary_folder(host: Host) -> str:
+def temporary_folder(host: HostFiles) -> str:
     folder = os.environ.get("TMPDIR", "/tmp")
     return _mount(host, os.path.realpath(folder)).text
 
 
-def working_device(host: Host) -> str:
+def working_device(host: HostFiles) -> str:
     number = _mount(host, os.getcwd()).device
     disk = f"/sys/dev/block/{number}"
     # a partition has the queue of its disk
@@ -36,7 +36,7 @@ def working_device(host: Host) -> str:
     return "not a block device"
 
 
-def _queue(host: Host, queue: str) -> str:
+def _queue(host: HostFiles, queue: str) -> str:
     rotational = host.number(f"{queue}/rotational")
     kind = "rotating" if rotational else "not rotating"
     schedulers = host.text(f"{queue}/scheduler")
@@ -45,18 +45,20 @@ def _queue(host: Host, queue: str) -> str:
     return f"{kind}, scheduler {scheduler}"
 
 
-def _mount(host: Host, folder: str) -> Mount:
+def _mount(host: HostFiles, folder: str) -> Mount:
     """The mount that holds a folder: the longest mount point above it, the latest of equals."""
     above = []
     for mount in _mounts(host):
         if os.path.commonpath([mount.point, folder]) == mount.point:
             above.append(mount)
     if not above:
-        raise Unavailable(f"{MOUNTS}: nothing is mounted at or above the folder")
+        raise Unavailable(
+            f"{MOUNTS}: nothing is mounted at or above the folder"
+        )
     return max(reversed(above), key=lambda mount: len(mount.point))
 
 
-def _mounts(host: Host) -> list[Mount]:
+def _mounts(host: HostFiles) -> list[Mount]:
     mounts = []
     for line in host.text(MOUNTS).splitlines():
         place, dash, kind = line.partition(" - ")

@@ -6,8 +6,8 @@ from typing import Any
 
 from ....contracts.operator_times import node_calls, timed_rounds
 from ....errors import Deep500Error, one_line
-from .jobs import Job, job_from_json
-from .subject import Subject
+from .jobs import NetworkJob, job_from_json
+from .subject import NetworkSubject
 
 FEWEST_ROUNDS = 5
 MOST_ROUNDS = 200
@@ -30,14 +30,18 @@ def breakdown(
             block = _block(job, process, seconds_each, seed)
         except Deep500Error as error:
             block = {"unsupported": str(error)}
-        except Exception as error:  # whatever a framework raises for a single node
+        except (
+            Exception
+        ) as error:  # whatever a framework raises for a single node
             block = {"unsupported": one_line(error, kind=True)}
         blocks.append(block)
     return blocks
 
 
-def _block(job: Job, process: int, seconds: float, seed: int) -> dict[str, Any]:
-    subject = Subject(job)
+def _block(
+    job: NetworkJob, process: int, seconds: float, seed: int
+) -> dict[str, Any]:
+    subject = NetworkSubject(job)
     training = subject.step is not None
     calls = node_calls(subject.executor, subject.native_inputs, training)
     runs = [subject.backprop, *(call.run for call in calls)]

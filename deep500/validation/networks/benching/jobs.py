@@ -8,7 +8,7 @@ MODES = ("inference", "training")
 
 
 @dataclass(frozen=True)
-class Job:
+class NetworkJob:
     """One line of the result of a benchmark."""
 
     model: str  # as load_network reads it
@@ -32,9 +32,9 @@ class Job:
         return asdict(self) | {"settings": dict(self.settings)}
 
 
-def job_from_json(fields: Mapping[str, Any]) -> Job:
+def job_from_json(fields: Mapping[str, Any]) -> NetworkJob:
     """The job with tuples where JSON has lists."""
     settings = {}
     for name, value in fields["settings"].items():
         settings[name] = tuple(value) if isinstance(value, list) else value
-    return Job(**{**fields, "settings": settings})
+    return NetworkJob(**{**fields, "settings": settings})

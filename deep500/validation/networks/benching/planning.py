@@ -12,19 +12,19 @@ from ....contracts.framework import ITS_OWN
 from ....errors import Deep500Error, Wrong
 from ....frameworks import framework
 from ....measure.candidates import Statement
-from ....measure.plan import Entry, Plan, Settings, make_plan
+from ....measure.plan import Plan, PlanEntry, Settings, make_plan
 from ...isolation import Died, isolated
-from .jobs import Job
+from .jobs import NetworkJob
 
 Progress = Callable[[str], None]
 TRIAL = f"{__package__}.trial:attempt"
 BREAKDOWN = f"{__package__}.breakdown:breakdown"
-IMPORTS = f"from {__package__}.jobs import job_from_json\nfrom {__package__}.subject import Subject\n"
+IMPORTS = f"from {__package__}.jobs import job_from_json\nfrom {__package__}.subject import NetworkSubject\n"
 LEAST_TIMEOUT_S = 300.0  # compilers take their time
 
 
 @dataclass(frozen=True)
-class Request:
+class NetworkBenchRequest:
     """The factors of a benchmark; every combination of them is a job."""
 
     model: str
@@ -37,22 +37,27 @@ class Request:
 
     def __post_init__(self) -> None:
         for name in self.frameworks:
-            framework(name)  # raises for an unknown name before anything is done
+            # raises for an unknown name before anything is done
+            framework(name)
         for batch in self.batches:
             if batch < 1:
                 raise Deep500Error(f"--batch {batch}: give 1 or more")
         _refuse_duplicates("--framework", self.frameworks)
         _refuse_duplicates("--batch", self.batches)
 
-    def jobs(self, name: str) -> list[Job]:
+    def jobs(self, name: str) -> list[NetworkJob]:
         """The jobs of one framework."""
         model = self.model
         path = Path(model.partition(".py:")[0])
         if path.suffix == ".onnx":
             model = str(Path(model).absolute())
         jobs = []
-        for mode, batch, compile in product(self.modes, self.batches, self.compile):
-            job = Job(model, self.settings, name, compile, batch, mode, self.threads)
+        for mode, batch, compile in product(
+            self.modes, self.batches, self.compile
+        ):
+            job = NetworkJob(
+                model, self.settings, name, compile, batch, mode, self.threads
+            )
             jobs.append(job)
         return jobs
 
@@ -64,10 +69,10 @@ def _refuse_duplicates(option: str, values: Sequence[Any]) -> None:
 
 
 @dataclass(frozen=True)
-class Trial:
+class NetworkTrial:
     """A job and the result of its trial."""
 
-    job: Job
+    job: NetworkJob
     result: Mapping[str, Any]
 
     @property
@@ -93,7 +98,7 @@ class Trial:
 
 
 def network_plan(
-    request: Request,
+    request: NetworkBenchRequest,
     progress: Progress = lambda text: None,
     **settings: Unpack[Settings],
 ) -> Plan:
@@ -107,7 +112,7 @@ def network_plan(
     # checks the settings
     base = make_plan({"a network": Statement("pass")}, **settings)
     began = time.monotonic()
-    trials: list[Trial] = []
+    trials: list[NetworkTrial] = []
     for name in request.frameworks:
         trials += _trials(request, name, timeout_s, progress)
     # about what the first processes need before they measure
@@ -141,14 +146,14 @@ def network_plan(
     )
 
 
-def _order(request: Request, job: Job) -> tuple[int, int]:
+def _order(request: NetworkBenchRequest, job: NetworkJob) -> tuple[int, int]:
     """The place of a job in the result: by mode, then by batch, as they were requested."""
     mode = request.modes.index(job.mode)
     batch = request.batches.index(job.batch)
     return mode, batch
 
 
-def _reasons(trials: Sequence[Trial], state: str) -> dict[str, str]:
+def _reasons(trials: Sequence[NetworkTrial], state: str) -> dict[str, str]:
     """The reasons of the trials that ended in this state, by name."""
     reasons = {}
     for trial in trials:
@@ -162,20 +167,24 @@ def breakdown_blocks(
 ) -> "list[dict[str, Any]]":
     """The times of the single nodes of every framework's network, at the largest batch, in fresh processes."""
     largest = max(entry.levels["batch"] for entry in plan.entries)
-    chosen = [entry for entry in plan.entries if entry.levels["batch"] == largest]
+    chosen = [
+        entry for entry in plan.entries if entry.levels["batch"] == largest
+    ]
     seconds_each = seconds / processes / len(plan.groups)
     blocks = []
     for process in range(processes):
         number = process + 1
         for name in plan.groups:
-            progress(f"the operators of {name}, process {number} of {processes}")
+            progress(
+                f"the operators of {name}, process {number} of {processes}"
+            )
             entries = [entry for entry in chosen if entry.group == name]
             blocks += _breakdown(entries, process, seconds_each, plan)
     return blocks
 
 
 def _breakdown(
-    entries: Sequence[Entry], process: int, seconds: float, plan: Plan
+    entries: Sequence[PlanEntry], process: int, seconds: float, plan: Plan
 ) -> list[dict[str, Any]]:
     arguments = {
         "jobs": [entry.work["job"] for entry in entries],
@@ -194,8 +203,11 @@ def _breakdown(
 
 
 def _trials(
-    request: Request, name: str, timeout_s: float, progress: Progress
-) -> list[Trial]:
+    request: NetworkBenchRequest,
+    name: str,
+    timeout_s: float,
+    progress: Progress,
+) -> list[NetworkTrial]:
     """Try the jobs in one child process; if it dies, each in its own, so that only the faulty one is left out."""
     jobs = request.jobs(name)
     progress(f"checking {len(jobs)} on {name}")
@@ -208,17 +220,19 @@ def _trials(
             results = [_result_alone(job, timeout_s) for job in jobs]
     trials = []
     for job, result in zip(jobs, results, strict=True):
-        trials.append(Trial(job, result))
+        trials.append(NetworkTrial(job, result))
     return trials
 
 
-def _results(jobs: Sequence[Job], timeout_s: float) -> list[dict[str, Any]]:
+def _results(
+    jobs: Sequence[NetworkJob], timeout_s: float
+) -> list[dict[str, Any]]:
     """The results of these jobs in a child process. Raises `Died` if it ends early."""
     arguments = {"jobs": [job.to_json() for job in jobs]}
     return isolated(TRIAL, arguments, timeout_s)
 
 
-def _result_alone(job: Job, timeout_s: float) -> dict[str, Any]:
+def _result_alone(job: NetworkJob, timeout_s: float) -> dict[str, Any]:
     try:
         return _results([job], timeout_s)[0]
     except Died as death:
@@ -229,22 +243,26 @@ def _died(death: Died) -> dict[str, Any]:
     return {"state": "unsupported", "text": str(death)}
 
 
-def _entry(trial: Trial) -> Entry:
+def _entry(trial: NetworkTrial) -> PlanEntry:
     """The statement that is timed, with its setup and its check."""
     job = trial.job.to_json()
-    setup = f"{IMPORTS}subject = Subject(job_from_json({job!r}))\nrun = subject.run"
+    setup = f"{IMPORTS}subject = NetworkSubject(job_from_json({job!r}))\nrun = subject.run"
     statement = Statement("run()", setup, "subject.check()")
     work = dict(trial.result)
     del work["state"]
     work |= {"job": job, "candidate": trial.candidate, "dtype": "float32"}
     levels = trial.job.levels
-    return Entry(trial.name, statement, levels, group=trial.job.framework, work=work)
+    return PlanEntry(
+        trial.name, statement, levels, group=trial.job.framework, work=work
+    )
 
 
-def _threads(request: Request) -> int | str:
+def _threads(request: NetworkBenchRequest) -> int | str:
     if not request.threads:
         return "each framework's choice"
-    fixed = [name for name in request.frameworks if not framework(name).sets_threads]
+    fixed = [
+        name for name in request.frameworks if not framework(name).sets_threads
+    ]
     if not fixed:
         return request.threads
     names = ", ".join(fixed)

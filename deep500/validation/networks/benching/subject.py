@@ -15,19 +15,20 @@ from ..costs import network_costs
 from ..examples import random_inputs
 from ..loading import load_network
 from ..shapes import input_tensors, value_specs
-from .jobs import Job
+from .jobs import NetworkJob
 
 LEARNING_RATE = 1e-6  # so that thousands of timed steps change next to nothing
-CHECKED_FLOPS = 4e9  # the most that the reference, in NumPy, computes for a check
+# the most that the reference, in NumPy, computes for a check
+CHECKED_FLOPS = 4e9
 # relative error of an output, in the norm
 TOLERANCE = {"float16": 5e-2, "bfloat16": 2e-1}
 USUAL_TOLERANCE = 1e-3
 
 
-class Subject:
+class NetworkSubject:
     """A network and its inputs: `run()` is one inference or one training step, without the conversion of the inputs."""
 
-    def __init__(self, job: Job):
+    def __init__(self, job: NetworkJob):
         self.job = job
         network, self.sizes = load_network(job.model, job.settings)
         training = job.mode == "training"

@@ -7,8 +7,8 @@ from ....errors import Deep500Error, Unsupported, Wrong, one_line
 from ....measure.sensing import sensors
 from ..costs import network_costs
 from ..measured import measured_inference, measured_training
-from .jobs import Job, job_from_json
-from .subject import Subject
+from .jobs import NetworkJob, job_from_json
+from .subject import NetworkSubject
 
 
 def attempt(
@@ -22,23 +22,26 @@ def attempt(
     return results
 
 
-def _attempt(job: Job) -> dict[str, Any]:
+def _attempt(job: NetworkJob) -> dict[str, Any]:
     try:
-        subject = Subject(job)
+        subject = NetworkSubject(job)
         return {"state": "ok", "checked": subject.checked, **_work(subject)}
     except Wrong as error:
         return {"state": "wrong", "text": str(error)}
     except Deep500Error as error:
         return {"state": "unsupported", "text": str(error)}
     except MemoryError:
-        return {"state": "unsupported", "text": f"{job.model} does not fit into memory"}
+        return {
+            "state": "unsupported",
+            "text": f"{job.model} does not fit into memory",
+        }
     except Exception as error:  # whatever a framework raises
         reason = one_line(error, kind=True)
         text = f"{job.framework} cannot run {job.model}: {reason}"
         return {"state": "unsupported", "text": text}
 
 
-def _work(subject: Subject) -> dict[str, Any]:
+def _work(subject: NetworkSubject) -> dict[str, Any]:
     """The predicted costs of one run, and its measured peak of memory."""
     job = subject.job
     training = subject.step is not None
@@ -68,7 +71,7 @@ def _work(subject: Subject) -> dict[str, Any]:
     }
 
 
-def _measured_memory(subject: Subject) -> tuple[int | None, str]:
+def _measured_memory(subject: NetworkSubject) -> tuple[int | None, str]:
     """The peak of a run in bytes, and how it was measured: by the framework's allocator, or by the process's growth."""
     engine, network, inputs = subject.engine, subject.network, subject.inputs
     compile = subject.job.compile
@@ -85,7 +88,7 @@ def _measured_memory(subject: Subject) -> tuple[int | None, str]:
         return _process_growth(subject), "process"
 
 
-def _process_growth(subject: Subject) -> int | None:
+def _process_growth(subject: NetworkSubject) -> int | None:
     """By how many bytes the process grows during a run; None if the system does not tell."""
     with sensors() as before:
         pass

@@ -24,7 +24,7 @@ from ....contracts.network import Network
 from ....contracts.optimizer import Optimizer
 from ....errors import Deep500Error
 from ...checking.judging import quiet
-from .comparing import Original, WrappedModel, check_against, check_model
+from .comparing import TrustedNetwork, WrappedModel, check_against, check_model
 from .data import checked_data, drawn_data
 from .nodes import Panel, check_nodes
 from .parcels import Parcel, Unpackable
@@ -68,14 +68,18 @@ def check_network(
     subject = network if isinstance(network, Executor) else _network(network)
     original = subject if against is None else _network(against)
     if not isinstance(original, Network):
-        raise Deep500Error("an executor is checked against a network: give `against=`")
+        raise Deep500Error(
+            "an executor is checked against a network: give `against=`"
+        )
     report_progress = progress or (lambda share, text: None)
     sides = []
     with quiet(), ExitStack() as stack:
         arrays = _arrays(original, data, seed, dimensions)
         names = _frameworks(subject, frameworks, against)
         isolated = isolated and _can_be_sent(original, subject)
-        processes = [_process(name, seed, timeout_s, isolated) for name in names]
+        processes = [
+            _process(name, seed, timeout_s, isolated) for name in names
+        ]
         for process in processes:
             stack.callback(process.close)
         panel = Panel(processes, report_progress)
@@ -83,12 +87,14 @@ def check_network(
             rule = _optimizer(optimizer)
             _check_alone(panel, original, arrays, y, seed, rule)
         else:
-            truth = Original(original, arrays, seed, y)
+            truth = TrustedNetwork(original, arrays, seed, y)
             sides = _check_against(panel, subject, truth)
     for name, side in panel.sides.items():
         lost = panel.lost.get(name, "")
         sides.append(replace(side, lost=lost))
-    return NetworkReport(original.name, sides, remarks_of(original), _files(panel))
+    return NetworkReport(
+        original.name, sides, remarks_of(original), _files(panel)
+    )
 
 
 def _check_alone(
@@ -109,7 +115,7 @@ def _check_alone(
 
 
 def _check_against(
-    panel: Panel, subject: Network | Executor, original: Original
+    panel: Panel, subject: Network | Executor, original: TrustedNetwork
 ) -> list[Side]:
     if isinstance(subject, Executor):
         return check_model(original, WrappedModel(subject))
@@ -133,7 +139,9 @@ def _arrays(
     return checked_data(network, data)
 
 
-def _frameworks(subject: Any, frameworks: Sequence[str], against: Any) -> Sequence[str]:
+def _frameworks(
+    subject: Any, frameworks: Sequence[str], against: Any
+) -> Sequence[str]:
     """The frameworks to run on: none for an executor, and by default none for a comparison of two networks."""
     if isinstance(subject, Executor):
         return ()
@@ -169,7 +177,9 @@ def _can_be_sent(*subjects: Any) -> bool:
     return True
 
 
-def _process(framework: str, seed: int, timeout_s: float, isolated: bool) -> Process:
+def _process(
+    framework: str, seed: int, timeout_s: float, isolated: bool
+) -> Process:
     if isolated:
         return OtherProcess(framework, seed, timeout_s)
     return OwnProcess(framework, seed)

@@ -16,7 +16,7 @@ from ...checking.bounds import allowed, moved
 from ...checking.differences import absolute
 from ...checking.examples import XP
 from ...checking.formats import FORMATS, is_float, wide
-from ...checking.rounding import Noise, RoundedNamespace
+from ...checking.rounding import PerturbedRun, RoundedNamespace
 from .truth import Truth
 
 MOVES = 4
@@ -82,7 +82,7 @@ def _expected(
         arrays[name] = np.asarray(value)
         moves[name] = np.zeros(np.shape(value))
     for number in range(MOVES):
-        noise = Noise(number, dtype)
+        noise = PerturbedRun(number, dtype)
         moved_inputs = dict(zip(inputs, moved(values, noise), strict=True))
         moved_results = run(RoundedNamespace(noise), moved_inputs)
         for name, value in moved_results.items():

@@ -48,11 +48,15 @@ class WrappedModel:
         return Made(arrays, gradients, {})
 
 
-class Original:
+class TrustedNetwork:
     """The network that is taken as the truth, and what is expected of every other form of it."""
 
     def __init__(
-        self, network: Network, data: Mapping[str, np.ndarray], seed: int, y: str | None
+        self,
+        network: Network,
+        data: Mapping[str, np.ndarray],
+        seed: int,
+        y: str | None,
     ):
         self.network = network
         self.data = dict(data)
@@ -61,35 +65,43 @@ class Original:
         self.truth = Truth(self.subject, self.y, data, seed)
         self.operations = 1.0
         for _, example in self.truth.forward():
-            self.operations = max(self.operations, example.operations_per_element)
+            self.operations = max(
+                self.operations, example.operations_per_element
+            )
         self.outputs = expected_outputs(network, self.truth, self.operations)
 
     def gradients(self) -> Expected:
         return expected_gradients(self.truth, self.operations)
 
     def values(self, names: Sequence[str]) -> Expected:
-        return expected_outputs(self.network, self.truth, self.operations, names)
+        return expected_outputs(
+            self.network, self.truth, self.operations, names
+        )
 
 
-def check_against(original: Original, other: Network, panel: Panel) -> list[Side]:
+def check_against(
+    original: TrustedNetwork, other: Network, panel: Panel
+) -> list[Side]:
     """Compare the other network with the original, in float64 and on every framework of the panel."""
     data = renamed_inputs(original, list(other.inputs))
     outputs = paired(list(other.outputs), original.network.outputs, "outputs")
-    itself = Original(other, data, original.seed, None)
+    itself = TrustedNetwork(other, data, original.seed, None)
     sides = [_in_float64(original, itself, outputs)]
-    forward = Comparison(other, data, None, original.outputs, outputs)
+    forward = NetworkComparison(other, data, None, original.outputs, outputs)
     _ask_all(panel, forward)
     same_outputs = list(outputs) == list(outputs.values())
     if same_outputs and itself.y is not None and itself.y == original.y:
         names = _shared(itself.subject, original.subject)
         gradients = original.gradients()
-        backward = Comparison(itself.subject, data, itself.y, gradients, names)
+        backward = NetworkComparison(
+            itself.subject, data, itself.y, gradients, names
+        )
         _ask_all(panel, backward)
     return sides
 
 
 @dataclass(frozen=True)
-class Comparison:
+class NetworkComparison:
     """A network to run, what is expected of it, and the expected name of each of its values."""
 
     network: Network
@@ -104,19 +116,23 @@ class Comparison:
         direction = "whole forward" if self.y is None else "whole backward"
 
         def run_and_compare() -> list[NodeCheck]:
-            run = process.ask("whole", direction, self.network, self.data, self.y)
+            run = process.ask(
+                "whole", direction, self.network, self.data, self.y
+            )
             arrays = run.outputs if self.y is None else run.gradients
-            return compared(framework, direction, arrays, self.expected, self.names)
+            return compared(
+                framework, direction, arrays, self.expected, self.names
+            )
 
         return settled(framework, direction, self.network.name, run_and_compare)
 
 
-def _ask_all(panel: Panel, comparison: Comparison) -> None:
+def _ask_all(panel: Panel, comparison: NetworkComparison) -> None:
     for framework, checks in panel.each(comparison.checks):
         panel.sides[framework].checks.extend(checks)
 
 
-def check_model(original: Original, model: WrappedModel) -> list[Side]:
+def check_model(original: TrustedNetwork, model: WrappedModel) -> list[Side]:
     """Compare a native model with the network."""
     structure = model.executor.structure
     data = renamed_inputs(original, list(structure.inputs))
@@ -126,7 +142,9 @@ def check_model(original: Original, model: WrappedModel) -> list[Side]:
     def forward() -> list[NodeCheck]:
         outputs = model.run(data, None).outputs
         names = paired(list(outputs), network.outputs, "outputs")
-        return compared(framework, "whole forward", outputs, original.outputs, names)
+        return compared(
+            framework, "whole forward", outputs, original.outputs, names
+        )
 
     def backward() -> list[NodeCheck]:
         gradients = model.run(data, original.y).gradients
@@ -141,7 +159,9 @@ def check_model(original: Original, model: WrappedModel) -> list[Side]:
     return [Side(framework, checks, isolated=False)]
 
 
-def renamed_inputs(original: Original, inputs: Sequence[str]) -> dict[str, np.ndarray]:
+def renamed_inputs(
+    original: TrustedNetwork, inputs: Sequence[str]
+) -> dict[str, np.ndarray]:
     """The data under the names of the other network's inputs."""
     original_inputs = list(original.network.inputs)
     names = paired(list(inputs), original_inputs, "inputs")
@@ -151,7 +171,9 @@ def renamed_inputs(original: Original, inputs: Sequence[str]) -> dict[str, np.nd
     return data
 
 
-def paired(names: Sequence[str], others: Sequence[str], kind: str) -> dict[str, str]:
+def paired(
+    names: Sequence[str], others: Sequence[str], kind: str
+) -> dict[str, str]:
     """Maps each name to that of the other network: the same one if there is one, the others in their order.
 
     Raises `Deep500Error` if the other network has too few names.
@@ -180,7 +202,7 @@ def _shared(network: Network, other: Network) -> dict[str, str]:
 
 
 def _in_float64(
-    original: Original, other: Original, outputs: Mapping[str, str]
+    original: TrustedNetwork, other: TrustedNetwork, outputs: Mapping[str, str]
 ) -> Side:
     """The outputs and gradients of both; if outputs differ, also the first value of a common name that differs."""
     expected = _with_joint_bounds(original, other, outputs)
@@ -198,12 +220,14 @@ def _in_float64(
         for name in shared:
             bounds[name] = expected.bounds[name] + actual.bounds[name]
         expected = replace(expected, bounds=bounds)
-        checks += compared(FLOAT64, "whole backward", actual.arrays, expected, shared)
+        checks += compared(
+            FLOAT64, "whole backward", actual.arrays, expected, shared
+        )
     return Side(FLOAT64, checks, isolated=False)
 
 
 def _with_joint_bounds(
-    original: Original, other: Original, outputs: Mapping[str, str]
+    original: TrustedNetwork, other: TrustedNetwork, outputs: Mapping[str, str]
 ) -> Expected:
     """The expected outputs, with bounds for the rounding of both networks."""
     bounds = dict(original.outputs.bounds)
@@ -215,7 +239,9 @@ def _with_joint_bounds(
     return replace(original.outputs, bounds=bounds)
 
 
-def _first_difference(original: Original, other: Original) -> NodeCheck | None:
+def _first_difference(
+    original: TrustedNetwork, other: TrustedNetwork
+) -> NodeCheck | None:
     """The first value, in the order of the original, that has the same name in both networks and differs."""
     common = _common_values(original.network, other.network)
     if not common:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ....contracts.network import Network, Node
-from ....contracts.operator import Tensor
+from ....contracts.operator import TensorSpec
 from ....errors import Deep500Error, one_line
 from ...checking.examples import generator
 from ...checking.formats import FORMATS
@@ -44,7 +44,9 @@ def drawn_data(
     return data
 
 
-def _drawn(spec: Tensor, limit: int, rng: np.random.Generator) -> np.ndarray:
+def _drawn(
+    spec: TensorSpec, limit: int, rng: np.random.Generator
+) -> np.ndarray:
     if spec.dtype in FORMATS:
         floats = rng.standard_normal(spec.shape)
         return floats.astype(spec.dtype)
@@ -55,11 +57,13 @@ def _drawn(spec: Tensor, limit: int, rng: np.random.Generator) -> np.ndarray:
     return integers.astype(spec.dtype)
 
 
-def _specs(network: Network, dimensions: dict[str, int]) -> dict[str, Tensor]:
+def _specs(
+    network: Network, dimensions: dict[str, int]
+) -> dict[str, TensorSpec]:
     """Shapes and dtypes of all values, with the smallest size for open dimensions that leaves no shape unknown."""
     fixed = dict.fromkeys(network.dimensions[:1], BATCH) | dimensions
     has_open_dimensions = not fixed.keys() >= set(network.dimensions)
-    most: dict[str, Tensor] = {}
+    most: dict[str, TensorSpec] = {}
     for size in SIZES:
         sizes = dict.fromkeys(network.dimensions, size) | fixed
         specs = network.specs(sizes)
@@ -70,7 +74,7 @@ def _specs(network: Network, dimensions: dict[str, int]) -> dict[str, Tensor]:
     return most
 
 
-def _covers(specs: Mapping[str, Tensor], network: Network) -> bool:
+def _covers(specs: Mapping[str, TensorSpec], network: Network) -> bool:
     """Whether there is a shape for every output of every node."""
     for node in network.nodes:
         for name in node.outputs:
@@ -79,13 +83,15 @@ def _covers(specs: Mapping[str, Tensor], network: Network) -> bool:
     return True
 
 
-def _limit(network: Network, name: str, specs: Mapping[str, Tensor]) -> int:
+def _limit(network: Network, name: str, specs: Mapping[str, TensorSpec]) -> int:
     """The exclusive upper bound of an integer input: the smallest that its consumers allow."""
     limits = [size for size in _limits(network, name, specs) if size > 0]
     return min(limits, default=MOST)
 
 
-def _limits(network: Network, name: str, specs: Mapping[str, Tensor]) -> list[int]:
+def _limits(
+    network: Network, name: str, specs: Mapping[str, TensorSpec]
+) -> list[int]:
     """The bounds of all nodes that take the input, or what operators pass on of it."""
     limits = []
     pending = [name]
@@ -98,12 +104,16 @@ def _limits(network: Network, name: str, specs: Mapping[str, Tensor]) -> list[in
             if limit:
                 limits.append(limit)
             elif type(node.operator).__name__ in KEEPING and place == 0:
-                pending += [output for output in node.outputs if output not in seen]
+                pending += [
+                    output for output in node.outputs if output not in seen
+                ]
                 seen.update(node.outputs)
     return limits
 
 
-def _indexed_size(node: Node, place: int, specs: Mapping[str, Tensor]) -> int:
+def _indexed_size(
+    node: Node, place: int, specs: Mapping[str, TensorSpec]
+) -> int:
     """The size of the axis that this input of a node indexes; 0 if it is not an index."""
     kind = type(node.operator).__name__
     first = specs.get(str(node.inputs[0]))
@@ -129,11 +139,15 @@ def data_from_file(network: Network, path: str | Path) -> dict[str, np.ndarray]:
             arrays = {name: file[name] for name in file.files}
     except (OSError, ValueError, AttributeError, KeyError) as error:
         reason = one_line(error)
-        raise Deep500Error(f"{path} is no .npz file of arrays: {reason}") from None
+        raise Deep500Error(
+            f"{path} is no .npz file of arrays: {reason}"
+        ) from None
     return checked_data(network, arrays)
 
 
-def checked_data(network: Network, arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def checked_data(
+    network: Network, arrays: Mapping[str, Any]
+) -> dict[str, np.ndarray]:
     """The arrays in the dtypes of the network's inputs.
 
     Raises `Deep500Error` if one is missing or has a wrong shape.

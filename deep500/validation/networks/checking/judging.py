@@ -10,14 +10,16 @@ from ....contracts.network import Node, in_evaluation
 from ....errors import Unsupported
 from ...checking.bounds import gradient_bounds
 from ...checking.comparing import Deviation, deviation, joined, output_check
-from ...checking.report import Check
-from .processes import Crashed, Lost, Process
+from ...checking.report import CheckResult
+from .processes import Crashed, Process, RunnerLost
 from .report import NodeCheck
 from .runner import Made
 from .truth import NodeExample
 
 
-def judge_forward(process: Process, node: Node, example: NodeExample) -> NodeCheck:
+def judge_forward(
+    process: Process, node: Node, example: NodeExample
+) -> NodeCheck:
     """Check a node in evaluation mode, on the true inputs."""
     plain = in_evaluation(node)
     if plain != node:
@@ -25,16 +27,18 @@ def judge_forward(process: Process, node: Node, example: NodeExample) -> NodeChe
         first_output = plain.outputs[:1]  # the others are for training only
         plain = replace(plain, outputs=first_output)
 
-    def judge(run: Made) -> Check:
+    def judge(run: Made) -> CheckResult:
         return _check_outputs(example, plain, run)
 
     return _ask(process, "forward", node, judge, plain, example.inputs)
 
 
-def judge_backward(process: Process, node: Node, example: NodeExample) -> NodeCheck:
+def judge_backward(
+    process: Process, node: Node, example: NodeExample
+) -> NodeCheck:
     """Check a node in training mode: its outputs, then its derivative, on the true inputs and gradients."""
 
-    def judge(run: Made) -> Check:
+    def judge(run: Made) -> CheckResult:
         outputs = _check_outputs(example, node, run)
         if outputs.ok is False:
             return outputs
@@ -59,7 +63,7 @@ def _ask(
     process: Process,
     direction: str,
     node: Node,
-    judge: Callable[[Made], Check],
+    judge: Callable[[Made], CheckResult],
     *values: Any,
 ) -> NodeCheck:
     """Run a node and judge the result.
@@ -72,7 +76,7 @@ def _ask(
     try:
         run = process.ask(direction, doing, *values)
         check = judge(run)
-    except Lost:
+    except RunnerLost:
         raise
     except Crashed as error:
         return NodeCheck(*about, ok=False, text=str(error))
@@ -82,15 +86,17 @@ def _ask(
         return NodeCheck(*about, ok=False, text=str(error))
     any_kernel = next(iter(run.kernels.values()), "")
     kernel = run.kernels.get(node.name, any_kernel)
-    return NodeCheck(*about, check.ok, check.value, check.bound, check.text, kernel)
+    return NodeCheck(
+        *about, check.ok, check.value, check.bound, check.text, kernel
+    )
 
 
-def _check_outputs(example: NodeExample, node: Node, run: Made) -> Check:
+def _check_outputs(example: NodeExample, node: Node, run: Made) -> CheckResult:
     arrays = [run.outputs[name] for name in node.outputs]
     return output_check(example, arrays)
 
 
-def _check_gradients(example: NodeExample, run: Made) -> Check:
+def _check_gradients(example: NodeExample, run: Made) -> CheckResult:
     """Check every gradient that the formula declares; a framework may give others as well."""
     bounds = gradient_bounds(example)
     deviations = []

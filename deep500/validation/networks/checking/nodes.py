@@ -6,7 +6,7 @@ from typing import Any
 from ....contracts.network import Node
 from ....errors import Unsupported
 from .judging import judge_backward, judge_forward
-from .processes import Lost, Process
+from .processes import Process, RunnerLost
 from .report import NodeCheck, Side
 from .truth import NodeExample, Truth
 
@@ -29,14 +29,16 @@ class Panel:
         # the first wrong node, by direction
         self.evidence: dict[str, tuple[NodeCheck, Node, NodeExample]] = {}
 
-    def each(self, question: Callable[[Process], Any]) -> Iterator[tuple[str, Any]]:
+    def each(
+        self, question: Callable[[Process], Any]
+    ) -> Iterator[tuple[str, Any]]:
         """The answers of all frameworks that are not lost."""
         for process in self.processes:
             if process.framework in self.lost:
                 continue
             try:
                 yield process.framework, question(process)
-            except Lost as error:
+            except RunnerLost as error:
                 self.lost[process.framework] = str(error)
 
     def give_up_crashed(self) -> None:
@@ -65,11 +67,15 @@ def check_nodes(panel: Panel, truth: Truth) -> None:
             _judge_all(panel, judge_backward, node, example)
     except Unsupported as error:
         for framework in panel.sides:
-            check = NodeCheck(framework, "backward", "", ok=None, text=str(error))
+            check = NodeCheck(
+                framework, "backward", "", ok=None, text=str(error)
+            )
             panel.add(framework, check)
 
 
-def _judge_all(panel: Panel, judge: Judge, node: Node, example: NodeExample) -> None:
+def _judge_all(
+    panel: Panel, judge: Judge, node: Node, example: NodeExample
+) -> None:
     def question(process: Process) -> NodeCheck:
         return judge(process, node, example)
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ....contracts.network import Network, Node, Subgraph
-from ....contracts.operator import Tensor
+from ....contracts.operator import TensorSpec
 from ....definition import Definition
 from ...checking.subjects import imported
 from .runner import Made
 
 PLAIN = (type(None), bool, int, float, str)
-RECORD_TYPES: tuple[Any, ...] = (Node, Subgraph, Tensor, Made)
+RECORD_TYPES: tuple[Any, ...] = (Node, Subgraph, TensorSpec, Made)
 RECORDS = {kind.__name__: kind for kind in RECORD_TYPES}
 ALIGNED = 64  # bytes
 
@@ -63,7 +63,9 @@ class Parcel:
 
     def _array(self, array: np.ndarray) -> list[Any]:
         if array.dtype.kind in "OSU":
-            raise Unpackable("an array of texts cannot be handed to another process")
+            raise Unpackable(
+                "an array of texts cannot be handed to another process"
+            )
         offset = self.size
         self.arrays.append(array)
         self.size += -(-array.nbytes // ALIGNED) * ALIGNED

@@ -21,7 +21,7 @@ class Crashed(Deep500Error):
     """Raised if the process ended during a computation."""
 
 
-class Lost(Deep500Error):
+class RunnerLost(Deep500Error):
     """Raised if the process will give no more answers."""
 
 
@@ -65,7 +65,7 @@ class OtherProcess:
         Raises the method's own error, `Crashed` if the process ended, or `Lost` if there is no time left.
         """
         if self.left_s <= 0:
-            raise Lost("no time was left: raise --timeout")
+            raise RunnerLost("no time was left: raise --timeout")
         parcel = Parcel()
         packed = parcel.pack(values)
         parcel.write(self.file)
@@ -98,13 +98,15 @@ class OtherProcess:
         self.crashes += 1
         if self.crashes >= MOST_CRASHES:
             self.left_s = 0.0
-            return Lost(f"it crashed {self.crashes} times, the last time: {error}")
+            return RunnerLost(
+                f"it crashed {self.crashes} times, the last time: {error}"
+            )
         return Crashed(str(error))
 
-    def _lost(self, error: Died) -> Lost:
+    def _lost(self, error: Died) -> RunnerLost:
         self._end()
         self.left_s = 0.0
-        return Lost(str(error))
+        return RunnerLost(str(error))
 
     def _end(self) -> None:
         if self.child:

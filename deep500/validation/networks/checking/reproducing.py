@@ -9,7 +9,14 @@ import numpy as np
 
 from ....contracts.network import Network, Node
 from ....errors import Deep500Error
-from .one_node import PROBE, add_probe, input_name, one_node, probe_dtype, weight_name
+from .one_node import (
+    PROBE,
+    add_probe,
+    input_name,
+    one_node,
+    probe_dtype,
+    weight_name,
+)
 from .report import NodeCheck
 from .truth import NodeExample
 
@@ -74,7 +81,9 @@ def reproduction(
     return {MODEL: model, INPUTS: file.getvalue(), SCRIPT: script.encode()}
 
 
-def _forward(node: Node, example: NodeExample) -> tuple[Network, dict[str, np.ndarray]]:
+def _forward(
+    node: Node, example: NodeExample
+) -> tuple[Network, dict[str, np.ndarray]]:
     network = one_node(node, example.inputs)
     arrays = _inputs(example.inputs)
     for name, expected in zip(node.outputs, example.outputs, strict=False):
@@ -119,7 +128,9 @@ def _script(check: NodeCheck) -> str:
         f"and rounding explains {bound}."
     )
     if check.direction != "forward":
-        return BACKWARD.format(summary=summary, framework=check.framework, probe=PROBE)
+        return BACKWARD.format(
+            summary=summary, framework=check.framework, probe=PROBE
+        )
     if check.framework == "onnxruntime":
         return SESSION.format(summary=summary)
     return FORWARD.format(summary=summary, framework=check.framework)

@@ -13,14 +13,16 @@ from .parcels import Parcel, unpacked
 from .runner import Runner
 
 
-class Session:
+class RunnerSession:
     """Answers a request by calling the runner's method of that name; arrays come and go in a file."""
 
     def __init__(self) -> None:
         self.runner: Runner | None = None
 
     def answer(self, message: Message, progress: Progress) -> Message:
-        sys.path += [folder for folder in message["path"] if folder not in sys.path]
+        sys.path += [
+            folder for folder in message["path"] if folder not in sys.path
+        ]
         file = Path(message["file"])
         progress(message["doing"])
         if self.runner is None:
@@ -51,4 +53,4 @@ def attempted(runner: Runner, method: str, values: tuple) -> Any:
 
 
 if __name__ == "__main__":
-    serve(Session().answer)
+    serve(RunnerSession().answer)

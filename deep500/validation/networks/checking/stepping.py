@@ -12,7 +12,7 @@ from ...checking.bounds import MOVES, allowed, moved
 from ...checking.comparing import deviation
 from ...checking.examples import XP
 from ...checking.formats import wide
-from ...checking.rounding import Noise, RoundedNamespace
+from ...checking.rounding import PerturbedRun, RoundedNamespace
 from .nodes import Panel
 from .processes import Process
 from .report import NodeCheck
@@ -64,7 +64,7 @@ def _judged(
     expected = _stepped(XP, optimizer, wide((param, gradient)))
     move = np.zeros(expected.shape)
     for number in range(MOVES):
-        noise = Noise(number, dtype)
+        noise = PerturbedRun(number, dtype)
         inputs = moved((param, gradient), noise)
         rounded = _stepped(RoundedNamespace(noise), optimizer, inputs)
         move = np.maximum(move, np.abs(rounded - expected))

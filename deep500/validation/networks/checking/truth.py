@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ....contracts.network import KEY, Network, Node, take_keys
-from ....contracts.operator import Operator, Tensor
-from ....contracts.specialising import Mode, Specialiser, is_open
+from ....contracts.operator import Operator, TensorSpec
+from ....contracts.specialising import RunMode, Specialiser, is_open
 from ....errors import Deep500Error, Unsupported, one_line
 from ...checking.bounds import depth
 from ...checking.examples import Example, tensors
@@ -67,10 +67,10 @@ def decided(network: Network, data: Mapping[str, np.ndarray]) -> Network:
     tensors = {}
     for name, array in data.items():
         dtype = network.inputs[name].dtype
-        tensors[name] = Tensor(array.shape, dtype)
+        tensors[name] = TensorSpec(array.shape, dtype)
     values = {**network.params, **data}
     specialiser = Specialiser(network)
-    mode = Mode(derivative=True, training=True)
+    mode = RunMode(derivative=True, training=True)
     specialised = specialiser.specialised(tensors, values.__getitem__, mode)
     twin = network.copy()
     twin.nodes = specialised.network.nodes
@@ -81,10 +81,15 @@ class Truth:
     """Computes the values of a network and their gradients; `forward` and `backward` are iterated once each."""
 
     def __init__(
-        self, network: Network, y: str | None, data: Mapping[str, np.ndarray], seed: int
+        self,
+        network: Network,
+        y: str | None,
+        data: Mapping[str, np.ndarray],
+        seed: int,
     ):
         self.network = decided(network, data)
-        self.keyed = self.network.copy()  # with the keys of random nodes as inputs
+        # with the keys of random nodes as inputs
+        self.keyed = self.network.copy()
         random = take_keys(self.keyed)
         keys = {}
         for name, operator in random.items():
@@ -193,13 +198,18 @@ class Truth:
         """The names of the values that depend on trained parameters; if there are none, on any float input."""
         varying = set(self.trainable) or self._float_inputs()
         for node in self.nodes:
-            if any(isinstance(name, str) and name in varying for name in node.inputs):
+            if any(
+                isinstance(name, str) and name in varying
+                for name in node.inputs
+            ):
                 varying.update(node.outputs)
         return varying
 
     def _float_inputs(self) -> set[str]:
         """The names of the float values that no node computes."""
-        inputs = {name for name, value in self.values.items() if is_float(value)}
+        inputs = {
+            name for name, value in self.values.items() if is_float(value)
+        }
         for node in self.nodes:
             inputs.difference_update(node.outputs)
         return inputs
@@ -209,9 +219,15 @@ class Truth:
             return None
         return self.gradients[name].astype(self.values[name].dtype)
 
-    def _add(self, node: Node, gradients: Sequence[Any], varying: set[str]) -> None:
+    def _add(
+        self, node: Node, gradients: Sequence[Any], varying: set[str]
+    ) -> None:
         for name, gradient in zip(node.inputs, gradients, strict=True):
-            if gradient is None or not isinstance(name, str) or name not in varying:
+            if (
+                gradient is None
+                or not isinstance(name, str)
+                or name not in varying
+            ):
                 continue
             if name in self.gradients:
                 gradient = self.gradients[name] + gradient

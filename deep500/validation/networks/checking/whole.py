@@ -16,15 +16,13 @@ from ....errors import Unsupported, one_line
 from ...checking.comparing import deviation, output_check
 from .accumulated import Expected, expected_gradients, expected_outputs
 from .nodes import Panel
-from .processes import Lost, Process
+from .processes import Process, RunnerLost
 from .report import NodeCheck
 from .runner import Made
 from .truth import Truth
 
 FUSED = "only where no value in between is asked for: a pass over the whole network changes it"
-EXPLAINED = (
-    "every node agrees on its own inputs: rounding decided on a branch or a kink"
-)
+EXPLAINED = "every node agrees on its own inputs: rounding decided on a branch or a kink"
 
 
 def check_whole(
@@ -67,7 +65,9 @@ class Whole:
             self.direction = "whole backward"
             self.expected = expected_gradients(truth, operations)
 
-    def checks(self, process: Process, explained: Collection[str]) -> list[NodeCheck]:
+    def checks(
+        self, process: Process, explained: Collection[str]
+    ) -> list[NodeCheck]:
         """Check outputs or gradients; if one is wrong, locate it, unless the framework is in `explained`.
 
         A framework is explained if the check of its single nodes has already found a wrong one.
@@ -75,20 +75,26 @@ class Whole:
         framework = process.framework
 
         def run_and_compare() -> list[NodeCheck]:
-            run = process.ask("whole", self.direction, self.network, self.data, self.y)
+            run = process.ask(
+                "whole", self.direction, self.network, self.data, self.y
+            )
             checks = self._compared(framework, run)
             if framework in explained or all(check.ok for check in checks):
                 return checks
             return self._located(process, checks)
 
-        return settled(framework, self.direction, self.network.name, run_and_compare)
+        return settled(
+            framework, self.direction, self.network.name, run_and_compare
+        )
 
     def _compared(self, framework: str, run: Made) -> list[NodeCheck]:
         arrays = run.outputs if self.y is None else run.gradients
         names = {name: name for name in self.expected.arrays}
         return compared(framework, self.direction, arrays, self.expected, names)
 
-    def _located(self, process: Process, checks: list[NodeCheck]) -> list[NodeCheck]:
+    def _located(
+        self, process: Process, checks: list[NodeCheck]
+    ) -> list[NodeCheck]:
         """The checks, preceded by the first node that is wrong on the framework's own inputs, or explained by text."""
         opened = self.truth.network.copy()
         for node in opened.nodes:
@@ -171,13 +177,16 @@ def compared(
 
 
 def settled(
-    framework: str, direction: str, name: str, checks: Callable[[], list[NodeCheck]]
+    framework: str,
+    direction: str,
+    name: str,
+    checks: Callable[[], list[NodeCheck]],
 ) -> list[NodeCheck]:
     """The result of `checks`; if it raises, one check: without a verdict for `Unsupported`, wrong for other errors."""
     about = (framework, direction, name)
     try:
         return checks()
-    except Lost:
+    except RunnerLost:
         raise
     except Unsupported as error:
         return [NodeCheck(*about, ok=None, text=str(error), decided=False)]
