@@ -485,9 +485,8 @@ class Namespace:
         return x >> by
 
     def rotate_left(self, x: Array, by: int) -> Array:
-        return self.mask32(self.shift_left(x, by)) | self.shift_right(
-            x, 32 - by
-        )
+        rest = 32 - by
+        return self.mask32(self.shift_left(x, by)) | self.shift_right(x, rest)
 
 
 def bind(*functions: Any) -> tuple[Any, ...]:

@@ -29,9 +29,8 @@ def load_recipe(path: str | Path) -> Recipe:
         parts = _namespace(path)
     except (Deep500Error, KeyboardInterrupt):
         raise
-    except (
-        BaseException
-    ) as error:  # a user's file may raise anything, even SystemExit
+    except BaseException as error:
+        # a user's file may raise anything, even SystemExit
         message = one_line(error, kind=True)
         raise Deep500Error(
             f"the recipe {path} cannot be read: {message}"

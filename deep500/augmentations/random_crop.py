@@ -26,9 +26,8 @@ class RandomCrop(ImageAugmentation):
         height, width = self._size((rows, columns))
         row_choices = rows + 2 * self.padding - height + 1
         column_choices = columns + 2 * self.padding - width + 1
-        offsets = (draws.uniform(2) * (row_choices, column_choices)).astype(
-            np.int64
-        )
+        positions = draws.uniform(2) * (row_choices, column_choices)
+        offsets = positions.astype(np.int64)
         corners = offsets - self.padding
         cropped = np.zeros((*pictures.shape[:2], height, width), pictures.dtype)
         for number, (first_row, first_column) in enumerate(corners.tolist()):

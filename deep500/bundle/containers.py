@@ -200,9 +200,8 @@ def _check_entry(
 ) -> None:
     """Raise a Deep500Error for an entry that no bundle has, or that is among the entries already."""
     mode = info.external_attr >> 16
-    has_plain_name = _NAME.fullmatch(name) and _ENTRY.fullmatch(
-        info.orig_filename
-    )
+    stored_name = info.orig_filename
+    has_plain_name = _NAME.fullmatch(name) and _ENTRY.fullmatch(stored_name)
     is_deflated = info.compress_type in (
         zipfile.ZIP_STORED,
         zipfile.ZIP_DEFLATED,

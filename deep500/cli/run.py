@@ -107,9 +107,8 @@ def changed_recipe(recipe: "Recipe", args: argparse.Namespace) -> "Recipe":
     from ..contracts.device import CPUDevice, GPUDevice
     from ..frameworks import framework
 
-    settings: dict[str, Any] = options.settings(args.set) | ranks.rank_settings(
-        args
-    )
+    settings = options.settings(args.set)
+    settings |= ranks.rank_settings(args)
     if args.framework:
         settings["executor"] = args.framework
     if isinstance(name := settings.get("executor"), str):

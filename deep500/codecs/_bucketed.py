@@ -59,9 +59,8 @@ class Bucketed(Codec):
             super().accumulate(payload, total, weight)
 
     def wire_bytes(self, size: int, dtype: Any = "float32") -> int:
-        return self.scale_bytes(size, dtype) + packed_bytes(
-            size, self.code_bits
-        )
+        code_bytes = packed_bytes(size, self.code_bits)
+        return self.scale_bytes(size, dtype) + code_bytes
 
     def scale_bytes(self, size: int, dtype: Any) -> int:
         count = self.scales * bucket_count(self.bucket_length, size)

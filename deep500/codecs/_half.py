@@ -64,10 +64,10 @@ class Half(Codec):
 
     def _widened(self, form: np.ndarray, dtype: Any) -> np.ndarray:
         wide = np.empty(form.size, dtype)
-        if wide.dtype != np.float32 or not call(
-            self.from_half, form, form.size, wide
-        ):
-            wide[:] = form.astype(dtype)
+        is_single = wide.dtype == np.float32
+        if is_single and call(self.from_half, form, form.size, wide):
+            return wide
+        wide[:] = form.astype(dtype)
         return wide
 
 

@@ -21,10 +21,9 @@ def unpack(packed: np.ndarray, bits: int, count: int) -> np.ndarray:
     """The first `count` numbers of these bytes."""
     each = 8 // bits
     columns = np.empty((packed.size, each), np.uint8)
+    mask = np.uint8(2**bits - 1)
     for place in range(each):
-        columns[:, place] = (packed >> np.uint8(place * bits)) & np.uint8(
-            2**bits - 1
-        )
+        columns[:, place] = (packed >> np.uint8(place * bits)) & mask
     return columns.reshape(-1)[:count]
 
 

@@ -120,9 +120,8 @@ class Chain(Codec):
 
     def wire_bytes(self, size: int, dtype: Any = "float32") -> int:
         values = self.selection.most_values(size)
-        return self.selection.most_side_bytes(size) + self.second.wire_bytes(
-            values, dtype
-        )
+        side_bytes = self.selection.most_side_bytes(size)
+        return side_bytes + self.second.wire_bytes(values, dtype)
 
     def least_wire_bytes(self, size: int, dtype: Any = "float32") -> int:
         if not self.first.fixed_size:

@@ -56,15 +56,13 @@ class PowerSGD(Codec):
         matrix = nearly_square(x)
         rows, columns = matrix.shape
         rank = self._rank(rows, columns)
-        start = uniform(
-            key.shared_words(), columns * rank, x.dtype
-        ) - x.dtype.type(0.5)
+        half = x.dtype.type(0.5)
+        start = uniform(key.shared_words(), columns * rank, x.dtype) - half
         with quiet():
             left = orthonormal(matrix @ start.reshape(columns, rank))
             right = matrix.T @ left
-        return np.concatenate([left.reshape(-1), right.reshape(-1)]).view(
-            np.uint8
-        )
+        factors = np.concatenate([left.reshape(-1), right.reshape(-1)])
+        return factors.view(np.uint8)
 
     def decode(self, payload: np.ndarray, size: int, dtype: Any) -> np.ndarray:
         self.check_payload(payload, size, dtype)
@@ -95,12 +93,11 @@ class PowerSGD(Codec):
 
     def init(self, size: int, dtype: Any, slots: Sequence[Slot] = ()) -> State:
         state = super().init(size, dtype, slots)
+        half = np.dtype(dtype).type(0.5)
         for matrix in self._division(size, slots).matrices:
             shape = matrix.columns, self._rank_of(matrix)
             words = Key(tensor=matrix.name).shared_words()
-            start = uniform(words, shape[0] * shape[1], dtype) - np.dtype(
-                dtype
-            ).type(0.5)
+            start = uniform(words, shape[0] * shape[1], dtype) - half
             state[f"q.{matrix.name}"] = start.reshape(shape)
         return state
 

@@ -133,20 +133,12 @@ class TernGrad(Codec):
             return np.ones(x.size, np.uint8)
         digits = np.empty(x.size, np.uint8)
         words = key.words()
-        if not call(
-            f"ternary_encode{width(x.dtype)}",
-            x,
-            x.size,
-            clip,
-            scale,
-            *words,
-            digits,
-        ):
-            chance = np.minimum(np.abs(x), clip) / scale
-            one = (chance + uniform(words, x.size, x.dtype) >= 1).astype(
-                np.uint8
-            )
-            digits[:] = np.where(x < 0, 1 - one, 1 + one)
+        loop = f"ternary_encode{width(x.dtype)}"
+        if call(loop, x, x.size, clip, scale, *words, digits):
+            return digits
+        chance = np.minimum(np.abs(x), clip) / scale
+        one = (chance + uniform(words, x.size, x.dtype) >= 1).astype(np.uint8)
+        digits[:] = np.where(x < 0, 1 - one, 1 + one)
         return digits
 
 

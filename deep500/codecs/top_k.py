@@ -107,9 +107,8 @@ def _largest(rows: np.ndarray, count: int) -> np.ndarray:
     if count >= width:
         return np.broadcast_to(np.arange(width), rows.shape)
     order = magnitude_order(rows)
-    threshold = np.partition(order, width - count, axis=1)[
-        :, width - count, None
-    ]
+    place = width - count
+    threshold = np.partition(order, place, axis=1)[:, place, None]
     above = order > threshold
     level = order == threshold
     missing = count - above.sum(axis=1, keepdims=True)

@@ -173,9 +173,8 @@ def _direct_function(
         return None
     try:
         returned = method(Watched(module, calls), *tensors)
-    except (
-        Exception
-    ):  # a real error is raised again when the method runs unwatched
+    except Exception:
+        # a real error is raised again when the method runs unwatched
         return None
     if len(calls) != 1:
         return None

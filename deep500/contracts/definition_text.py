@@ -55,15 +55,13 @@ class _Reader:
                     settings[str(keyword.arg)] = self._setting(keyword.value)
                 return create(_class_named(name, kinds), *values, **settings)
             case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-                return self.definition(left, kinds) | self.definition(
-                    right, kinds
-                )
+                first = self.definition(left, kinds)
+                return first | self.definition(right, kinds)
         raise _not_a_definition(self.text)
 
     def _setting(self, node: ast.expr) -> Any:
-        if self.nested_kinds and isinstance(
-            node, ast.Name | ast.Call | ast.BinOp
-        ):
+        may_be_nested = isinstance(node, ast.Name | ast.Call | ast.BinOp)
+        if self.nested_kinds and may_be_nested:
             return self.definition(node, self.nested_kinds)
         try:
             return ast.literal_eval(node)

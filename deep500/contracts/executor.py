@@ -439,12 +439,11 @@ class Executor(ABC):
         """Write a parameter; programs that assume another value of it will be built again."""
         constant = self._constants.get(name)
         self._write(name, value)
-        if constant is not None and not np.array_equal(
-            constant, value, equal_nan=True
-        ):
-            self._constants.clear()
-            self._graphs.clear()
-            self.programs.clear()
+        if constant is None or np.array_equal(constant, value, equal_nan=True):
+            return
+        self._constants.clear()
+        self._graphs.clear()
+        self.programs.clear()
 
     def _forget(self) -> None:
         """Called when a parameter has been set: shapes may depend on it."""

@@ -97,9 +97,8 @@ class Folding:
         used = {*network.outputs, *network.state_updates.values()}
         remaining = []
         for node in reversed(nodes):
-            if node.name not in self.folded or not used.isdisjoint(
-                node.outputs
-            ):
+            is_used = not used.isdisjoint(node.outputs)
+            if node.name not in self.folded or is_used:
                 used |= node.values
                 remaining.append(node)
         remaining.reverse()

@@ -102,9 +102,8 @@ def _array(
     else:
         try:
             array = np.asarray(value) if _is_untyped(value) else to_array(value)
-        except (
-            Exception
-        ) as error:  # rows of different lengths, or a framework's error
+        except Exception as error:
+            # rows of different lengths, or a framework's error
             raise _refused(operator, name, value, one_line(error)) from error
     if array.dtype.kind in "OSUMm":
         raise _refused(operator, name, value, "an array of numbers is wanted")

@@ -141,10 +141,9 @@ class BucketQueue:
     def add(self, name: str) -> None:
         """Note that a tensor is final, and report the buckets that are now complete."""
         self._missing.discard(name)
-        while self._waiting and self._missing.isdisjoint(
-            self._waiting[0].names
-        ):
-            self._report(self._waiting.popleft())
+        waiting = self._waiting
+        while waiting and self._missing.isdisjoint(waiting[0].names):
+            self._report(waiting.popleft())
 
 
 class FlatBuffers(Mapping[str, np.ndarray]):

@@ -266,9 +266,8 @@ class Recipe:
         for key, value in entries.items():
             if key not in ENTRIES:
                 raise self._no_entry(part, key)
-            if not isinstance(value, ENTRIES[key].takes) or isinstance(
-                value, bool
-            ):
+            is_taken = isinstance(value, ENTRIES[key].takes)
+            if not is_taken or isinstance(value, bool):
                 raise Deep500Error(
                     f"recipe {self.name}: {part}[{key!r}] cannot be {value!r}"
                 )

@@ -45,9 +45,8 @@ class ShapeTracker:
             _, node = affected.popitem()
             try:
                 results = node_specs(node, self._inputs(node))
-            except (
-                Mismatch
-            ):  # an error when it runs, unless this node is edited too
+            except Mismatch:
+                # an error when it runs, unless this node is edited too
                 results = None
             if self._note(node, results):
                 affected.update(self._users(node))

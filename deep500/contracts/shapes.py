@@ -57,9 +57,9 @@ def _description(kind: Any) -> str:
 
 def _fits(value: object, kind: Any) -> bool:
     if isinstance(kind, list):
-        return isinstance(value, list) and all(
-            _fits(item, kind[0]) for item in value
-        )
+        if not isinstance(value, list):
+            return False
+        return all(_fits(item, kind[0]) for item in value)
     kinds = kind if isinstance(kind, tuple) else (kind,)
     if isinstance(value, bool):
         return bool in kinds

@@ -94,9 +94,9 @@ class CustomPythonOp(CustomOp):
         inputs = next(iter(parameters))
         for node in ast.walk(tree):
             match node:
-                case ast.Assign([ast.Tuple(targets)], ast.Name(value)) if (
-                    value == inputs
-                ):
+                case ast.Assign([ast.Tuple(targets)], ast.Name(value)):
+                    if value != inputs:
+                        continue
                     names = [
                         target
                         for target in targets
@@ -217,10 +217,9 @@ def _detached(array: Any, arguments: Arrays) -> np.ndarray:
         array = np.asarray(array)
     if not array.flags.c_contiguous:
         return np.array(array, order="C")
+    has_base = array.base is not None
     for argument in arguments:
-        is_view = array.base is not None and np.may_share_memory(
-            array, argument
-        )
+        is_view = has_base and np.may_share_memory(array, argument)
         if array is argument or is_view:
             return np.array(array, order="C")
     return array

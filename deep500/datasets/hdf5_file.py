@@ -80,9 +80,8 @@ class Hdf5Column(Column):
             destination = np.s_[start:end]
             try:
                 array.read_direct(values, source, destination)
-            except (
-                Exception
-            ) as error:  # h5py raises many kinds for a damaged file
+            except Exception as error:
+                # h5py raises many kinds for a damaged file
                 raise _damaged(self.path, error) from None
         np.take(values, positions, axis=0, out=out, mode="clip")
 

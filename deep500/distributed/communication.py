@@ -64,9 +64,8 @@ def process_transport(name: str, deadline: float = DEADLINE) -> Transport:
     if name not in TRANSPORTS:
         raise unknown("transport with processes", name, TRANSPORTS)
     if name not in _transports:
-        _transports[name] = registry.named("transports", name)(
-            deadline=deadline
-        )
+        transport_class = registry.named("transports", name)
+        _transports[name] = transport_class(deadline=deadline)
     return _transports[name]
 
 

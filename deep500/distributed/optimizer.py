@@ -39,9 +39,8 @@ class DistributedOptimizer:
         output = self.executor.inference_and_backprop(
             inputs, self.base_optimizer.loss
         )
-        for param_name, grad_name in self.network.gradient(
-            self.base_optimizer.loss
-        ):
+        name_pairs = self.network.gradient(self.base_optimizer.loss)
+        for param_name, grad_name in name_pairs:
             param, grad = self.network.fetch_tensors([param_name, grad_name])
             mean = self.communication.all_reduce(grad) / self.communication.size
             param = self.base_optimizer.update_rule(mean, param, param_name)

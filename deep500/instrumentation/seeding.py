@@ -25,8 +25,7 @@ def seed_generators(seed: int) -> list[str]:
     names = ["python", "numpy"]
     for name in available_frameworks():
         candidate = framework(name)
-        if candidate.module_name in sys.modules and candidate.seed_generator(
-            seed
-        ):
+        is_imported = candidate.module_name in sys.modules
+        if is_imported and candidate.seed_generator(seed):
             names.append(name)
     return names

@@ -144,9 +144,8 @@ def check(candidate: Candidate) -> None:
         command_words(candidate.text)
     else:
         _parse(candidate.setup, "setup")
-    if isinstance(candidate, Statement) and not _parse(
-        candidate.text, "statement"
-    ):
+    is_statement = isinstance(candidate, Statement)
+    if is_statement and not _parse(candidate.text, "statement"):
         raise Deep500Error(
             f"the statement {candidate.text!r} is empty: give Python code to time"
         )

@@ -54,9 +54,8 @@ class GatheredSession:
         for order in orders:
             times: list[int] = []
             used: list[int] = []
-            for group, places in itertools.groupby(
-                order, self.groups.__getitem__
-            ):
+            turns = itertools.groupby(order, self.groups.__getitem__)
+            for group, places in turns:
                 visits = self._visits(group, list(places), calls)
                 times += visits.ns[0][1:]
                 used += visits.cpu_ns[0][1:]

@@ -35,9 +35,8 @@ class MemoryLayout:
         """The layout of a process that holds only these entries, which it numbers from 0."""
         setups = []
         allocations = []
-        for entry, allocation in zip(
-            self.setups, self.allocations, strict=True
-        ):
+        setup_allocations = zip(self.setups, self.allocations, strict=True)
+        for entry, allocation in setup_allocations:
             if entry in members:
                 setups.append(members.index(entry))
                 allocations.append(allocation)

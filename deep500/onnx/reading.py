@@ -428,9 +428,8 @@ class Reader:
             )
         inputs: list[Any] = []
         parameter_names = cls.input_names(len(proto.input))
-        for parameter_name, name in zip(
-            parameter_names, proto.input, strict=True
-        ):
+        name_pairs = zip(parameter_names, proto.input, strict=True)
+        for parameter_name, name in name_pairs:
             position = len(inputs)
             if parameter_name in cls.static:
                 parameter = cls.inputs[parameter_name]

@@ -21,12 +21,11 @@ class Adam(Optimizer):
         self, xp: Any, param: Any, grad: Any, state: State, step: Any
     ) -> tuple[Any, State]:
         step = xp.astype(step, param.dtype)
-        mean = self.beta1 * state["mean"] + (1 - self.beta1) * grad
-        square = self.beta2 * state["square"] + (1 - self.beta2) * xp.square(
-            grad
-        )
-        rate = self.learning_rate / bias_correction(xp, self.beta1, step)
-        scale = 1 / xp.sqrt(bias_correction(xp, self.beta2, step))
+        beta1, beta2 = self.beta1, self.beta2
+        mean = beta1 * state["mean"] + (1 - beta1) * grad
+        square = beta2 * state["square"] + (1 - beta2) * xp.square(grad)
+        rate = self.learning_rate / bias_correction(xp, beta1, step)
+        scale = 1 / xp.sqrt(bias_correction(xp, beta2, step))
         spread = scale * xp.sqrt(square) + self.epsilon
         new = param - rate * mean / spread
         return new, {"mean": mean, "square": square}

@@ -26,13 +26,12 @@ class AMSGrad(Optimizer):
         self, xp: Any, param: Any, grad: Any, state: State, step: Any
     ) -> tuple[Any, State]:
         step = xp.astype(step, param.dtype)
-        mean = self.beta1 * state["mean"] + (1 - self.beta1) * grad
-        square = self.beta2 * state["square"] + (1 - self.beta2) * xp.square(
-            grad
-        )
+        beta1, beta2 = self.beta1, self.beta2
+        mean = beta1 * state["mean"] + (1 - beta1) * grad
+        square = beta2 * state["square"] + (1 - beta2) * xp.square(grad)
         largest = xp.maximum(state["largest"], square)
-        rate = self.learning_rate / bias_correction(xp, self.beta1, step)
-        scale = 1 / xp.sqrt(bias_correction(xp, self.beta2, step))
+        rate = self.learning_rate / bias_correction(xp, beta1, step)
+        scale = 1 / xp.sqrt(bias_correction(xp, beta2, step))
         spread = scale * xp.sqrt(largest) + self.epsilon
         new = param - rate * mean / spread
         return new, {"mean": mean, "square": square, "largest": largest}

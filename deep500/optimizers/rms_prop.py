@@ -28,13 +28,12 @@ class RMSProp(Optimizer):
     def update(
         self, xp: Any, param: Any, grad: Any, state: State, step: Any
     ) -> tuple[Any, State]:
-        square = self.alpha * state["square"] + (1 - self.alpha) * xp.square(
-            grad
-        )
+        alpha = self.alpha
+        square = alpha * state["square"] + (1 - alpha) * xp.square(grad)
         new = {"square": square}
         variance = square
         if self.centered:
-            mean = self.alpha * state["mean"] + (1 - self.alpha) * grad
+            mean = alpha * state["mean"] + (1 - alpha) * grad
             new["mean"] = mean
             # rounding may make the difference negative, which has no root
             variance = xp.maximum(square - xp.square(mean), 0)

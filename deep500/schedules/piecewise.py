@@ -28,8 +28,7 @@ class Piecewise(Schedule):
     def value(self, xp: Any, step: Any) -> Any:
         ones = xp.ones_like(step)
         current = self.values[0] * ones
-        for boundary, value in zip(
-            self.boundaries, self.values[1:], strict=True
-        ):
+        changes = zip(self.boundaries, self.values[1:], strict=True)
+        for boundary, value in changes:
             current = xp.where(step > boundary, value * ones, current)
         return current

@@ -20,9 +20,8 @@ def partition(layout: Layout, servers: int) -> list[Part]:
         )
     sizes = [_nbytes(slot) for slot in layout.slots]
     middles = np.cumsum(sizes) - np.array(sizes) / 2
-    owners = np.minimum(middles * servers // sum(sizes), servers - 1).astype(
-        int
-    )
+    shares = middles * servers // sum(sizes)
+    owners = np.minimum(shares, servers - 1).astype(int)
     groups = _without_gaps(list(owners), servers)
     parts: list[Part] = [{} for _ in range(servers)]
     for slot, owner in zip(layout.slots, groups, strict=True):

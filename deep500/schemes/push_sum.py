@@ -47,9 +47,8 @@ class PushSum(Scheme):
         """The rank that each rank pushes to after this step: any other one."""
         if size == 1:
             return [0]
-        distances = np.random.default_rng([self.seed, step]).integers(
-            1, size, size
-        )
+        rng = np.random.default_rng([self.seed, step])
+        distances = rng.integers(1, size, size)
         targets = (np.arange(size) + distances) % size
         return targets.tolist()
 

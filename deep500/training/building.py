@@ -171,9 +171,8 @@ def _native_model(
 def _built(recipe: Recipe, task: Task, train: Split, seed: int) -> Any:
     """The network of a d5.Model, or what a class or function returns that builds a model of a framework."""
     entry = recipe.entry("model")
-    is_definition_class = isinstance(entry, type) and issubclass(
-        entry, Definition
-    )
+    is_class = isinstance(entry, type)
+    is_definition_class = is_class and issubclass(entry, Definition)
     if isinstance(entry, str | Definition) or is_definition_class:
         definition = recipe.make("model")
         if not isinstance(definition, Model):

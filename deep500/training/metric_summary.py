@@ -221,9 +221,8 @@ def _censored(
     acceptable = sure = True
     if target is not None:
         acceptable = metric.meets(estimated.estimate, target)
-        sure = estimated.high is not None and metric.meets(
-            estimated.high, target
-        )
+        high = estimated.high
+        sure = high is not None and metric.meets(high, target)
     return {
         "median": estimated.estimate,
         "low": estimated.low,

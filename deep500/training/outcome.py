@@ -73,9 +73,7 @@ def trained_runs(blocks: Sequence[Mapping[str, Any]]) -> list[History]:
 def check_blocks(blocks: Sequence[object]) -> list[dict[str, Any]]:
     """Return the blocks of a bundle; raise a Deep500Error if they are malformed, since the file is not trusted."""
     for number, block in enumerate(blocks):
-        if not isinstance(block, dict) or not (
-            _is_epoch(block) or _is_end(block)
-        ):
+        if not isinstance(block, dict) or not _is_epoch_or_end(block):
             raise Deep500Error(
                 f"samples.jsonl: block {number} is neither an epoch nor the end of a seed"
             )
@@ -148,10 +146,14 @@ def _or_nan(number: float | None) -> float:
     return math.nan if number is None else number
 
 
+def _is_epoch_or_end(block: dict) -> bool:
+    return _is_epoch(block) or _is_end(block)
+
+
 def _is_epoch(block: dict) -> bool:
-    if not _is_count(block.get("seed")) or not _is_evaluation(
-        block.get("evaluation")
-    ):
+    if not _is_count(block.get("seed")):
+        return False
+    if not _is_evaluation(block.get("evaluation")):
         return False
     if "series" not in block:
         return _is_old_epoch(block)

@@ -54,9 +54,9 @@ def is_change(value: object) -> bool:
     """Whether this is a fact with its two values, either of which may be null."""
     if not isinstance(value, dict) or value.keys() != CHANGE:
         return False
-    if not isinstance(value["class"], str) or not isinstance(
-        value["fact"], str
-    ):
+    if not isinstance(value["class"], str):
+        return False
+    if not isinstance(value["fact"], str):
         return False
     before, after = value["was"], value["now"]
     if before is not None and not is_value(before):

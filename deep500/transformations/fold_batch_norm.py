@@ -25,9 +25,9 @@ def _convolution_before(network: Network, norm: Node) -> Node | None:
     """The convolution that a BatchNormalization can become part of; None if there is none."""
     if type(norm.operator).__name__ != "BatchNormalization":
         return None
-    if norm.operator.settings["training_mode"] or _uses_statistics(
-        network, norm
-    ):
+    if norm.operator.settings["training_mode"]:
+        return None
+    if _uses_statistics(network, norm):
         return None
     conv = network.producer(str(norm.inputs[0]))
     if conv is None or type(conv.operator).__name__ != "Conv":

@@ -147,9 +147,9 @@ class Mpi(ProcessTransport):
 
     def roll_call_heard(self) -> bool:
         """Whether another rank has failed."""
-        return self._peer_died or bool(
-            self.control.Iprobe(self.MPI.ANY_SOURCE, 0)
-        )
+        if self._peer_died:
+            return True
+        return bool(self.control.Iprobe(self.MPI.ANY_SOURCE, 0))
 
     def _roll_call(self, seconds: float) -> list[int]:
         others = [rank for rank in range(self.size) if rank != self.rank]

@@ -151,9 +151,8 @@ class OnnxRuntimeStep(TrainingStep):
         session = framework.session(state_model(*recorded))
         values: Values = dict(executor.params)
         if self._is_flat:
-            [values[FLAT]] = executor.flat[
-                executor.buffers.turn
-            ].vectors.values()
+            flat = executor.flat[executor.buffers.turn]
+            [values[FLAT]] = flat.vectors.values()
         names = [o.name for o in session.get_outputs()]
         feed = {i.name: values[i.name] for i in session.get_inputs()}
         results = session.run_with_ort_values(names, feed)

@@ -65,9 +65,10 @@ def _is_linear(product: Any, bias: Any) -> bool:
             specs.append(value.meta["spec"])
     if len(specs) < 3:
         return False
-    (x_shape, dtype), (columns_shape, columns_dtype), (row_shape, row_dtype) = (
-        specs
-    )
+    x, columns, row = specs
+    x_shape, dtype = x
+    columns_shape, columns_dtype = columns
+    row_shape, row_dtype = row
     if not dtype == columns_dtype == row_dtype:
         return False
     if len(x_shape) < 2 or len(columns_shape) != 2:

@@ -83,9 +83,8 @@ class PyTorchStep(AutogradStep):
     def _apply_rule(self) -> None:
         if self._flat:
             buffers = self.executor.gathered_gradients()
-            self._gradient_chunks = self._gradient_chunks or self._chunks(
-                buffers
-            )
+            if not self._gradient_chunks:
+                self._gradient_chunks = self._chunks(buffers)
             gradients = self._gradient_chunks
         else:
             gradients = self._gradients()

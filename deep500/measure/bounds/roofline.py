@@ -52,9 +52,8 @@ def peaks(refresh: bool = False, *, _seconds: float = SECONDS) -> Peaks:
     accepted = _accepted(best, _seconds)
     try:
         write_peaks(path, accepted)
-    except (
-        OSError
-    ) as error:  # the peaks are known even where they cannot be written
+    except OSError as error:
+        # the peaks are known even where they cannot be written
         return _not_kept(accepted, error)
     return accepted
 

@@ -182,7 +182,6 @@ def _dictionary(data: object, name: str) -> dict[str, Any]:
 def _shown(value: object) -> str:
     try:
         return reprlib.repr(value)
-    except (
-        ValueError
-    ):  # Python refuses to write out numbers of thousands of digits
+    except ValueError:
+        # Python refuses to write out numbers of thousands of digits
         return "a huge number"

@@ -148,9 +148,8 @@ class MemorySensor(Sensor):
             return
         try:
             peak = self._bytes("VmHWM")
-        except (
-            Unavailable
-        ):  # no block's peak can be read: each of them reports that
+        except Unavailable:
+            # no block's peak can be read: each of them reports that
             return
         for outer in self._open:
             outer.seen = max(outer.seen, peak)

@@ -61,9 +61,8 @@ def _steady_start(
 ) -> tuple[int, float]:
     """Where the last level starts, and the level before it; levels within the tolerance are one."""
     levels_before = levels[-2::-1]
-    for bound, level_before in zip(
-        reversed(bounds), levels_before, strict=True
-    ):
+    changes = zip(reversed(bounds), levels_before, strict=True)
+    for bound, level_before in changes:
         if abs(level_before - np.median(y[bound:])) > TOLERANCE:
             return bound, level_before
     return 0, levels[0]

@@ -126,9 +126,8 @@ def _updates(
         inputs |= _prefixed(name, state)
         states[name] = state
     results = {}
-    for name, param, state in optimizer.updates(
-        xp, params, gradients, states, step
-    ):
+    updates = optimizer.updates(xp, params, gradients, states, step)
+    for name, param, state in updates:
         results[name] = param
         results |= _prefixed(name, state)
     return inputs, results
@@ -205,9 +204,8 @@ def _differentiated(
     try:
         seed = tape.seed(xp, values[y], y)
         gradients = tape.backward(xp, record, y, seed, trained)
-    except (
-        TypeError
-    ) as error:  # a shape that is not known was taken for one that is
+    except TypeError as error:
+        # a shape that is not known was taken for one that is
         _refuse_unknown_shapes(record)
         raise error
     outputs = {name: values[name] for name in output_names}

@@ -117,9 +117,8 @@ def _check(where: str, document: Mapping[str, Any], shape: Shape) -> None:
 
 def _rows(document: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     rows = document.get(key) or []
-    if not isinstance(rows, list) or not all(
-        isinstance(row, Mapping) for row in rows
-    ):
+    is_list = isinstance(rows, list)
+    if not is_list or not all(isinstance(row, Mapping) for row in rows):
         raise Deep500Error(
             f"{key!r} in derived.json is not a list of objects: see what is wrong with `d5 verify`"
         )

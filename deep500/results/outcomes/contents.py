@@ -146,9 +146,8 @@ def _metric_notes(data: OutcomeData) -> list[str]:
     names_by_note: dict[str, list[str]] = {}
     for metric in data.metrics:
         for note in metric["notes"]:
-            names_by_note.setdefault(clean(note), []).append(
-                metric_name(metric)
-            )
+            names = names_by_note.setdefault(clean(note), [])
+            names.append(metric_name(metric))
     lines = []
     for note, names in names_by_note.items():
         lines.append(f"{', '.join(names)}: {note}")

@@ -130,9 +130,8 @@ class OperatorSubject:
             and self.job.direction == "backward"
         ):
             return "composed"
-        return self.framework.kernel(self.operator, inputs=self.example.inputs)[
-            1
-        ]
+        inputs = self.example.inputs
+        return self.framework.kernel(self.operator, inputs=inputs)[1]
 
 
 def _has_nan(y: Any) -> bool:
@@ -154,9 +153,8 @@ def _one_line(
         yield
     except (Deep500Error, MemoryError):
         raise
-    except (
-        Exception
-    ) as error:  # kernels, compilers and users' code may raise anything
+    except Exception as error:
+        # kernels, compilers and users' code may raise anything
         name = type(operator).__name__
         reason = one_line(error, kind=True)
         raise Deep500Error(

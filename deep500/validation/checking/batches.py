@@ -119,9 +119,8 @@ def _by_rows(example: Example, batched_inputs: Sequence[int]) -> bool:
     calls = [(chosen(inputs, batched_inputs, choice), XP) for choice in parts]
     try:
         results = example.truths(calls)
-    except (
-        Exception
-    ):  # with attributes for the whole batch a part of it has no meaning
+    except Exception:
+        # with attributes for the whole batch a part of it has no meaning
         return False
     pairs = zip(results, parts, strict=True)
     return all(_is_part(example, outputs, choice) for outputs, choice in pairs)

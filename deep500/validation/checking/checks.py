@@ -39,9 +39,8 @@ def checks(dock: Any, example: Example) -> Iterator[CheckResult]:
     """Every promise in turn; if the call fails, only that."""
     try:
         outputs = dock.run(example.operator, example.inputs)
-    except (
-        Exception
-    ) as error:  # the code of a user or a framework may raise anything
+    except Exception as error:
+        # the code of a user or a framework may raise anything
         yield failure(example, "forward", error)
         return
     yield shape_check(example, outputs)

@@ -113,9 +113,8 @@ def shape_check(example: Example, outputs: Values) -> CheckResult:
     names = operator.result_names(len(outputs))
     right = example.outputs
     deviations = []
-    for name, output, want, tensor in zip(
-        names, outputs, right, inferred, strict=False
-    ):
+    results = zip(names, outputs, right, inferred, strict=False)
+    for name, output, want, tensor in results:
         is_foretold = tuple(tensor.shape) == want.shape
         if not is_foretold and not operator.data_dependent:
             foretold = list(tensor.shape)

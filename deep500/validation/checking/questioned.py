@@ -116,9 +116,8 @@ def _attempted(function: Callable[[], Any]) -> Message:
         return {"value": encoded(function())}
     except (SystemExit, MemoryError):
         raise
-    except (
-        BaseException
-    ) as error:  # a user's or a framework's code may raise anything
+    except BaseException as error:
+        # a user's or a framework's code may raise anything
         return {"raised": said(error), "unsupported": is_missing(error)}
 
 

@@ -128,9 +128,8 @@ def is_custom(operator: Operator) -> bool:
 
 def is_compiled(operator: Operator) -> bool:
     """Whether it is in C++, here or in another process."""
-    return isinstance(operator.adapted, CppOp) or getattr(
-        operator, "compiled", False
-    )
+    is_cpp = isinstance(operator.adapted, CppOp)
+    return is_cpp or getattr(operator, "compiled", False)
 
 
 def free_rank(operator: Operator) -> bool:
@@ -319,9 +318,8 @@ def _working(examples: list[Example]) -> list[Example]:
             example.operator.infer(*example.tensors)
             _ = example.outputs
             working.append(example)
-        except (
-            Exception
-        ) as error:  # a formula may raise anything for such inputs
+        except Exception as error:
+            # a formula may raise anything for such inputs
             reasons.append(first_line(error))
     if not working:
         example = examples[0]

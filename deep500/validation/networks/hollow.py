@@ -141,9 +141,8 @@ class Hollow:
     def _needs_values(self) -> Any:
         raise Unsupported("the values of an array decide on what is computed")
 
-    __bool__ = __int__ = __float__ = __index__ = __iter__ = __len__ = (
-        _needs_values
-    )
+    __bool__ = __int__ = __float__ = __index__ = _needs_values
+    __iter__ = __len__ = _needs_values
 
 
 def new(
@@ -220,9 +219,8 @@ def common_dtype(operands: Sequence[Any]) -> np.dtype:
         kinds.append(operand.dtype if has_dtype else operand)
     try:
         return np.result_type(*kinds)
-    except (
-        TypeError
-    ):  # a number beside one of the small types that NumPy does not know
+    except TypeError:
+        # a number beside one of the small types that NumPy does not know
         return next(kind for kind in kinds if isinstance(kind, np.dtype))
 
 

@@ -64,9 +64,8 @@ class DatasetBenchRequest:
         """All jobs; only the files of the data set itself are read with several decoders."""
         decodes = hasattr(self.definition(), "decoder")
         jobs = []
-        for container, workers, mode in product(
-            self.containers, self.workers, MODES
-        ):
+        combinations = product(self.containers, self.workers, MODES)
+        for container, workers, mode in combinations:
             decoders: Sequence[str] = ("",)
             if decodes and container == ITS_OWN:
                 decoders = self.decoders or ("simplejpeg", "pillow")

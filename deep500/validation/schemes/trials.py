@@ -31,9 +31,8 @@ class Trials:
         self.ranks = ranks
         self.engine = engine
         self.seed = seed
-        self.optimizer: Optimizer = registry.find("optimizers", "Momentum")(
-            0.05, 0.9
-        )
+        momentum = registry.find("optimizers", "Momentum")
+        self.optimizer: Optimizer = momentum(0.05, 0.9)
 
     @property
     def still(self) -> Optimizer:

@@ -30,9 +30,8 @@ def _interface(host: HostFiles, path: str) -> str:
     name = os.path.basename(path)
     try:
         rate = host.number(f"{path}/speed")
-    except (
-        Unavailable
-    ):  # the kernel answers "invalid argument" while a link is down
+    except Unavailable:
+        # the kernel answers "invalid argument" while a link is down
         rate = -1
     speed = f"{rate} Mb/s" if rate > 0 else "speed not told"
     driver = "virtual"

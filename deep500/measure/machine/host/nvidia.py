@@ -39,9 +39,8 @@ def device_names() -> list[str]:
     """The devices that NVML names; an absent library names none."""
     try:
         nvml = open_library()
-    except (
-        Unavailable
-    ):  # no module or no driver: no device of theirs can be used
+    except Unavailable:
+        # no module or no driver: no device of theirs can be used
         return []
     try:
         names = [nvml.nvmlDeviceGetName(handle) for handle in _handles(nvml)]

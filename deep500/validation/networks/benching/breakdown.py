@@ -30,9 +30,8 @@ def breakdown(
             block = _block(job, process, seconds_each, seed)
         except Deep500Error as error:
             block = {"unsupported": str(error)}
-        except (
-            Exception
-        ) as error:  # whatever a framework raises for a single node
+        except Exception as error:
+            # whatever a framework raises for a single node
             block = {"unsupported": one_line(error, kind=True)}
         blocks.append(block)
     return blocks

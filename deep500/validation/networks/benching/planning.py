@@ -52,9 +52,8 @@ class NetworkBenchRequest:
         if path.suffix == ".onnx":
             model = str(Path(model).absolute())
         jobs = []
-        for mode, batch, compile in product(
-            self.modes, self.batches, self.compile
-        ):
+        combinations = product(self.modes, self.batches, self.compile)
+        for mode, batch, compile in combinations:
             job = NetworkJob(
                 model, self.settings, name, compile, batch, mode, self.threads
             )
