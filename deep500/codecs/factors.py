@@ -21,6 +21,9 @@ from ._random import uniform
 from .power_sgd import orthonormal
 
 TOLERANCE = 1e-3  # of the norm: a gradient of higher rank misses by far more
+PASSES = (
+    3  # projections before a gradient is refused; almost always one is enough
+)
 
 
 class Factors(Codec):
@@ -93,21 +96,27 @@ class Factors(Codec):
     def _factorised(
         self, name: str, gradient: np.ndarray, key: Key
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The range of the gradient, and the gradient in terms of it."""
+        """The range of the gradient, and the gradient in terms of it.
+
+        A random projection may be unlucky: nearly parallel columns lose a part of the range to rounding. Projecting
+        on the rows of what was found brings it back.
+        """
         shape = gradient.shape[1], self.batch
         draws = uniform(key.shared_words(), shape[0] * shape[1], gradient.dtype)
         projection = (draws - gradient.dtype.type(0.5)).reshape(shape)
-        with quiet():
-            basis = orthonormal(gradient @ projection)
-            coordinates = basis.T @ gradient
-            missing = np.linalg.norm(gradient - basis @ coordinates)
-            allowed = TOLERANCE * np.linalg.norm(gradient)
-        if missing > allowed:
-            raise Deep500Error(
-                f"the gradient of {name} has a higher rank than the {self.batch} rows of "
-                "Factors: give the batch of one rank, and add weight decay in the optimizer"
-            )
-        return basis, coordinates
+        for _ in range(PASSES):
+            with quiet():
+                basis = orthonormal(gradient @ projection)
+                coordinates = basis.T @ gradient
+                missing = np.linalg.norm(gradient - basis @ coordinates)
+                allowed = TOLERANCE * np.linalg.norm(gradient)
+            if not missing > allowed:
+                return basis, coordinates
+            projection = coordinates.T
+        raise Deep500Error(
+            f"the gradient of {name} has a higher rank than the {self.batch} rows of "
+            "Factors: give the batch of one rank, and add weight decay in the optimizer"
+        )
 
     def _add(
         self, payload: np.ndarray, division: Division, total: np.ndarray
