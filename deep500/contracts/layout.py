@@ -72,15 +72,25 @@ class Layout:
             ends[slot.dtype] = _aligned(slot.stop, slot.dtype)
         return ends
 
-    def buckets(self, most_bytes: int = BUCKET_BYTES) -> list[Bucket]:
+    def buckets(self, most_bytes: int = BUCKET_BYTES) -> tuple[Bucket, ...]:
         """The slots in groups of at most so many bytes (or of one slot), last first, the order of backprop."""
+        if most_bytes not in self._buckets:
+            self._buckets[most_bytes] = self._new_buckets(most_bytes)
+        return self._buckets[most_bytes]
+
+    @cached_property
+    def _buckets(self) -> dict[int, tuple[Bucket, ...]]:
+        """Those that were asked for before: a scheme asks in every step."""
+        return {}
+
+    def _new_buckets(self, most_bytes: int) -> tuple[Bucket, ...]:
         groups: list[list[Slot]] = []
         for slot in reversed(self.slots):
             if groups and _fits_bucket(slot, groups[-1], most_bytes):
                 groups[-1].append(slot)
             else:
                 groups.append([slot])
-        return [_bucket(group[::-1]) for group in groups]
+        return tuple(_bucket(group[::-1]) for group in groups)
 
     def zeros(self) -> dict[str, np.ndarray]:
         """New buffers in host memory, aligned to 64 bytes."""

@@ -1,8 +1,7 @@
 """One rank's replica of a network: what a scheme's program works on."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +15,7 @@ from .shards import Shard
 Clock = Callable[[], float]
 
 
-@dataclass(frozen=True)
-class StepRecord:
+class StepRecord(NamedTuple):
     """One step of one rank: its loss, its seconds, of these those spent waiting and loading data, and its rows."""
 
     loss: Any

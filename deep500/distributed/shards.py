@@ -1,9 +1,8 @@
 """How a batch is divided between ranks: neighbouring rows, the first ranks one more where it does not divide evenly."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,8 +11,7 @@ from ..contracts.sampler import Sampler
 from ..errors import Deep500Error
 
 
-@dataclass(frozen=True)
-class Shard:
+class Shard(NamedTuple):
     """One rank's part of a batch. A rank without rows has one row to compute with, which counts nothing."""
 
     batch: Mapping[str, Any]

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -94,8 +95,9 @@ class DistributedTrainer(Trainer):
         replica = Replica(
             rank, self.transport.size, executor, optimizer, self.loss
         )
-        replica.clock = lambda: self.transport.clock(rank)
-        replica.waited = lambda: self.transport.waited[rank]
+        waited = self.transport.waited
+        replica.clock = partial(self.transport.clock, rank)
+        replica.waited = lambda: waited[rank]
         return replica
 
     def _new_procedure(self) -> Replicas:
@@ -214,12 +216,14 @@ class DistributedTrainer(Trainer):
     def _after_step(self, replica: Replica, outputs: Values) -> None:
         """The lead's own numbers, for events that look at a run while it goes on."""
         step = replica.steps[-1]
-        self.series["seconds"].append(step.seconds)
-        self.series["data"].append(step.loading)
-        self.series["batch"].append(replica.global_batch_size)
+        examples = replica.global_batch_size
+        series = self.series
+        series["seconds"].append(step.seconds)
+        series["data"].append(step.loading)
+        series["batch"].append(examples)
         self._native_series["loss"].append(outputs[self.loss])
-        self.counters["samples"] += replica.global_batch_size
-        self._counted += replica.global_batch_size
+        self.counters["samples"] += examples
+        self._counted += examples
         self.batch += 1
         for hook in self._step_hooks:
             if ending := hook(self, outputs):
