@@ -15,11 +15,11 @@ class EpochReport:
     """One rank's numbers of an epoch; the lists have a number for each of its steps."""
 
     rank: int
-    losses: list[float]
-    seconds: list[float]
-    waiting: list[float]
-    loading: list[float]
-    batch: list[int]
+    losses: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    waiting: list[float] = field(default_factory=list)
+    loading: list[float] = field(default_factory=list)
+    batch: list[int] = field(default_factory=list)
     series: dict[str, list[float]] = field(default_factory=dict)
     messages: int = 0
     bytes: int = 0
@@ -33,17 +33,19 @@ class EpochReport:
         traffic: Traffic,
     ) -> "EpochReport":
         """What a replica has recorded, and what it has sent since `before`."""
-        return cls(
-            replica.rank,
-            [converted(step.loss) for step in replica.steps],
-            [step.seconds for step in replica.steps],
-            [step.waiting for step in replica.steps],
-            [step.loading for step in replica.steps],
-            [step.size for step in replica.steps],
-            {name: [*numbers] for name, numbers in replica.series.items()},
-            traffic.sent_messages - Traffic(**before).sent_messages,  # type: ignore[arg-type]
-            traffic.sent_bytes - Traffic(**before).sent_bytes,  # type: ignore[arg-type]
-        )
+        earlier = Traffic(**before)  # type: ignore[arg-type]
+        messages = traffic.sent_messages - earlier.sent_messages
+        sent_bytes = traffic.sent_bytes - earlier.sent_bytes
+        report = cls(replica.rank, messages=messages, bytes=sent_bytes)
+        for step in replica.steps:
+            report.losses.append(converted(step.loss))
+            report.seconds.append(step.seconds)
+            report.waiting.append(step.waiting)
+            report.loading.append(step.loading)
+            report.batch.append(step.size)
+        for name, numbers in replica.series.items():
+            report.series[name] = numbers.copy()
+        return report
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
