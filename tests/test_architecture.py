@@ -447,16 +447,18 @@ def heavy_imports(code: str) -> list[str]:
 
 # Folders whose classes are chosen by name within their folder: `d5.codecs.TopK` is not `d5.operators.TopK`
 INSTANCES = {
-    *[
-        "codecs",
-        "collectives",
-        "frameworks",
-        "initialisers",
-        "networks",
-        "operators",
-        "optimizers",
-    ],
-    *["precisions", "results", "schedules", "schemes", "topologies"],
+    "codecs",
+    "collectives",
+    "frameworks",
+    "initialisers",
+    "networks",
+    "operators",
+    "optimizers",
+    "precisions",
+    "results",
+    "schedules",
+    "schemes",
+    "topologies",
 }
 
 

@@ -103,6 +103,10 @@ class AllReduce(Scheme):
         return parts
 
     def check(self, size: int) -> None:
+        if self.bucket_bytes < 1:
+            raise Deep500Error(
+                f"bucket_bytes of AllReduce is {self.bucket_bytes}: give 1 or more"
+            )
         if self.codec is not None and self.collective is not None:
             raise Deep500Error(
                 f"AllReduce sends what {self.codec} makes by the engine's own collectives: leave "

@@ -39,9 +39,13 @@ class Failing(AllReduce):
 def main() -> None:
     name, engine = sys.argv[1:3]
     transport = process_transport(name, DEADLINE)
-    scheme = AllReduce(bucket_bytes=int(os.environ["BUCKET_BYTES"]))
+    bucket_bytes = int(os.environ["BUCKET_BYTES"])
+    scheme = AllReduce(bucket_bytes=bucket_bytes)
     if len(sys.argv) > 3:
-        scheme = Failing(victim=int(sys.argv[3]), at=int(sys.argv[4]), how=sys.argv[5])
+        victim, at, how = sys.argv[3:]
+        scheme = Failing(
+            victim=int(victim), at=int(at), how=how, bucket_bytes=bucket_bytes
+        )
     run = distributed(
         scheme, engine=engine, transport=transport, make=lambda: network(dropout=True)
     )

@@ -11,6 +11,7 @@ from deep500.contracts.layout import Bucket, BucketQueue
 from deep500.contracts.loggp import LogGP
 from deep500.contracts.transport import AllReduce as NativeAllReduce
 from deep500.contracts.transport import Overlap, Program, Wait
+from deep500.errors import Deep500Error
 from deep500.frameworks import framework
 from deep500.optimizers.sgd import SGD
 from deep500.schemes.all_reduce import AllReduce
@@ -152,3 +153,17 @@ def test_real_ranks_overlap_to_the_bits_of_virtual_ranks(
     bits = b"".join(value.tobytes() for value in run.executor.arrays().values())
     for rank in range(2):
         assert (tmp_path / str(rank)).read_bytes() == bits
+
+
+@pytest.mark.parametrize("transport", ["torch", "mpi"])
+def test_a_rank_lost_during_overlap_is_named(tmp_path: Path, transport: str) -> None:
+    words = ("pytorch", "1", "3", "kill")
+    done = launched(tmp_path, transport, 2, *words, bucket_bytes=SMALL)
+    assert done.code == 2, done.output
+    assert "lost [1] steps 3: rank 1 is lost" in done.output
+
+
+@pytest.mark.parametrize("bucket_bytes", [0, -5])
+def test_buckets_without_bytes_are_refused(bucket_bytes: int) -> None:
+    with pytest.raises(Deep500Error, match="give 1 or more"):
+        distributed(AllReduce(bucket_bytes=bucket_bytes), 2)
