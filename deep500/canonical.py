@@ -31,7 +31,7 @@ def canonical(value: Any, annotation: Any) -> Any:
     """
     if value is None or type(value) is annotation:
         return value
-    kinds = _members(annotation)
+    kinds = members(annotation)
     if type(value) in kinds:
         return value
     if _names_numpy(kinds):
@@ -92,7 +92,7 @@ def shown(value: Any) -> str:
     return text
 
 
-def _members(annotation: Any) -> tuple:
+def members(annotation: Any) -> tuple:
     """The types that a union allows, without None; of any other annotation, only itself."""
     is_union = isinstance(annotation, types.UnionType)
     if is_union or typing.get_origin(annotation) is typing.Union:

@@ -5,17 +5,34 @@ Deep500Error          every error meant for users: one line, exit code 2
 ├── Wrong             what was timed gives wrong results, so its times are not shown: exit code 1
 └── Refused           it could be computed, and it would mislead
     └── TooFewSamples it could be computed honestly, from more data
+
+Deep500Warning        a user should know it, and the run goes on: one line of `d5`, a warning in Python
+
+InternalError         a defect of Deep500 itself, never a verdict about a user's code: exit code 70
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 UNDECIDED = 3  # the exit code of a verb that reached no verdict
+INTERNAL = 70  # the exit code of a defect of Deep500 itself (EX_SOFTWARE of sysexits.h)
+
+
+TRACEBACK = "DEEP500_TRACEBACK"  # an environment variable: 1 prints the traceback of an internal error
+
+
+# what Python raises for a mistake in code, and a framework's own functions do not raise for an input
+MISTAKES = (AttributeError, NameError, KeyError, AssertionError)
 
 
 class Deep500Error(Exception):
     """An error meant for users; its text is one line that says what was asked, what there is and what to do."""
+
+
+class Deep500Warning(UserWarning):
+    """Something that a user should know, and that stops nothing."""
 
 
 class Unsupported(Deep500Error):
@@ -32,6 +49,10 @@ class Refused(Deep500Error):
 
 class TooFewSamples(Refused):
     """There are too few samples (or too few independent ones) for the statement that was asked for."""
+
+
+class InternalError(Exception):
+    """A defect of Deep500 itself, found where a user's code is judged; it must not become a verdict about that code."""
 
 
 class NoAttribute(AttributeError):
@@ -93,22 +114,85 @@ def errors_of_user_code(activity: str) -> Iterator[None]:
         yield
     except Deep500Error:
         raise
-    except Exception as error:
-        place = _user_function(error)
+    except (Exception, SystemExit) as error:
+        place = raising_function(error)
         if place is None:
             raise
         message = one_line(error, kind=True)
         raise Deep500Error(f"{activity}: {place} raised {message}") from error
 
 
-def _user_function(error: Exception) -> str | None:
-    """The innermost function of an error's traceback that is neither ours nor installed, with file and line."""
-    import sysconfig
+def with_place(error: BaseException) -> str:
+    """The kind and message of an exception on one line, and which of a user's functions raised it, if one did."""
+    if isinstance(error, Deep500Error):
+        return one_line(error)
+    message = one_line(error, kind=True)
+    place = raising_function(error)
+    return f"{message}, in {place}" if place else message
+
+
+def raise_if_internal(error: Exception) -> None:
+    """Raise an InternalError if an exception came from Deep500's own code, with no function of a user on the way."""
+    if isinstance(error, InternalError):
+        raise error
+    if isinstance(error, Deep500Error) or raising_function(error) is not None:
+        return
+    if innermost := _own_function(error):
+        raise InternalError(internal_message(error, innermost)) from error
+
+
+def raise_if_mistake(error: Exception) -> None:
+    """The same where a framework runs below: what it raises itself for an input, such as a ValueError, is no defect."""
+    if isinstance(error, (*MISTAKES, InternalError)):
+        raise_if_internal(error)
+
+
+def internal_message(error: Exception, place: str = "") -> str:
+    """One line that calls an exception a defect of Deep500, and says where to report it."""
+    place = place or _own_function(error) or "outside of Deep500's files"
+    return (
+        f"internal error: {one_line(error, kind=True)} in {place}; this is a defect of Deep500, not of your input: "
+        f"run it again with {TRACEBACK}=1 and report what it prints, as CONTRIBUTING.md describes"
+    )
+
+
+def place_of(function: Callable) -> str:
+    """A function or method by name, with the file and line in which it begins."""
+    name = getattr(function, "__qualname__", str(function))
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return name
+    return f"{name} ({Path(code.co_filename).name}, line {code.co_firstlineno})"
+
+
+def _own_function(error: Exception) -> str | None:
+    """The innermost function of an error's traceback if it is one of Deep500, with file and line."""
     import traceback
+
+    package = Path(__file__).parent
+    frames = list(traceback.walk_tb(error.__traceback__))
+    if not frames:
+        return None
+    frame, line = frames[-1]
+    file = Path(frame.f_code.co_filename)
+    if not file.is_relative_to(package):
+        return None
+    return f"{file.relative_to(package)}, line {line}"
+
+
+def raising_function(error: BaseException) -> str | None:
+    """The innermost function of an error's traceback that is neither ours nor installed, with file and line."""
+    import traceback
+
+    return user_function(list(traceback.walk_tb(error.__traceback__)))
+
+
+def user_function(frames: Sequence[tuple[FrameType, int]]) -> str | None:
+    """The last of these frames that is neither of ours nor installed: its function, with file and line."""
+    import sysconfig
 
     installed = [str(Path(__file__).parent), *sysconfig.get_paths().values()]
     not_user_code = ("<", *(folder + "/" for folder in installed))
-    frames = list(traceback.walk_tb(error.__traceback__))
     for frame, line in reversed(frames):
         code = frame.f_code
         if not code.co_filename.startswith(not_user_code):

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from .contracts.recipe import Recipe, own_definitions
-from .errors import Deep500Error, did_you_mean, one_line
+from .contracts.source_form import RECIPE_MODULE
+from .errors import Deep500Error, did_you_mean, with_place
 from .import_path import add_import_folder
 
 
@@ -31,9 +32,9 @@ def load_recipe(path: str | Path) -> Recipe:
         raise
     except BaseException as error:
         # a user's file may raise anything, even SystemExit
-        message = one_line(error, kind=True)
+        reason = with_place(error)
         raise Deep500Error(
-            f"the recipe {path} cannot be read: {message}"
+            f"the recipe {path} cannot be read: {reason}"
         ) from None
     for part in ("FIXED", "MUTABLE", "METRICS"):
         if part not in parts:
@@ -59,8 +60,12 @@ def _namespace(path: Path) -> dict[str, Any]:
     The file stays in sys.modules so that inspect finds the source of its classes.
     """
     add_import_folder(path.parent)
-    name = "d5_recipe_" + re.sub(r"\W", "_", path.stem)
-    names = runpy.run_path(str(path.absolute()), run_name=name)
+    location = str(path.absolute())
+    stem = re.sub(r"\W", "_", path.stem)
+    number = hashlib.sha256(location.encode()).hexdigest()[:8]
+    # a name of its own, since two recipes may have files of the same name
+    name = f"{RECIPE_MODULE}{stem}_{number}"
+    names = runpy.run_path(location, run_name=name)
     sys.modules[name] = types.ModuleType(name)
     vars(sys.modules[name]).update(names)
     return names

@@ -15,6 +15,8 @@ from typing import Any
 from safetensors.numpy import save
 
 from . import registry
+from .canonical import shown
+from .contracts.dataset_splits import loaded_splits
 from .contracts.executor import Executor
 from .contracts.metric import History, Metric
 from .contracts.procedure import Procedure
@@ -24,7 +26,14 @@ from .contracts.sampler import Sampler
 from .contracts.transport import DEADLINE
 from .distributed.crew import Crew
 from .distributed.distribution import recipe_distribution
-from .errors import Deep500Error, errors_of_user_code, one_line
+from .errors import (
+    Deep500Error,
+    Unsupported,
+    errors_of_user_code,
+    one_line,
+    raise_if_internal,
+    with_place,
+)
 from .evidence.recording import Recording, recording
 from .evidence.resuming import finished_record
 from .training.building import (
@@ -35,6 +44,7 @@ from .training.building import (
     recipe_task,
 )
 from .training.checkpoint import load_checkpoint, save_checkpoint
+from .training.checks import check_data
 from .training.events import Event
 from .training.gradient_noise import MeasureNoise
 from .training.outcome import check_plan, qualities
@@ -109,6 +119,7 @@ def run(
                 Path(folder), earlier.derived or {}, earlier, trained=False
             )
     all_events = (*recipe.entry("events", ()), *events)
+    _check_events(recipe.name, all_events)
     recipe_run = _RecipeRun(recipe, plan, all_events, data)
     recipe_run.expected_data = expected_data or {}
     recipe_run.crew = crew
@@ -143,7 +154,14 @@ class _RecipeRun:
     def prepare(self) -> dict[str, Any]:
         """Load the data and try one step; returns the entries to add to the plan."""
         with errors_of_user_code(f"recipe {self.recipe.name}"):
-            self.splits = recipe_dataset(self.recipe, self.data).load()
+            dataset = recipe_dataset(self.recipe, self.data)
+            self.splits = loaded_splits(dataset)
+            check_data(
+                self.splits,
+                self.task,
+                self.plan["epochs"],
+                self.recipe.entry("batch_size"),
+            )
             self._check_digests()
             return self._rehearse()
 
@@ -202,16 +220,17 @@ class _RecipeRun:
     def _rehearse(self) -> dict[str, Any]:
         """Train one step on two examples, so that errors in the recipe show up before anything is written."""
         check_plan(self.plan)
-        self.task.check_arrays(self.splits)
         for metric in self.recipe.own_metrics.values():
             metric.for_qualities(qualities(self.plan))
-        procedure = self._procedure(0)
         try:
+            procedure = self._procedure(0)
             procedure.step(self.splits["train"].batch(slice(0, 2)))
+        except Unsupported as error:
+            raise self._unsupported(error) from None
         except (TypeError, ValueError, RuntimeError, AttributeError) as error:
-            message = one_line(error, kind=True)
+            reason = with_place(error)
             raise Deep500Error(
-                f"recipe {self.recipe.name} cannot be trained: {message}"
+                f"recipe {self.recipe.name} cannot be trained: {reason}"
             ) from None
         self.sources = self._metric_sources(procedure)
         kernels: dict[str, str] = {}
@@ -230,6 +249,22 @@ class _RecipeRun:
             "update": update,
             "data": digests,
         }
+
+    def _unsupported(self, error: Unsupported) -> Unsupported:
+        """The error of a framework that lacks a kernel, with the precision that asks for it and what works instead."""
+        if not self.recipe.has("precision"):
+            return error
+        precision = self.recipe.make("precision")
+        if precision.dtype is None:
+            return error
+        name = type(precision).__name__
+        advice = "choose another framework with --framework"
+        if "emulated" in precision.settings:
+            advice += f", or 'precision={name}(emulated=True)', which rounds on every framework"
+        message = one_line(error)
+        return Unsupported(
+            f"the precision {name} needs kernels for {precision.dtype} that are not there ({message}): {advice}"
+        )
 
     def _metric_sources(self, procedure: Procedure) -> Sources:
         """The measurements for the metrics that need more than the history."""
@@ -265,6 +300,8 @@ class _RecipeRun:
             "build_seconds": trainer.build_seconds,
             "weights": hashlib.sha256(weights).hexdigest(),
         }
+        if history.ended:
+            block["ended"] = history.ended
         metrics = self.recipe.own_metrics
         if metrics:
             block["recorded"] = {
@@ -444,16 +481,26 @@ class _Record(Event):
         self.recipe_run.keep(trainer, self.seed, record)
 
 
+def _check_events(recipe: str, events: Iterable[Any]) -> None:
+    for event in events:
+        if not isinstance(event, Event):
+            raise Deep500Error(
+                f"recipe {recipe}: 'events' holds {shown(event)}: give objects, such as d5.events.Plateau(3); "
+                "`d5 list events` names them"
+            )
+
+
 def _metric_value(metric: Metric, history: History) -> float | None:
     """The value of a metric of the recipe; None if it is not finite, since a bundle cannot hold such a number."""
     try:
         value = metric.value(history)
         return None if value is None else _finite(float(value))
     except Exception as error:  # a user's code may raise anything
+        raise_if_internal(error)
         name = type(metric).__name__
-        message = one_line(error, kind=True)
+        reason = with_place(error)
         raise Deep500Error(
-            f"the metric {name} cannot be computed: {message}"
+            f"the metric {name} cannot be computed: {reason}"
         ) from None
 
 

@@ -41,6 +41,11 @@ def named(kind: str, word: str) -> type:
     return find(kind, by_letters.get(_letters(word), word))
 
 
+def has(kind: str, word: str) -> bool:
+    """Whether there is a definition of this name, in any spelling."""
+    return _letters(word) in map(_letters, known(kind))
+
+
 def listed(kind: str) -> str:
     """All names of a kind, for an error message; if there are many, the command that lists them."""
     names = known(kind)

@@ -9,6 +9,7 @@ from typing import Any
 
 from .bundle import Bundle, read
 from .contracts.canonical_form import form_hash
+from .contracts.dataset_splits import loaded_splits
 from .contracts.network import Network
 from .contracts.recipe import Recipe
 from .contracts.result import Record
@@ -23,6 +24,7 @@ from .recipe_runner import run
 from .reports.text import clean
 from .results.outcomes.comparing import MACHINE
 from .results.outcomes.rebuilding import rebuilt_recipe
+from .results.outcomes.recipe_differences import source_difference
 from .results.reproductions.documentation import documentation
 from .training.building import (
     recipe_dataset,
@@ -129,9 +131,11 @@ def _form_changes(
 def _difference(was: Any, now: Any) -> str:
     """A short text about two forms that differ; two classes of the same name differ in their source."""
     if isinstance(was, Mapping) and isinstance(now, Mapping):
-        name = now.get("name")
-        if was.get("name") == name and "source" in was:
-            return f"{_clean_start(name, 80)} with another source"
+        name = now.get("name", now.get("definition"))
+        before = was.get("name", was.get("definition"))
+        if name == before and "source" in was:
+            differing = source_difference(was, now)
+            return f"{_clean_start(name, 80)}{_clean_start(differing, 200)}"
     return f"{_clean_start(now, 80)}, and was {_clean_start(was, 80)}"
 
 
@@ -376,7 +380,7 @@ def _unstable(
         return []
     task = recipe_task(recipe)
     with errors_of_user_code(f"recipe {recipe.name}"):
-        train = recipe_dataset(recipe, data).load()["train"]
+        train = loaded_splits(recipe_dataset(recipe, data))["train"]
         network, _ = recipe_model(recipe, task, train, 0)
     if not isinstance(network, Network):
         return []

@@ -22,7 +22,7 @@ for network_name, network in networks.items():
     print(network_name)
     for name, scheme in schemes.items():
         run = d5.simulate(
-            scheme, recipe, ranks=8, network=network, compute=1e-4, epochs=3
+            scheme, recipe, 8, network, compute=1e-5, update=1e-5, epochs=3
         )
         assert run.history is not None
         accuracy = run.history.final("test", "accuracy")

@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -18,8 +19,14 @@ os.environ.setdefault(
     "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
 )
 
-# under nohup, every test's child would ignore it
+# Under nohup, or behind an & of a script, every test's child would ignore them.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+# The home folder may be read-only; builds of one run serve the next.
+BUILDS = Path(__file__).parents[1] / ".venv" / "builds"
+os.environ.setdefault("DEEP500_CACHE", str(BUILDS))
 
 # Both start their threads once, with the first array: whichever test comes first, there is one.
 os.environ.update(

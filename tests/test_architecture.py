@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[1] / "deep500"
 # From the bottom up. A module may import itself and what is in lower rows; modules of one row are strangers.
 LAYERS = [
     "errors import_path canonical",
-    "progress home supervision",
+    "progress home supervision user_files",
+    "import_address",
     "bundle registry reports",
     "measure",
     "definition namespace",
@@ -61,7 +62,8 @@ BY_NAME = {
     "registry.py": "finds definitions and adapters by the names of their files",
     "contracts/framework.py": "imports a framework when it is first used",
     "contracts/calls.py": "asks whether an operator is one of ours, and imports nothing",
-    "custom/loading.py": "loads a file that the user names",
+    "user_files.py": "loads a file that the user names",
+    "import_address.py": "loads what another process names",
     "measure/candidates.py": "imports what the user names",
     "measure/machine/host/nvidia.py": "imports NVIDIA's library where it is installed",
     "recipe_files.py": "runs a recipe that the user names",

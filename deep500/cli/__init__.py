@@ -1,12 +1,23 @@
 """The command `d5`: every verb is one file with one function, which calls one function of the library."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from ..errors import Deep500Error, Wrong, did_you_mean, one_line
+from ..errors import (
+    INTERNAL,
+    TRACEBACK,
+    Deep500Error,
+    InternalError,
+    Wrong,
+    did_you_mean,
+    internal_message,
+    one_line,
+    visible,
+)
 from ..supervision.own_process import Terminated, own_process, terminable
 from . import (
     bench,
@@ -36,6 +47,7 @@ from . import (
     verify,
 )
 from .interrupts import interruptible
+from .plain_warnings import plain_warnings
 from .streams import unbroken
 
 LONGEST_COMPLAINT = 10_000  # characters
@@ -66,7 +78,10 @@ VERBS = {
     "list": list_,
 }
 
-EXIT_CODES = "exit codes: 0 good, 1 a check said no, 2 bad input, 3 not decided"
+EXIT_CODES = (
+    "exit codes: 0 good, 1 a check said no, 2 bad input, 3 not decided, "
+    "70 a defect of d5 itself"
+)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -170,8 +185,9 @@ def _unbroken(argv: Sequence[str]) -> int:
 
 def _run(argv: Sequence[str]) -> int:
     try:
-        with interruptible(), terminable():
+        with interruptible(), terminable(), plain_warnings():
             args = _parsed(_joined(argv))
+            args.argv = argv
             return args.call(args)
     except Wrong as error:
         _complain(error, "wrong: ")
@@ -181,14 +197,34 @@ def _run(argv: Sequence[str]) -> int:
         return 2
     except Terminated as end:
         with suppress(OSError):  # the terminal may be gone
-            print(f"d5: {end}; `d5 list` shows what was kept", file=sys.stderr)
+            print(f"d5: {end}; {_what_next(end)}", file=sys.stderr)
         return 128 + end.number
-    except KeyboardInterrupt:
-        print("d5: interrupted; `d5 list` shows what was kept", file=sys.stderr)
+    except KeyboardInterrupt as interrupt:
+        print(f"d5: interrupted; {_what_next(interrupt)}", file=sys.stderr)
         return 130
     except OSError as error:  # a full disk, a closed terminal
         _complain(error)
         return 2
+    except InternalError as error:
+        return _confess(error, str(error))
+    except Exception as error:
+        return _confess(error, internal_message(error))
+
+
+def _what_next(interrupt: KeyboardInterrupt) -> str:
+    """What a verb noted about going on with what was interrupted, or where to see what was kept."""
+    notes = getattr(interrupt, "__notes__", [])
+    return " ".join(notes) or "`d5 list` shows what was kept"
+
+
+def _confess(error: Exception, message: str) -> int:
+    """Report a defect of Deep500 itself; returns the exit code."""
+    if os.environ.get(TRACEBACK) == "1":
+        import traceback
+
+        traceback.print_exception(error)
+    print(f"d5: {visible(message)}", file=sys.stderr)
+    return INTERNAL
 
 
 def _complain(error: Exception, prefix: str = "") -> None:

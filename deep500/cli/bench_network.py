@@ -8,7 +8,6 @@ from . import options
 from .output import show_record
 from .quiet import quiet_moment
 
-WAYS = {"no": (False,), "yes": (True,), "both": (False, True)}
 BREAKDOWN_SHARE = 0.25  # of the budget, for the operators one by one
 BREAKDOWN_PROCESSES = 3  # as many as an interval needs
 
@@ -28,10 +27,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a training step as well as an inference",
     )
     add(
-        "--compile",
-        choices=tuple(WAYS),
-        default="no",
-        help="whether the network goes through the framework's compiler: no, yes or both (no)",
+        "--execution",
+        nargs="+",
+        choices=("deferred", "eager", "compiled", "all"),
+        default=[],
+        help="how networks run: deferred, eager, compiled, or all that a framework has (its usual one)",
     )
     options.threads(parser)
     options.measuring(parser, 30.0, "rounds of them")
@@ -58,7 +58,7 @@ def call(args: argparse.Namespace) -> int:
         args.framework,
         args.batch,
         MODES if args.train else MODES[:1],
-        WAYS[args.compile],
+        args.execution,
         threads,
     )
     with ProgressLine() as progress:
@@ -73,9 +73,8 @@ def call(args: argparse.Namespace) -> int:
             timeout_s=args.timeout,
             seed=args.seed,
         )
-        moment = quiet_moment(
-            args, progress, threads or options.cpus(), "use --threads 1"
-        )
+        busy = options.busy_threads(threads, args.framework)
+        moment = quiet_moment(args, progress, busy, "use --threads 1")
         plan = replace(plan, about={**plan.about, "moment": moment.to_json()})
 
         def append_breakdown(record: Recording) -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from .quiet import quiet_moment
 if TYPE_CHECKING:
     from ..contracts.result import Record
     from ..validation.benching.jobs import BenchProblem
+    from ..validation.benching.planning import BenchFactors
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "operators",
         nargs="*",
         metavar="OPERATOR",
-        help="MatMul, my_op.py:Name or my_op.cpp:name",
+        help="MatMul, my_op.py:Name, my_op.cpp:name or my.py:function; several are compared",
     )
     options.shape(parser, "measured")
     options.set_(parser, "an attribute of the operator, such as alpha=0.3")
@@ -33,8 +35,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SUITE",
         help="a suite of problems: deepbench:gemm, deepbench:conv, deepbench:rnn",
     )
-    options.tier(
-        parser, "tiny", "of a suite tiny (minutes on two cores), small or full"
+    add(
+        "--tier",
+        default=None,
+        metavar="TIER",
+        help="how much of it: of a suite tiny (minutes on two cores), small or full (tiny)",
     )
     add(
         "--part",
@@ -51,8 +56,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=[""],
         choices=("native", "composed", "compiled"),
         metavar="KERNEL",
-        help="whose code runs: native, the framework's own; composed, our formula; compiled, that through the "
-        "framework's compiler",
+        help="whose code runs: native, the framework's own (or yours, of your operator); composed, the formula; "
+        "compiled, that through the framework's compiler",
     )
     add(
         "--direction",
@@ -77,8 +82,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.recording import recorded_run
-    from ..validation.benching.planning import BenchFactors, operator_plan
+    from ..validation.benching.planning import BenchFactors
+    from ..validation.benching.truth import shared_truths
 
     if args.device != "cpu":
         raise Unsupported(
@@ -93,27 +98,61 @@ def call(args: argparse.Namespace) -> int:
         options.checked_threads(args.threads),
         args.reference or "",
     )
-    with ProgressLine() as progress:
-        plan = operator_plan(
-            problems,
-            factors,
-            scope,
-            lambda text: progress(0.0, text),
-            budget_s=args.budget,
-            precision=args.precision,
-            margin=args.margin,
-            level=args.level,
-            processes=args.processes,
-            timeout_s=args.timeout,
-            seed=args.seed,
-        )
-        moment = quiet_moment(
-            args, progress, factors.threads or options.cpus(), "use --threads 1"
-        )
-        plan = replace(plan, about={**plan.about, "moment": moment.to_json()})
-        record = recorded_run(plan, args.out, progress)
+    with ProgressLine() as progress, shared_truths():
+        record = _recorded(args, problems, factors, scope, progress)
     _refute_peaks(record)
-    return show_record(args, record, page=args.report)
+    code = show_record(args, record, page=args.report)
+    if not args.json:
+        _suggest_rival(args, problems)
+    return code
+
+
+def _recorded(
+    args: argparse.Namespace,
+    problems: "Sequence[BenchProblem]",
+    factors: "BenchFactors",
+    scope: str,
+    progress: ProgressLine,
+) -> "Record":
+    """Check, plan and measure."""
+    from ..evidence.recording import recorded_run
+    from ..validation.benching.planning import operator_plan
+
+    def tell(text: str) -> None:
+        progress.close()
+        print(f"note: {text}", file=sys.stderr)
+
+    plan = operator_plan(
+        problems,
+        factors,
+        scope,
+        lambda text: progress(0.0, text),
+        tell,
+        budget_s=args.budget,
+        precision=args.precision,
+        margin=args.margin,
+        level=args.level,
+        processes=args.processes,
+        timeout_s=args.timeout,
+        seed=args.seed,
+    )
+    busy = options.busy_threads(factors.threads, factors.frameworks)
+    moment = quiet_moment(args, progress, busy, "use --threads 1")
+    plan = replace(plan, about={**plan.about, "moment": moment.to_json()})
+    return recorded_run(plan, args.out, progress)
+
+
+def _suggest_rival(
+    args: argparse.Namespace, problems: "Sequence[BenchProblem]"
+) -> None:
+    """Say how to compare a user's operator that was timed alone."""
+    operator = problems[0].operator
+    if ":" in operator and not any(problem.rival for problem in problems):
+        print(
+            f"note: only {operator} was timed; to compare it, name a rival: d5 bench operator {operator} Relu, "
+            "or another file",
+            file=sys.stderr,
+        )
 
 
 def _refute_peaks(record: "Record") -> None:
@@ -137,7 +176,7 @@ def _refute_peaks(record: "Record") -> None:
 
 def _problems(args: argparse.Namespace) -> "tuple[list[BenchProblem], str]":
     """The problems to measure, and the scope of the suite that they come from."""
-    from ..validation.benching.jobs import BenchProblem
+    from ..validation.benching.rivals import rival_problems
     from ..validation.benching.suites import part, suite
     from ..validation.shapes import SYNTAX
 
@@ -146,7 +185,7 @@ def _problems(args: argparse.Namespace) -> "tuple[list[BenchProblem], str]":
             raise Deep500Error(
                 "--suite brings its operators, shapes and attributes: leave yours out"
             )
-        whole = suite(args.suite, args.tier)
+        whole = suite(args.suite, args.tier or "tiny")
         if not args.part:
             return whole.problems, whole.scope
         chosen = part(whole.problems, args.part)
@@ -158,13 +197,13 @@ def _problems(args: argparse.Namespace) -> "tuple[list[BenchProblem], str]":
         raise Deep500Error(
             "nothing to measure: give an OPERATOR with --shape, or --suite deepbench:gemm"
         )
-    if args.part:
-        raise Deep500Error("--part is for --suite: leave it out")
+    for option, value in (("--part", args.part), ("--tier", args.tier)):
+        if value:
+            raise Deep500Error(f"{option} is for --suite: leave it out")
     attributes = options.settings(args.set)
     if not args.shape:
         raise Deep500Error(f"no --shape for {args.operators[0]}: {SYNTAX}")
-    problems = []
-    for operator in args.operators:
-        for shape in args.shape:
-            problems.append(BenchProblem(operator, attributes, shape))
+    problems = rival_problems(
+        args.operators, args.shape, attributes, args.reference or ""
+    )
     return problems, ""

@@ -3,7 +3,6 @@
 import argparse
 from typing import Any
 
-from ..errors import Deep500Error
 from ..progress import ProgressLine
 from . import options
 from .output import show_record
@@ -15,7 +14,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "codec",
         metavar="CODEC",
-        help="a built-in one, 'TopK(0.01)'; a chain, 'TopK(0.01) | QSGD(bits=4)'; or my_codec.py:Mine",
+        help="a built-in one, 'TopK(0.01)'; a chain, 'TopK(0.01) | QSGD(bits=4)'; or 'my.py:Mine(8)'",
     )
     options.dtype(parser, FLOATS, FLOATS)
     options.random_seed(parser, "the inputs", 0)
@@ -31,20 +30,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def call(args: argparse.Namespace) -> int:
     from ..evidence.recording import recording
     from ..results.check import check_block
-    from ..validation.codecs import LOOPS
+    from ..validation.codecs import loops_of
     from ..validation.codecs.loading import check_codec_elsewhere, load_codec
 
-    if not args.timeout > 0:
-        raise Deep500Error(
-            f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds"
-        )
-    load_codec(args.codec)  # reports a wrong name before anything is started
+    codec = load_codec(args.codec)  # reports a wrong name first
+    loops = loops_of(codec)
     with (
-        recording("check", _plan(args, LOOPS), args.out) as record,
+        recording("check", _plan(args, loops), args.out) as record,
         ProgressLine() as line,
     ):
-        for number, kind in enumerate(LOOPS):
-            line(number / len(LOOPS), f"loops in {kind}")
+        for number, kind in enumerate(loops):
+            line(number / len(loops), f"loops in {kind}")
             report = check_codec_elsewhere(
                 args.codec, kind, args.dtype, args.seed, args.timeout
             )

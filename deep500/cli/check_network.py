@@ -20,8 +20,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "models",
         nargs="+",
-        metavar="MODEL",
-        help="an ONNX file; a second one is checked against the first",
+        metavar="NETWORK",
+        help="an ONNX file, a built-in network (resnet), or my.py:function; a second one is checked against the first",
+    )
+    add(
+        "--against",
+        default=None,
+        metavar="WHAT",
+        help="what it is compared with: an engine that is a function (engine.py:run), or a network that is the truth",
     )
     options.framework(parser, "pytorch; for two files none is needed", [])
     add(
@@ -31,7 +37,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="the arrays that go in, an .npz with one for every input (drawn by the seed)",
     )
-    options.set_(parser, "the size of an open dimension, such as batch=4")
+    options.set_(
+        parser,
+        "of a file an open dimension (length=64), else the network's (depth=44)",
+    )
+    options.batch(parser, None, " (2 or what the network needs)")
     add(
         "--optimizer",
         default="SGD",
@@ -50,17 +60,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..contracts.network import Network
     from ..evidence.recording import recording
+    from ..validation.networks.loading import load_network
 
     _check_arguments(args)
-    networks = [Network.from_onnx(path) for path in args.models]
-    plan = _plan(args, networks)
+    names = _networks(args)
+    settings = options.settings(args.set)
+    loaded = [load_network(name, settings) for name in names]
+    networks = [network for network, _ in loaded]
+    _, sizes = loaded[0]
+    dimensions = _dimensions(args, networks[0], sizes)
+    plan = _plan(args, networks, dimensions)
     with (
         recording("network_check", plan, args.out) as record,
         ProgressLine() as line,
     ):
-        report = _report(args, networks, line)
+        report = _report(args, networks, dimensions, line)
         for side in report.sides:
             record.append(side.to_json())
         finished = record.finish(files=report.files)
@@ -75,13 +90,16 @@ def call(args: argparse.Namespace) -> int:
 def _report(
     args: argparse.Namespace,
     networks: "list[Network]",
+    dimensions: dict[str, int],
     progress: Callable[[float, str], None],
 ) -> "NetworkReport":
     from ..validation.networks.checking import check_network
     from ..validation.networks.checking.data import data_from_file
 
     first, last = networks[0], networks[-1]
-    against = first if len(networks) > 1 else None
+    against: Any = first if len(networks) > 1 else None
+    if _is_engine(args.against):
+        against = args.against
     data = data_from_file(first, args.data) if args.data else None
     return check_network(
         last,
@@ -90,26 +108,56 @@ def _report(
         data=data,
         optimizer=args.optimizer,
         seed=args.seed,
-        dimensions=options.settings(args.set),
+        dimensions=dimensions,
         timeout_s=args.timeout,
         progress=progress,
     )
 
 
+def _is_engine(against: str | None) -> bool:
+    return against is not None and ".py:" in against
+
+
+def _networks(args: argparse.Namespace) -> list[str]:
+    """The networks to load, the one that is the truth first."""
+    if args.against is None or _is_engine(args.against):
+        return list(args.models)
+    return [args.against, *args.models]
+
+
+def _dimensions(
+    args: argparse.Namespace, network: "Network", sizes: dict[str, int]
+) -> dict[str, int]:
+    """The sizes of open dimensions that are asked for."""
+    if args.batch is None:
+        return sizes
+    if not network.dimensions:
+        raise Deep500Error(
+            f"--batch {args.batch}: {network.name} has no open dimension, its batch is fixed"
+        )
+    return {network.dimensions[0]: args.batch, **sizes}
+
+
 def _plan(
-    args: argparse.Namespace, networks: "list[Network]"
+    args: argparse.Namespace,
+    networks: "list[Network]",
+    dimensions: dict[str, int],
 ) -> dict[str, Any]:
     """The request as it is written into the bundle."""
-    from ..validation.networks.checking.remarks import remarks_of
+    from ..validation.networks.checking.remarks import UNSEEN, remarks_of
 
     remarks: list[Any] = []
     for network in networks:
         remarks += remarks_of(network)
+    names = _networks(args)
+    if _is_engine(args.against):
+        names.append(args.against)
+        remarks.append(UNSEEN)
     return {
-        "models": args.models,
+        "models": names,
         "frameworks": args.framework,
         "optimizer": args.optimizer,
-        "dimensions": options.settings(args.set),
+        "dimensions": dimensions,
         "data": str(args.data) if args.data else "",
         "remarks": remarks,
         "seed": args.seed,
@@ -118,22 +166,22 @@ def _plan(
 
 def _check_arguments(args: argparse.Namespace) -> None:
     from .. import registry
-    from ..frameworks import framework
 
     if len(args.models) > 2:
         raise Deep500Error(
             f"{len(args.models)} files: give one, or two to be compared"
         )
-    registry.find("optimizers", args.optimizer)
-    for adapter in map(framework, args.framework):
-        if not adapter.available():
-            adapter.require()  # raises an error that says what to install
-    if not args.timeout > 0:
+    if args.against and len(args.models) > 1:
         raise Deep500Error(
-            f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds"
+            f"two networks and --against {args.against}: give one network beside it"
         )
+    if args.batch is not None and args.batch < 1:
+        raise Deep500Error(f"--batch {args.batch}: give 1 or more")
+    registry.find("optimizers", args.optimizer)
+    options.need_frameworks(args.framework)
+    are_files = all(name.endswith(".onnx") for name in args.models)
     for name, size in options.settings(args.set).items():
-        if type(size) is not int or size < 1:
+        if are_files and (type(size) is not int or size < 1):
             raise Deep500Error(
                 f"--set {name}={size}: the size of a dimension is 1 or more"
             )

@@ -146,15 +146,8 @@ def _report(
 
 
 def _check_arguments(args: argparse.Namespace) -> None:
-    from ..frameworks import framework
 
-    for adapter in map(framework, args.framework):
-        if not adapter.available():
-            _ = adapter.module  # raises an error that says what to install
-    if not args.timeout > 0:
-        raise Deep500Error(
-            f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds"
-        )
+    options.need_frameworks(args.framework)
     for path in (args.heatmap, args.variance):
         if path and path.suffix not in (".svg", ".png"):
             raise Deep500Error(

@@ -1,6 +1,8 @@
 """check that an optimizer is right: every step against a float64 oracle, resumption, and the framework's own rule"""
 
 import argparse
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from ..errors import Deep500Error
@@ -8,20 +10,23 @@ from ..progress import ProgressLine
 from . import options
 from .output import show_record
 
+# the frameworks on which the optimizers of a library run
+LIBRARIES = {"torch": "pytorch", "optax": "jax", "keras": "tensorflow"}
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "optimizer",
         metavar="OPTIMIZER",
-        help="a built-in one (Adam, 'Adam(0.01)'), or one in a file: my_optimizer.py:MyAdam",
+        help="'Adam(0.01) | ClipByNorm(1.0)', one in a file, 'my.py:Mine(0.01)', or 'torch.optim.Adam(lr=0.01)'",
     )
-    options.framework(parser, "pytorch", ["pytorch"])
+    options.framework(parser, "pytorch, or the library's own")
     add(
         "--reference",
         default=None,
         metavar="NAME",
-        help="what computes the same: a built-in rule, as Adam or 'Adam(0.01)' (its own, if it is one)",
+        help="what computes the same: 'Adam(0.01)', my.py:Other, 'torch.optim.Adam(lr=0.01)', 'optax.adam(0.01)'",
     )
     options.set_(
         parser, "a setting of the optimizer, such as learning_rate=0.01"
@@ -86,20 +91,20 @@ def _plan(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _check_arguments(args: argparse.Namespace) -> None:
-    from ..frameworks import framework
-    from ..validation.optimizers.subjects import load_optimizer
-
-    for adapter in map(framework, args.framework):
-        if not adapter.available():
-            _ = adapter.module  # raises an error that says what to install
-    if not args.timeout > 0:
-        raise Deep500Error(
-            f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds"
-        )
     if args.steps < 2:
         raise Deep500Error(f"--steps {args.steps} are too few: give at least 2")
-    if args.reference:
-        load_optimizer(args.reference)
-    # code from a file runs only in a process of its own
-    if ".py:" not in args.optimizer:
-        load_optimizer(args.optimizer, options.settings(args.set))
+    if args.reference is not None:
+        _check_definition(args.reference, {})
+    _check_definition(args.optimizer, options.settings(args.set))
+    if args.framework is None:
+        library = args.optimizer.strip().partition(".")[0]
+        args.framework = [LIBRARIES.get(library, "pytorch")]
+    options.need_frameworks(args.framework)
+
+
+def _check_definition(text: str, settings: Mapping[str, Any]) -> None:
+    """Report errors in a text at once, unless it names a file or a module, whose code runs only in a new process."""
+    from ..validation.optimizers.subjects import load_optimizer
+
+    if not re.search(r"\.[A-Za-z_]", text):
+        load_optimizer(text, settings)

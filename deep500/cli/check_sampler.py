@@ -3,7 +3,6 @@
 import argparse
 from typing import Any
 
-from ..errors import Deep500Error
 from ..progress import ProgressLine
 from . import options
 from .output import show_record
@@ -14,7 +13,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "sampler",
         metavar="SAMPLER",
-        help="a built-in one (ShuffleSampler), or my.py:Class",
+        help="a built-in one (ShuffleSampler), or one in a file: 'my.py:Mine(64)'",
     )
     options.set_(
         parser,
@@ -46,16 +45,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
+    from ..contracts.definition_text import parts_of
     from ..evidence.recording import recording
     from ..validation.isolation import isolated
     from ..validation.sampling import LEVEL, check_named_sampler, named_sampler
 
-    if not args.timeout > 0:
-        raise Deep500Error(
-            f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds"
-        )
     settings = options.settings(args.set)
-    settings.setdefault("seed", args.seed)
+    if "seed" not in parts_of(args.sampler, "samplers").given:
+        settings.setdefault("seed", args.seed)
     # reports wrong settings before anything is started
     named_sampler(args.sampler, settings)
     plan: dict[str, Any] = {

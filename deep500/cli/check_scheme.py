@@ -16,7 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "scheme",
         metavar="SCHEME",
         help="a built-in one, 'LocalSGD(period=8)' or 'DPSGD(topology=Torus())'; or a scheme or "
-        "distributed optimizer in a file, my_scheme.py:Mine",
+        "distributed optimizer in a file, 'my.py:Mine(period=8)'",
     )
     parser.add_argument(
         "--ranks",
@@ -41,14 +41,11 @@ def call(args: argparse.Namespace) -> int:
     from ..results.check import check_block
     from ..validation.schemes.loading import check_scheme_elsewhere, load_scheme
 
-    if not args.timeout > 0:
-        raise Deep500Error(
-            f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds"
-        )
     if not 2 <= args.ranks <= MOST_RANKS:
         raise Deep500Error(f"--ranks {args.ranks}: give 2 to {MOST_RANKS}")
     load_scheme(args.scheme).check(args.ranks)
     frameworks = args.framework
+    options.need_frameworks(frameworks)
     with (
         recording("check", _plan(args, frameworks), args.out) as record,
         ProgressLine() as line,

@@ -25,6 +25,8 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, interrupt)
     try:
         yield
+    except KeyboardInterrupt:
+        raise
     except BaseException:
         if interrupts:
             raise KeyboardInterrupt from None

@@ -122,9 +122,24 @@ def _definitions(kind: str, most: int) -> tuple[list[str], list[list]]:
     rows: list[list] = []
     for name in registry.known(kind)[:most]:
         definition = registry.find(kind, name)
-        summary = (definition.__doc__ or "").splitlines()[0]
-        rows.append([definition.__name__, summary])
+        rows.append([definition.__name__, _summary(definition)])
     return ["name", "what it is"], rows
+
+
+def _events(most: int) -> tuple[list[str], list[list]]:
+    from ..training import events
+
+    rows: list[list] = []
+    for name in events.__all__:
+        event = getattr(events, name)
+        is_event = isinstance(event, type) and issubclass(event, events.Event)
+        if is_event and event is not events.Event:
+            rows.append([name, _summary(event)])
+    return ["name", "what it is"], rows[:most]
+
+
+def _summary(definition: type) -> str:
+    return (definition.__doc__ or "").splitlines()[0]
 
 
 def _offered(by_itself: bool, through_us: bool) -> str:
@@ -175,5 +190,6 @@ LISTS: dict[str, Callable[[int], tuple[list[str], list[list]]]] = {
     "sensors": _sensors,
     "frameworks": _frameworks,
     "recipes": _recipes,
+    "events": _events,
     **{kind: partial(_definitions, kind) for kind in KINDS},
 }

@@ -38,6 +38,15 @@ def framework(
     )
 
 
+def need_frameworks(names: Sequence[str]) -> None:
+    """Raise a Deep500Error if a framework is unknown or not installed."""
+    from ..frameworks import framework
+
+    for adapter in map(framework, names):
+        if not adapter.available():
+            adapter.require()  # raises an error that says what to install
+
+
 def set_(parser: Parser, meaning: str) -> None:
     parser.add_argument(
         "--set",
@@ -129,20 +138,32 @@ def timeout(
         default_text = f"{default:g}"
     parser.add_argument(
         "--timeout",
-        type=float,
+        type=_timeout,
         default=default,
         metavar="SECONDS",
         help=f"the longest wait for {subject} ({default_text})",
     )
 
 
-def margin(parser: Parser) -> None:
+def _timeout(text: str) -> float:
+    seconds = float(text)
+    if not seconds > 0:
+        raise Deep500Error(
+            f"--timeout {text} leaves no time: give more than 0 seconds"
+        )
+    return seconds
+
+
+def margin(
+    parser: Parser,
+    meaning: str = "the relative difference that does not matter (0.02)",
+) -> None:
     parser.add_argument(
         "--margin",
         type=float,
         default=0.02,
         metavar="SHARE",
-        help="the relative difference that does not matter (0.02)",
+        help=meaning,
     )
 
 
@@ -213,6 +234,16 @@ def checked_threads(requested: int | None) -> int:
     return requested
 
 
+def busy_threads(requested: int, frameworks: Sequence[str]) -> int:
+    """How many threads will compute at once; a framework without a setting for it may use every CPU."""
+    from ..frameworks import framework
+
+    adapters = map(framework, frameworks)
+    if requested and all(adapter.sets_threads for adapter in adapters):
+        return requested
+    return cpus()
+
+
 def tier(parser: Parser, default: str, choices_text: str) -> None:
     parser.add_argument(
         "--tier",
@@ -261,9 +292,9 @@ def model(parser: Parser) -> None:
 
 
 def batch(
-    parser: Parser, default: int | Sequence[int], remark: str = ""
+    parser: Parser, default: int | Sequence[int] | None, remark: str = ""
 ) -> None:
-    several = not isinstance(default, int)
+    several = isinstance(default, Sequence)
     parser.add_argument(
         "--batch",
         type=int,
@@ -314,31 +345,6 @@ def equivalent(parser: Parser, default: float | None, remark: str) -> None:
         metavar="MARGIN",
         help=f"the difference of a quality that does not matter: points of a %%, else %% of its median {remark}",
     )
-
-
-def literal_call(
-    option: str, text: str
-) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
-    """Parse a name, or a call such as Adam(0.01, beta1=0.8): the name and its arguments, which must be literals."""
-    problem = Deep500Error(
-        f"{option} {text!r} is neither a name nor a name with numbers, such as 'Adam(0.01, beta1=0.8)'"
-    )
-    try:
-        tree = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError):
-        raise problem from None
-    if isinstance(tree, ast.Name):
-        return tree.id, (), {}
-    if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
-        raise problem
-    try:
-        args = tuple(ast.literal_eval(argument) for argument in tree.args)
-        settings = {}
-        for keyword in tree.keywords:
-            settings[str(keyword.arg)] = ast.literal_eval(keyword.value)
-    except ValueError:
-        raise problem from None
-    return tree.func.id, args, settings
 
 
 def renamed(parser: Parser, old: str, new: str) -> None:

@@ -4,18 +4,21 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Deep500Error
+from ..errors import Deep500Error, errors_of_user_code
 
 if TYPE_CHECKING:
     from ..contracts.recipe import Recipe
     from ..distributed.distribution import Distribution
 
 TRANSPORTS = ("virtual", "mpi", "torch")
+GRACE = 20.0  # seconds that ranks have to end after one has failed
+REPORTING_SECONDS = 2.0  # that a rank has to report a failure for all
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,13 +40,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--scheme",
         default=None,
         metavar="NAME",
-        help="how ranks train together: AllReduce, 'LocalSGD(period=4)', 'DPSGD(topology=Torus())'",
+        help="how ranks train together: AllReduce, 'LocalSGD(period=4)', 'DPSGD(topology=Torus())', my.py:Mine",
     )
     add(
         "--codec",
         default=None,
         metavar="CODEC",
-        help="how gradients are coded: 'TopK(0.01)', or a chain such as 'TopK(0.01) | QSGD(bits=4)'",
+        help="how gradients are coded: 'TopK(0.01)', 'TopK(0.01) | QSGD(bits=4)', 'my.py:Mine(8)'",
     )
     add(
         "--deadline",
@@ -54,8 +57,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def rank_settings(args: argparse.Namespace) -> dict[str, Any]:
-    """The entries of the recipe that the options set."""
+def rank_settings(
+    args: argparse.Namespace, own: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The entries of the recipe that the options set; `own` are the classes of its file."""
     from ..distributed.communication import launched_by
 
     settings: dict[str, Any] = {}
@@ -66,14 +71,9 @@ def rank_settings(args: argparse.Namespace) -> dict[str, Any]:
     )
     if transport is not None:
         settings["transport"] = transport
-    if args.scheme:
-        from ..contracts.definition_text import scheme_of
-
-        settings["scheme"] = scheme_of(args.scheme)
-    if args.codec:
-        from ..validation.codecs.loading import load_codec
-
-        settings["codec"] = load_codec(args.codec)
+    for key, text in (("scheme", args.scheme), ("codec", args.codec)):
+        if text is not None:
+            settings[key] = rank_definition(key, text, own)
     if not 0 < args.deadline < 1e6:
         raise Deep500Error(
             f"--deadline {args.deadline:g}: give seconds, more than 0"
@@ -81,39 +81,72 @@ def rank_settings(args: argparse.Namespace) -> dict[str, Any]:
     return settings
 
 
+def rank_definition(key: str, text: str, own: Mapping[str, Any]) -> Any:
+    """The scheme or the codec that a text describes."""
+    from ..contracts.definition_text import Names
+    from ..validation.codecs.loading import load_codec
+    from ..validation.schemes.loading import load_scheme
+
+    if key == "scheme":
+        return load_scheme(text, own)
+    return load_codec(text, Names(own))
+
+
 def exit_code_of_other_ranks(
     args: argparse.Namespace, recipe: "Recipe"
 ) -> int | None:
     """Start the ranks, or follow rank 0, and return the exit code; None if this process is to run the recipe."""
-    from ..distributed.communication import launched_by, launched_rank
+    from ..distributed.communication import (
+        check_launcher,
+        is_first_process,
+        launched_by,
+        launched_rank,
+    )
     from ..distributed.distribution import recipe_distribution
 
     distribution = recipe_distribution(recipe)
     if distribution is None or distribution.transport == "virtual":
         return None
     if launched_by() is None:
-        return _launch(distribution, args.deadline)
+        return _launch(distribution)
+    try:
+        check_launcher(distribution.transport)
+    except Deep500Error:
+        if is_first_process():
+            raise
+        return 2
     if launched_rank() == 0:
         return None
     _follow(args, recipe, distribution)
     return 0
 
 
+def processes(recipe: "Recipe") -> int:
+    """How many processes train: one per rank, and a single one for virtual ranks."""
+    from ..distributed.distribution import recipe_distribution
+
+    distribution = recipe_distribution(recipe)
+    if distribution is None or distribution.transport == "virtual":
+        return 1
+    return distribution.ranks
+
+
 def _follow(
     args: argparse.Namespace, recipe: "Recipe", distribution: "Distribution"
 ) -> None:
+    from ..distributed.communication import launched_rank
     from ..distributed.crew import follow
-    from ..distributed.launching import ERRORS
+    from ..distributed.failures import FOLDER
     from ..training.planning import tier_recipe
 
     # what this rank says is shown if rank 0 cannot say anything
-    if ERRORS in os.environ:
-        name = f"rank-{os.environ.get('RANK', os.environ.get('PMI_RANK', ''))}"
+    if FOLDER in os.environ:
+        name = f"rank-{launched_rank()}"
         file = os.open(
-            Path(os.environ[ERRORS]) / name, os.O_WRONLY | os.O_CREAT
+            Path(os.environ[FOLDER]) / name, os.O_WRONLY | os.O_CREAT
         )
         os.dup2(file, 2)
-    with ending_all_ranks():
+    with ending_all_ranks(), errors_of_user_code(f"recipe {recipe.name}"):
         follow(
             tier_recipe(recipe, args.tier),
             distribution,
@@ -122,14 +155,18 @@ def _follow(
         )
 
 
-def _launch(distribution: "Distribution", deadline: float) -> int:
+def _launch(distribution: "Distribution") -> int:
     """Run this command again, as so many ranks."""
+    from ..distributed.failures import first_own
     from ..distributed.launching import launch, python_command
 
     command = python_command("-m", __package__, *sys.argv[1:])
     launched = launch(
-        command, distribution.ranks, distribution.transport, grace=deadline + 20
+        command, distribution.ranks, distribution.transport, grace=GRACE
     )
+    failures = launched.failures
+    if own := first_own(failures):
+        raise Deep500Error(own.message)
     if launched.first is not None and launched.first[1] < 0:
         rank, code = launched.first
         name = signal.Signals(-code).name
@@ -137,20 +174,29 @@ def _launch(distribution: "Distribution", deadline: float) -> int:
             f"rank {rank} was ended by {name}: what was trained until then is kept, and --resume "
             "goes on with it"
         )
-    if launched.code == 2 and launched.codes.get(0) != 2 and launched.errors:
-        raise Deep500Error(
-            launched.errors[0].splitlines()[-1].removeprefix("d5: ")
-        )
+    if failures:
+        raise Deep500Error(failures[0].message)
+    if launched.codes.get(0) != launched.code and launched.errors:
+        print(launched.errors[0].splitlines()[-1], file=sys.stderr)
     return launched.code
 
 
 @contextmanager
 def ending_all_ranks() -> Iterator[None]:
-    """When this rank fails, the others are not left waiting for it."""
-    from ..distributed.communication import break_transports
+    """When this rank fails, the others are not left waiting for it; one of them reports why, or their launcher."""
+    from ..distributed.communication import break_transports, launched_rank
+    from ..distributed.failures import leave_failure
 
     try:
         yield
-    except BaseException:
-        break_transports()
+    except BaseException as error:
+        reports = break_transports(error)
+        if not isinstance(error, Deep500Error):
+            raise
+        if leave_failure(launched_rank(), error):
+            raise SystemExit(2) from None
+        if not reports:
+            # torchrun ends all ranks as soon as one has ended
+            time.sleep(REPORTING_SECONDS)
+            raise SystemExit(2) from None
         raise

@@ -1,10 +1,14 @@
 """run a recipe: train every seed, keep everything in a bundle, and say whether the result is acceptable"""
 
 import argparse
+import shlex
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Deep500Error
+from ..errors import Deep500Error, visible
 from ..progress import ProgressLine
 from . import options, ranks
 from .output import show_record
@@ -22,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--optimizer",
         default=None,
         metavar="NAME",
-        help="the rule of the step, with its settings if not the defaults: Adam or 'Adam(0.01, beta1=0.8)'",
+        help="the rule of the step, with settings: 'Adam(0.01)', 'AdamW(0.01) | ClipByNorm(1.0)', 'my.py:Mine(0.01)'",
     )
     options.set_(parser, "an entry of the recipe, such as batch_size=32")
     add(
@@ -68,6 +72,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
+    from ..evidence.recording import new_folder
     from ..recipe_files import load_recipe
     from ..recipe_runner import run
     from ..training.events import ProgressBar
@@ -81,11 +86,12 @@ def call(args: argparse.Namespace) -> int:
     if code is not None:
         return code
     with ProgressLine() as progress:
-        quiet_moment(args, progress, options.cpus())
-    with ranks.ending_all_ranks():
+        quiet_moment(args, progress, busy_threads(args, recipe))
+    folder = args.out or new_folder(recipe.name)
+    with ranks.ending_all_ranks(), noting_how_to_resume(args, folder):
         outcome = run(
             recipe,
-            args.out,
+            folder,
             args.tier,
             args.seeds,
             args.resume,
@@ -102,21 +108,51 @@ def call(args: argparse.Namespace) -> int:
     return show_record(args, outcome.record, page=True)
 
 
+@contextmanager
+def noting_how_to_resume(
+    args: argparse.Namespace, folder: Path
+) -> Iterator[None]:
+    """Add the command that goes on with the run in this folder to the exception of an interruption."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        command = ["d5", *args.argv]
+        if not args.out:
+            command += ["--out", str(folder)]
+        if not args.resume:
+            command += ["--resume"]
+        interrupt.add_note(f"go on with `{visible(shlex.join(command))}`")
+        raise
+
+
+def busy_threads(args: argparse.Namespace, recipe: "Recipe") -> int:
+    """How many threads will compute at once: those of the framework, in every process that runs a rank."""
+    from ..training.planning import recipe_threads
+
+    threads = recipe_threads(recipe, args.threads)
+    if isinstance(threads, str):  # the framework decides
+        threads = options.cpus()
+    return threads * ranks.processes(recipe)
+
+
 def changed_recipe(recipe: "Recipe", args: argparse.Namespace) -> "Recipe":
     """The recipe with the changes that the options request."""
     from ..contracts.device import CPUDevice, GPUDevice
+    from ..contracts.recipe_entries import definition_keys
     from ..frameworks import framework
 
     settings = options.settings(args.set)
-    settings |= ranks.rank_settings(args)
+    settings |= ranks.rank_settings(args, recipe.definitions)
     if args.framework:
         settings["executor"] = args.framework
     if isinstance(name := settings.get("executor"), str):
         settings["executor"] = framework(name).from_model
-    if args.optimizer:
-        settings |= _optimizer(args.optimizer)
-    if isinstance(name := settings.get("optimizer"), str):
-        settings["optimizer"] = _optimizer_class(recipe, name)
+    if args.optimizer is not None:
+        settings["optimizer"] = args.optimizer
+    for key in definition_keys():
+        if isinstance(text := settings.get(key), str):
+            entries = definition_entries(key, text, recipe.definitions)
+            settings = {**entries, **settings, key: entries[key]}
     if args.device:
         devices = {"cpu": CPUDevice(), "gpu": GPUDevice()}
         if args.device not in devices:
@@ -130,19 +166,29 @@ def changed_recipe(recipe: "Recipe", args: argparse.Namespace) -> "Recipe":
     return recipe.with_settings(settings, args.division)
 
 
-def _optimizer(text: str) -> dict[str, Any]:
-    """The recipe entries for an optimizer, which is a name or a call with literals."""
-    name, args, settings = options.literal_call("--optimizer", text)
-    entries: dict[str, Any] = {"optimizer": name}
-    if args:
-        entries["optimizer_args"] = args
-    if settings:
-        entries["optimizer_kwargs"] = settings
+def definition_entries(
+    key: str, text: str, own: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The entries of a recipe for a definition that a text describes: a class with its arguments, or a whole chain."""
+    from ..contracts.definition_text import Names, parts_of
+    from ..contracts.recipe_entries import TABLE
+    from ..frameworks.library_optimizers import library_maker
+
+    if key in ("scheme", "codec"):
+        return {key: ranks.rank_definition(key, text, own)}
+    if key != "optimizer" and text.isidentifier():
+        return {key: text}
+    names = Names(own)
+    if key == "optimizer":
+        names = Names(own, library_maker)
+    parts = parts_of(text, TABLE[key].folder, names)
+    entries: dict[str, Any] = {key: parts.maker}
+    if key == "optimizer":
+        optimizer = parts.whole()  # errors show up at once
+        if not isinstance(parts.maker, type):
+            return {key: optimizer}
+    if parts.args:
+        entries[f"{key}_args"] = parts.args
+    if parts.settings:
+        entries[f"{key}_kwargs"] = dict(parts.settings)
     return entries
-
-
-def _optimizer_class(recipe: "Recipe", name: str) -> Any:
-    """The optimizer of this name, from the recipe's file or else from this package."""
-    from .. import registry
-
-    return recipe.definitions.get(name) or registry.named("optimizers", name)

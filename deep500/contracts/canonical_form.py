@@ -4,11 +4,16 @@ import functools
 import hashlib
 import inspect
 import json
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from ..canonical import has_dtype, host_array, shown
 from ..definition import Definition
 from ..errors import Deep500Error
+from .dataset import update_digest
+from .source_form import full_name, source_hash, used_values
 
 OURS = __package__.partition(".")[0]
 
@@ -16,10 +21,15 @@ OURS = __package__.partition(".")[0]
 def canonical_form(value: Any) -> Any:
     """Definitions by name and settings, functions and classes by name and source, JSON values unchanged.
 
+    Arrays are recorded by the hash of their elements, paths as texts.
     Raises a Deep500Error for a value that has no such form.
     """
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if has_dtype(value):
+        return _form_of_array(value)
     if isinstance(value, Mapping):
         return {str(key): canonical_form(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
@@ -28,8 +38,8 @@ def canonical_form(value: Any) -> Any:
         return _form_of_definition(value)
     if inspect.ismethod(value):  # a framework's from_model: its class matters
         owner = type(value.__self__)
-        name = f"{_full_name(owner)}.{value.__name__}"
-        return {"name": name, "source": source_hash(owner)}
+        name = f"{full_name(owner)}.{value.__name__}"
+        return {"name": name, **source_form(owner)}
     if isinstance(value, functools.partial):
         return {
             "partial": canonical_form(value.func),
@@ -37,7 +47,7 @@ def canonical_form(value: Any) -> Any:
             "kwargs": canonical_form(value.keywords),
         }
     if isinstance(value, type) or inspect.isroutine(value):
-        return {"name": _full_name(value), "source": source_hash(value)}
+        return {"name": full_name(value), **source_form(value)}
     return _form_of_instance(value)
 
 
@@ -47,21 +57,30 @@ def form_hash(form: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def source_hash(value: Any) -> str | None:
-    """SHA-256 of the source of a class or function; None if it has none."""
-    try:
-        source = inspect.getsource(value)
-    except (OSError, TypeError):  # built in C, or typed at a prompt
-        return None
-    return hashlib.sha256(source.encode()).hexdigest()
+def source_form(value: Any) -> dict[str, Any]:
+    """The source of a class or function by its hash; of a user's own, also what it uses of the user's files."""
+    form: dict[str, Any] = {"source": source_hash(value)}
+    uses = {}
+    for name, used in used_values(value).items():
+        try:
+            uses[name] = _form_of_used(used)
+        except Deep500Error:  # a value that no recipe could hold
+            uses[name] = type(used).__qualname__
+    if uses:
+        form["uses"] = uses
+    return form
 
 
-def _full_name(value: Any) -> str:
-    return f"{value.__module__}:{value.__qualname__}"
+def _form_of_used(used: Any) -> Any:
+    if isinstance(used, Path):  # a module that is imported when it is needed
+        return hashlib.sha256(used.read_bytes()).hexdigest()
+    if isinstance(used, type) or inspect.isroutine(used):
+        return source_hash(used)
+    return canonical_form(used)
 
 
 def _form_of_definition(definition: Definition) -> dict[str, Any]:
-    """Name and settings of a definition; if it is not one of ours, also the hash of its source."""
+    """Name and settings of a definition; if it is not one of ours, also its source."""
     kind = type(definition)
     form = {
         "definition": kind.__name__,
@@ -69,8 +88,21 @@ def _form_of_definition(definition: Definition) -> dict[str, Any]:
     }
     package = kind.__module__.partition(".")[0]
     if package != OURS:
-        form["source"] = source_hash(kind)
+        form |= source_form(kind)
     return form
+
+
+def _form_of_array(value: Any) -> Any:
+    """A single number as Python's; an array or tensor by its dtype and shape, and the hash of its elements."""
+    array = host_array(value)
+    if array.ndim == 0 and not array.dtype.hasobject:
+        return canonical_form(array.item())
+    digest = hashlib.sha256()
+    update_digest(digest, array)
+    return {
+        "array": f"{array.dtype} {array.shape}",
+        "sha256": digest.hexdigest(),
+    }
 
 
 def _form_of_instance(value: Any) -> dict[str, Any]:
@@ -79,10 +111,10 @@ def _form_of_instance(value: Any) -> dict[str, Any]:
     attributes = getattr(value, "__dict__", None)
     if attributes is None or kind.__module__ in ("builtins", "numpy"):
         raise Deep500Error(
-            f"a recipe cannot hold {value!r}: use numbers, texts, definitions, functions or classes"
+            f"a recipe cannot hold {shown(value)}: use numbers, texts, arrays, paths, definitions, functions or classes"
         )
     return {
-        "instance": _full_name(kind),
+        "instance": full_name(kind),
         "settings": canonical_form(attributes),
-        "source": source_hash(kind),
+        **source_form(kind),
     }

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import registry
 from ..definition import Definition
-from ..errors import Deep500Error, lacking, unknown
+from ..errors import Deep500Error, lacking, place_of, unknown
 from .layout import Bucket, Layout, Slot
 from .random_key import derive
 
@@ -67,12 +67,17 @@ class Key:
     tensor: str = ""
 
     def words(self) -> tuple[int, int]:
-        """The key of Threefry for numbers that differ between ranks."""
+        """Two integers, the key of Threefry for numbers that differ between ranks."""
         return self._derived(self.rank)
 
     def shared_words(self) -> tuple[int, int]:
-        """The key of Threefry for numbers that are the same on all ranks."""
+        """Two integers, the key of Threefry for numbers that are the same on all ranks."""
         return self._derived("shared")
+
+    def generator(self, shared: bool = False) -> np.random.Generator:
+        """A generator of random numbers that differ between ranks, or are the same on all of them if `shared`."""
+        words = self.shared_words() if shared else self.words()
+        return np.random.Generator(np.random.Philox(key=np.array(words)))
 
     def _derived(self, rank: int | str) -> tuple[int, int]:
         first, second = derive(
@@ -179,14 +184,34 @@ class Codec(Definition):
     def aggregate_bytes(
         self, size: int, dtype: Any = "float32", slots: Sequence[Slot] = ()
     ) -> int:
-        """The bytes that one rank sends in one aggregation, or their upper bound."""
+        """The bytes of one rank's arrays in one aggregation, or their upper bound; a collective may send more."""
         return self.wire_bytes(size, dtype)
+
+    def encoded(self, x: np.ndarray, key: Key) -> np.ndarray:
+        """What `encode` returns, if it is a payload."""
+        payload = self.encode(x, key)
+        _check_returned(self.encode, payload, None, np.uint8)
+        return payload
+
+    def decoded(self, payload: np.ndarray, size: int, dtype: Any) -> np.ndarray:
+        """What `decode` returns, if it has the size and the dtype that were asked for."""
+        array = self.decode(payload, size, dtype)
+        _check_returned(self.decode, array, size, dtype)
+        return array
+
+    def expanded(
+        self, form: np.ndarray, size: int, dtype: Any, key: Key
+    ) -> np.ndarray:
+        """What `expand` returns, if it has the size and the dtype that were asked for."""
+        array = self.expand(form, size, dtype, key)
+        _check_returned(self.expand, array, size, dtype)
+        return array
 
     def accumulate(
         self, payload: np.ndarray, total: np.ndarray, weight: float = 1.0
     ) -> None:
         """Add a decoded payload, times `weight`, to `total` in place; sparse codecs touch fewer elements."""
-        decoded = self.decode(payload, total.size, total.dtype)
+        decoded = self.decoded(payload, total.size, total.dtype)
         with quiet():
             if weight != 1.0:
                 decoded *= decoded.dtype.type(weight)
@@ -194,8 +219,7 @@ class Codec(Definition):
 
     def contribution(self, x: np.ndarray, key: Key) -> np.ndarray:
         """The array that this rank adds to the sum over all ranks when it exchanges x."""
-        payload = self.encode(x, key)
-        return self.decode(payload, x.size, x.dtype)
+        return self.decoded(self.encoded(x, key), x.size, x.dtype)
 
     def compress(self, x: np.ndarray, key: Key) -> np.ndarray:
         """For linear codecs: the coded array, which an allreduce may add up."""
@@ -232,6 +256,11 @@ class Codec(Definition):
             with quiet():
                 x = buffer + state["residual"]
         exchange = yield from self.exchange(x, state, key, slots)
+        if not isinstance(exchange, Exchange):
+            raise Deep500Error(
+                f"{place_of(self.exchange)} returned {exchange!r:.80}: return an Exchange"
+            )
+        _check_returned(self.exchange, exchange.mean, x.size, x.dtype)
         if self.error_feedback:
             state["residual"] = _finite(exchange.residual)
         state.update(exchange.memory)
@@ -249,24 +278,26 @@ class Codec(Definition):
         self, x: np.ndarray, key: Key
     ) -> Generator[Request, Any, Exchange]:
         form = self.compress(x, key)
+        _check_returned(self.compress, form, None, None)
         residual = x
         if self.error_feedback:
             with quiet():
-                residual = x - self.expand(form, x.size, x.dtype, key)
+                residual = x - self.expanded(form, x.size, x.dtype, key)
         mean_form = yield AverageRequest(form)
-        mean = self.expand(mean_form, x.size, x.dtype, key)
+        mean = self.expanded(mean_form, x.size, x.dtype, key)
         return Exchange(mean, residual)
 
     def _gathered(
         self, x: np.ndarray, key: Key
     ) -> Generator[Request, Any, Exchange]:
-        payload = self.encode(x, key)
+        payload = self.encoded(x, key)
         payloads = yield GatherRequest(payload)
         residual = x
         if self.error_feedback:
             residual = x.copy()
             self.accumulate(payload, residual, -1.0)
         mean = self.mean(payloads, x.size, x.dtype)
+        _check_returned(self.mean, mean, x.size, x.dtype)
         return Exchange(mean, residual)
 
     def mean(
@@ -289,6 +320,24 @@ class Codec(Definition):
         """The chain of another codec and this one."""
         chain: Any = registry.find("codecs", "Chain")
         return chain(first, self)
+
+
+def _check_returned(
+    method: Callable, value: object, size: int | None, dtype: Any
+) -> None:
+    """Raise a Deep500Error that names a method if it did not return a flat array of this size and dtype (None: any)."""
+    wanted = f"a flat array of {np.dtype(dtype)}" if dtype else "a flat array"
+    if size is not None:
+        wanted += f" with {size} elements"
+    if not isinstance(value, np.ndarray):
+        raise Deep500Error(
+            f"{place_of(method)} returned {value!r:.80}: return {wanted}"
+        )
+    is_right = value.ndim == 1 and size in (None, value.size)
+    if not is_right or (dtype is not None and value.dtype != dtype):
+        raise Deep500Error(
+            f"{place_of(method)} returned {value.dtype}{[*value.shape]}: return {wanted}"
+        )
 
 
 def quiet() -> np.errstate:

@@ -2,8 +2,10 @@
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -71,6 +73,7 @@ class Split:
     columns: Mapping[str, np.ndarray | Column]
     augmentations: tuple[Augmentation, ...] = ()
     seed: int = 0
+    classes: int = 0  # of the labels; 0 where nobody has declared it
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -170,6 +173,40 @@ class Split:
             total.update(repr((self.augmentations, self.seed)).encode())
         return total.hexdigest()
 
+    @cached_property
+    def fault(self) -> str:
+        """Why nothing can be trained on these columns, to follow the name of the split; empty if nothing is wrong.
+
+        Arrays in memory are read once. Of memory maps and Columns only the first chunk is read: `check_batch` looks at
+        the others when they are used.
+        """
+        lengths = {name: len(column) for name, column in self.columns.items()}
+        if len(set(lengths.values())) > 1:
+            counts = [f"{count} of {name!r}" for name, count in lengths.items()]
+            return f"has {', '.join(counts)}: every array has one entry for each example"
+        for name, column in self.columns.items():
+            if column.dtype.kind not in "fc":
+                continue
+            parts = chunks(column)
+            if is_streamed(column):
+                parts = islice(parts, 1)
+            first, count = _not_finite(parts)
+            if count:
+                return _not_finite_text(name, count, first)
+        return ""
+
+    def check_batch(
+        self, batch: Mapping[str, np.ndarray], rows: np.ndarray, split: str
+    ) -> None:
+        """Raise a Deep500Error if a number of these rows is not finite, in a column that `fault` has not read."""
+        for name, column in self.columns.items():
+            if column.dtype.kind not in "fc" or not is_streamed(column):
+                continue
+            first, count = _not_finite([batch[name]])
+            if count:
+                fault = _not_finite_text(name, count, int(rows[first]))
+                raise Deep500Error(f"the split {split!r} {fault}")
+
 
 class Dataset(Definition):
     """A source of data in three splits without overlap: `train`, `validation` for choosing, `test` for reporting."""
@@ -218,6 +255,35 @@ def chunks(column: np.ndarray | Column) -> Iterator[np.ndarray]:
     step = max(1, CHUNK_BYTES // max(1, example_bytes))
     return (
         column[start : start + step] for start in range(0, len(column), step)
+    )
+
+
+def is_streamed(column: np.ndarray | Column) -> bool:
+    """Whether a column is read while it is used, since it may be larger than the memory."""
+    return isinstance(column, Column | np.memmap)
+
+
+def _not_finite(parts: Iterable[np.ndarray]) -> tuple[int, int]:
+    """The first row with a number that is not finite, and how many such numbers there are."""
+    first_row = 0
+    count = 0
+    start = 0
+    for part in parts:
+        is_bad = ~np.isfinite(part)
+        if is_bad.any():
+            if not count:
+                bad_rows = is_bad.reshape(len(part), -1).any(axis=1)
+                first_row = start + int(bad_rows.argmax())
+            count += int(is_bad.sum())
+        start += len(part)
+    return first_row, count
+
+
+def _not_finite_text(name: str, count: int, first_row: int) -> str:
+    numbers = "1 number that is" if count == 1 else f"{count} numbers that are"
+    return (
+        f"holds {numbers} not finite (NaN or infinite) in {name!r}, the first in row {first_row}: "
+        "correct these rows, or leave them out"
     )
 
 

@@ -129,7 +129,6 @@ class Executor(ABC):
 
     passes: ClassVar[tuple[str, ...]] = ()  # names of transformations
     optimize = True
-    always_compiles: ClassVar[bool] = False  # even if `compile` is off
     # the argument of a from_model without a loss: a trainer attaches its task's loss
     model: Any = None
     options: Mapping[str, Any] = {}  # the other arguments of from_model
@@ -152,7 +151,7 @@ class Executor(ABC):
         framework: "Framework",
         network: Network,
         seed: int = 0,
-        compile: bool = False,
+        execution: str = "eager",
     ):
         for dtype in {tensor.dtype for tensor in network.inputs.values()}:
             framework.dtype(dtype)
@@ -160,7 +159,7 @@ class Executor(ABC):
             framework.dtype(dtype)
         self.framework = framework
         self.seed = seed
-        self.compile = compile
+        self.execution = execution  # deferred, eager or compiled
         self.structure = network.outline()
         # random operators, by the names of the inputs that are their keys
         self.random = take_keys(self.structure)
@@ -375,11 +374,13 @@ class Executor(ABC):
     def load_flat_params(self, buffers: Mapping[str, np.ndarray]) -> None:
         """Set all trained parameters from flat buffers."""
         self.layout.check(buffers)
+        self.layout.clear_padding(buffers)
         self._load_flat_params(buffers)
 
     def load_flat_gradients(self, buffers: Mapping[str, np.ndarray]) -> None:
         """Set all gradients from flat buffers."""
         self.layout.check(buffers)
+        self.layout.clear_padding(buffers)
         self._load_flat_gradients(buffers)
 
     # These make copies and count them. An executor with tensors in host memory overrides them to use that memory.

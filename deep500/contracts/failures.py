@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..errors import Deep500Error, Unsupported, one_line
+from ..errors import (
+    Deep500Error,
+    Unsupported,
+    one_line,
+    raise_if_mistake,
+    raising_function,
+    with_place,
+)
 from .arrays import shape_of
 from .limits import check_cost
 from .network import Node
@@ -75,16 +82,17 @@ def failure(
     problem = _input_problem(executor, inputs)
     if problem:
         return Deep500Error(problem)
+    raise_if_mistake(error)
     if not _is_out_of_memory(error):
         located = _located(executor, inputs, backprop)
         if located is not None:
             return located
     framework = executor.framework.name
     network = executor.structure.name
-    action = "differentiate" if backprop else "run"
-    reason = one_line(error, kind=True)
+    is_users = raising_function(error) is not None
+    action = "differentiate" if backprop and not is_users else "run"
     return Deep500Error(
-        f"{framework} cannot {action} the network {network!r}: {reason}"
+        f"{framework} cannot {action} the network {network!r}: {with_place(error)}"
     )
 
 
@@ -160,6 +168,7 @@ def _located_backwards(
 def _node_failure(
     node: Node, error: Exception, prefix: str = ""
 ) -> Deep500Error:
+    raise_if_mistake(error)
     message = one_line(error, 400)
     text = f"{prefix}node {node.name!r}: {message}"
     if isinstance(error, Unsupported):

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..errors import Deep500Error, Unsupported, one_line
+from ..errors import (
+    Deep500Error,
+    Unsupported,
+    one_line,
+    raise_if_mistake,
+    unknown,
+)
 from ..namespace import Namespace
 from . import calls, random_key
 from .allocations import Allocations
@@ -26,11 +32,12 @@ from .loss import Loss
 from .network import Network
 from .operator import Adapted, Operator
 from .shape_inference import spec_of
-from .wrapping import Wrapping
+from .wrapping import Wrapping, refuse_foreign_model
 
 if TYPE_CHECKING:
     from .executor import Executor
 
+EXECUTIONS = ("deferred", "eager", "compiled")
 ITS_OWN = "its own"  # the thread count of a framework without a setting for it
 MISSING_KERNEL = ("NotImplementedError", "UnimplementedError", "NotImplemented")
 
@@ -39,8 +46,10 @@ MISSING_KERNEL = ("NotImplementedError", "UnimplementedError", "NotImplemented")
 class Abilities:
     """The features that a framework offers by itself.
 
-    The last four are ways to train on many machines: through a parameter server, by allreduce or with neighbours,
-    without waiting for each other, and with communication written by the user.
+    Networks run deferred (a graph is built, and the engine interprets it), eager (one operator after the other) or
+    compiled (code is generated for the whole network); `executor` offers exactly those that are declared here. The
+    last four are ways to train on many machines: through a parameter server, by allreduce or with neighbours, without
+    waiting for each other, and with communication written by the user.
     """
 
     standard_operators: bool = True
@@ -68,6 +77,8 @@ class Framework(ABC):
     module_name: ClassVar[str]  # the module that is imported
     extra: ClassVar[str] = ""  # pip install 'deep500-bench[extra]'
     abilities: ClassVar[Abilities] = Abilities()
+    # how networks run if nothing else is asked for
+    usual_execution: ClassVar[str] = "eager"
     # whether it trains through Deep500; False for an engine that runs operators only
     trains: ClassVar[bool] = True
     # those that it can store and convert; kernels may support fewer
@@ -281,6 +292,7 @@ class Framework(ABC):
         except (Deep500Error, MemoryError):
             raise
         except Exception as error:
+            raise_if_mistake(error)
             name = type(operator).__name__
             arguments = ", ".join(map(_described, [*inputs, *grads]))
             reason = _reason(operator, inputs, error)
@@ -346,35 +358,70 @@ class Framework(ABC):
 
     def executor(
         self,
-        network: Network,
+        network: "Network | str | os.PathLike[str]",
         *,
         seed: int = 0,
+        execution: str = "",
         compile: bool = False,
         optimize: bool = True,
         threads: int | None = None,
         device: Device | str | None = None,
     ) -> "Executor":
-        """Build the network once, to be run many times.
+        """Build the network, which may be the path of an ONNX file, once, to be run many times.
 
-        `seed` determines the draws of random operators. `compile` selects the framework's own compiler if it has other
-        ways to run. `optimize` lets the executor run the network after its `passes`; the network itself, and what the
-        executor reports about it, do not change. `threads` is passed to `set_threads`. `device` can only be "cpu" so
-        far.
+        `seed` determines the draws of random operators. `execution` is one of `executions` (deferred, eager, compiled),
+        the framework's usual one by default; `compile=True` is short for "compiled". `optimize` lets the executor run
+        the network after its `passes`; the network itself, and what the executor reports about it, do not change.
+        `threads` is passed to `set_threads`. `device` can only be "cpu" so far.
         """
         self.require()
+        execution = self._execution(execution, compile)
         self._settle(seed, threads, device)
+        network = _network(network)
         network.check_complete()
         try:
-            executor = self._executor(network, seed, compile)
+            executor = self._executor(network, seed, execution)
         except Deep500Error:
             raise
         except Exception as error:
+            raise_if_mistake(error)
             reason = one_line(error, kind=True)
             raise Deep500Error(
                 f"{self.name} cannot build the network {network.name!r}: {reason}"
             ) from error
         executor.optimize = optimize
         return executor
+
+    @property
+    def executions(self) -> tuple[str, ...]:
+        """How it runs networks, the usual way first: deferred, eager, compiled, as its abilities declare."""
+        declared = []
+        for word in EXECUTIONS:
+            if getattr(self.abilities, word):
+                declared.append(word)
+        declared.sort(key=lambda word: word != self.usual_execution)
+        return tuple(declared) or (self.usual_execution,)
+
+    def _execution(self, execution: str, compile: bool) -> str:
+        """The way that is asked for. Raises `Unsupported` if the framework does not have it."""
+        asked = execution or ("compiled" if compile else self.executions[0])
+        if compile and asked != "compiled":
+            raise Deep500Error(
+                f"compile=True is execution='compiled', not {execution!r}: give one of them"
+            )
+        if asked in self.executions:
+            return asked
+        if asked not in EXECUTIONS:
+            raise unknown("execution of a network", asked, EXECUTIONS)
+        option = "compile" if compile else "execution"
+        raise self.no_execution(asked, f"leave {option} out")
+
+    def no_execution(self, asked: str, advice: str) -> Unsupported:
+        """The error for a way to run networks that this framework does not have."""
+        offered = ", ".join(self.executions)
+        return Unsupported(
+            f"{self.name} has no {asked} execution of networks, only {offered}: {advice}"
+        )
 
     def _settle(
         self, seed: int, threads: int | None, device: Device | str | None
@@ -401,9 +448,9 @@ class Framework(ABC):
 
     @abstractmethod
     def _executor(
-        self, network: Network, seed: int, compile: bool
+        self, network: Network, seed: int, execution: str
     ) -> "Executor":
-        """The adapter's executor of the network."""
+        """The adapter's executor of the network; `execution` is one of `executions`."""
 
     def from_model(
         self,
@@ -415,6 +462,7 @@ class Framework(ABC):
         outputs: Sequence[str] | None = None,
         label: str = "label",
         seed: int | None = None,
+        execution: str = "",
         compile: bool = False,
         threads: int | None = None,
         device: Device | str | None = None,
@@ -432,7 +480,7 @@ class Framework(ABC):
         wrapping = Wrapping(loss, params, inputs, outputs, label)
         options = {
             "seed": seed,
-            "compile": compile,
+            "execution": self._execution(execution, compile),
             "threads": threads,
             "device": device,
         }
@@ -442,9 +490,10 @@ class Framework(ABC):
             wrapping.refuse_beside_a_network()
             options["seed"] = seed or 0
             return self._from_network(model, loss, options)
+        refuse_foreign_model(model, self.name)
         self.require()
         self._settle(seed or 0, threads, device)
-        executor = self._wrap(model, wrapping, seed, compile)
+        executor = self._wrap(model, wrapping, seed, str(options["execution"]))
         if "loss" not in executor.structure.outputs:
             names = {"params": params, "inputs": inputs, "outputs": outputs}
             executor.model = model
@@ -469,7 +518,7 @@ class Framework(ABC):
         return self.executor(loss.attach(network), **options)
 
     def _wrap(
-        self, model: Any, wrapping: Wrapping, seed: int | None, compile: bool
+        self, model: Any, wrapping: Wrapping, seed: int | None, execution: str
     ) -> "Executor":
         """The adapter's executor of the framework's own model; raises `not_taken` for anything else."""
         raise self.not_taken(model)
@@ -579,3 +628,15 @@ def _is_onnx(model: Any) -> bool:
     if isinstance(model, str | bytes | os.PathLike):
         return True
     return type(model).__name__ == "ModelProto"
+
+
+def _network(value: Any) -> Network:
+    """A network, or the one in the ONNX file of this path."""
+    if isinstance(value, str | os.PathLike):
+        return Network.from_onnx(value)
+    if isinstance(value, Network):
+        return value
+    kind = type(value).__name__
+    raise Deep500Error(
+        f"an executor runs a d5.Network or an ONNX file, not a {kind}: from_model takes a framework's own model"
+    )

@@ -21,9 +21,9 @@ class FunctionalExecutor(Executor):
     """Builds programs from pure functions; parameters are in the framework's memory, flat buffers are copies."""
 
     def __init__(
-        self, framework: Framework, network: Network, seed: int, compile: bool
+        self, framework: Framework, network: Network, seed: int, execution: str
     ):
-        super().__init__(framework, network, seed, compile)
+        super().__init__(framework, network, seed, execution)
 
     @abstractmethod
     def native(self, value: Any, dtype: str) -> Any:

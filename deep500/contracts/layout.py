@@ -99,6 +99,26 @@ class Layout:
             dtype: _aligned_zeros(size, dtype) for dtype, size in sizes.items()
         }
 
+    @cached_property
+    def padding(self) -> tuple[tuple[str, slice], ...]:
+        """The parts of the buffers that belong to no slot, with their dtypes."""
+        ends: dict[str, int] = {}
+        parts = []
+        for slot in self.slots:
+            end = ends.get(slot.dtype, 0)
+            if slot.offset > end:
+                parts.append((slot.dtype, slice(end, slot.offset)))
+            ends[slot.dtype] = slot.stop
+        for dtype, end in ends.items():
+            if self.sizes[dtype] > end:
+                parts.append((dtype, slice(end, self.sizes[dtype])))
+        return tuple(parts)
+
+    def clear_padding(self, buffers: Mapping[str, np.ndarray]) -> None:
+        """Set the padding to zero, where a codec that decodes zeros as something else may have left numbers."""
+        for dtype, part in self.padding:
+            buffers[dtype][part] = 0
+
     def views(self, buffers: Mapping[str, Any]) -> dict[str, Any]:
         """Every tensor as a part of its buffer; the buffers may be anything that can be sliced and reshaped."""
         views = {}
@@ -116,6 +136,10 @@ class Layout:
 
     def check(self, buffers: Mapping[str, np.ndarray]) -> None:
         """Raise a Deep500Error if buffers do not have this layout."""
+        if not isinstance(buffers, Mapping):
+            raise Deep500Error(
+                f"flat buffers by dtype are needed, and {type(buffers).__name__} was given"
+            )
         if buffers.keys() != self.sizes.keys():
             expected_dtypes = ", ".join(self.sizes) or "no dtype"
             actual_dtypes = ", ".join(buffers) or "none"

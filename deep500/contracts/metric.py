@@ -45,6 +45,18 @@ class History:
         return len(self.step_seconds)
 
     @property
+    def divergence(self) -> tuple[int, int] | None:
+        """The epoch and the step, both from 1, of the first loss that is not finite; None if all are finite."""
+        for step, loss in enumerate(self.losses, 1):
+            if math.isfinite(loss):
+                continue
+            before = [
+                record for record in self.evaluations if record["step"] < step
+            ]
+            return len(before) + 1, step
+        return None
+
+    @property
     def samples(self) -> float:
         return self.counters.get("samples", 0)
 

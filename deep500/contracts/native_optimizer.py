@@ -35,6 +35,25 @@ class NativeOptimizer(Optimizer):
         return self.settings["learning_rate"]
 
 
+class LibraryOptimizer(NativeOptimizer):
+    """An optimizer as users of a framework write it: a class or function of its library, and its arguments."""
+
+    maker: Any
+    args: Any = ()
+    options: Any = ()  # pairs of a name and a value
+
+    @property
+    def name(self) -> str:
+        return getattr(self.maker, "__name__", str(self.maker))
+
+    def create(self, library: Any, rate: Any) -> Any:
+        return self.maker(*self.args, **dict(self.options))
+
+    def rate_at(self, step: int) -> float:
+        """Nothing to say: the rate is among the arguments."""
+        return 0.0
+
+
 class NativeSGD(NativeOptimizer):
     """Stochastic gradient descent."""
 

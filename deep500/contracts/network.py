@@ -5,7 +5,7 @@ import inspect
 import os
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any, cast
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import registry
 from ..canonical import shown
-from ..errors import Deep500Error
+from ..errors import Deep500Error, unknown
 from . import cutting, random_key, shape_inference
 from .format import Format
 from .graph import Graph, Node, Subgraph, in_evaluation
@@ -117,6 +117,7 @@ class Network:
         An input is the name of a value, None for an omitted optional one, or the value of a static one in any form.
         """
         operator = _operator(operator, attributes)
+        operator.input_names(len(inputs))  # raises if there are too many
         values = tuple(
             self._input(operator, i, inputs) for i in range(len(inputs))
         )
@@ -150,7 +151,7 @@ class Network:
         if value is None:
             return None
         if isinstance(value, str):
-            self._check_exists(value)
+            self._check_input_exists(operator, value)
             return value
         name = operator.input_names(len(inputs))[place]
         if name in operator.static:
@@ -158,7 +159,7 @@ class Network:
         owner = type(operator).__name__
         raise Deep500Error(
             f"the input {name!r} of {owner} is {shown(value)}: give the name of a value; "
-            "`add_param` makes one of an array"
+            f"`add_param({name!r}, array, trainable=False)` makes a constant of an array"
         )
 
     # ---- editing
@@ -567,6 +568,17 @@ class Network:
                 f"no value is named {name!r}; there are: {listed(values)}"
             )
 
+    def _check_input_exists(self, operator: Operator, name: str) -> None:
+        """Raise a Deep500Error that says how to make a constant if a new node takes a value that is not there."""
+        if self._has(name):
+            return
+        owner = type(operator).__name__
+        values = sorted({*self.inputs, *self.params, *self._graph.producers})
+        raise Deep500Error(
+            f"no value is named {name!r}; there are: {listed(values)}; if the {owner} takes a constant, add it first: "
+            f"`add_param({name!r}, array, trainable=False)`"
+        )
+
     def _check_requested(self, names: Iterable[str]) -> None:
         for name in names:
             if not self._has(name):
@@ -602,8 +614,12 @@ def _operator(
         return operator.operator
     if isinstance(operator, Operator):
         return operator
-    operator_class = registry.find("operators", operator)
-    return cast(Operator, operator_class(**attributes))
+    operator_class = cast(type[Operator], registry.find("operators", operator))
+    known = [field.name for field in fields(operator_class)]
+    for name in attributes:
+        if name not in known:
+            raise unknown(f"attribute of {operator}", name, known)
+    return operator_class(**attributes)
 
 
 def _onnx() -> Format:

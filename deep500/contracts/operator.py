@@ -280,8 +280,12 @@ class Operator(Definition):
             gradient = None if name in self.static else next(remaining, None)
             if gradient is None or x is None or kind(x) != "float":
                 by_input.append(None)
-            else:
-                by_input.append(xp.unbroadcast(gradient, x.shape))
+                continue
+            if not hasattr(gradient, "shape"):
+                raise Deep500Error(
+                    f"backward of {type(self).__name__} gives a {type(gradient).__name__} where an array is needed"
+                )
+            by_input.append(xp.unbroadcast(gradient, x.shape))
         return by_input
 
     def _check_gradient_count(self, count: int) -> None:

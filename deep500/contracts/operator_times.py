@@ -110,7 +110,7 @@ class _Single:
             inputs = inputs[: len(node.operator.inputs)]
         self.inputs: Sequence[Any] = inputs
         _, self.kernel = executor.choose(node, node.inputs)
-        self.compiled = executor.compile or executor.always_compiles
+        self.compiled = executor.execution != "eager"
         self.results: list[np.ndarray] = []
 
     def forward(self) -> NodeCall:

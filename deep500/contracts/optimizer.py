@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..definition import Definition
-from ..errors import Unsupported, lacking
+from ..errors import Deep500Error, Unsupported, lacking
 from .schedule import Schedule
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ class Optimizer(Definition):
 
     init(xp, param)   The state before the first step: arrays of the parameter's shape, or scalars.
     update(xp, param, grad, state, step)   The next parameter and state. Pure: nothing is changed in place. `step` is
-        the count of this step from 1, a float32 scalar array, so that a compiled step need not be compiled again.
+        the count of this step from 1, a scalar array, so that a compiled step need not be compiled again; float64 for
+        parameters in float64, float32 for all others.
     <framework>(self, module, params, grads, states, step)   Optional: that framework's own kernel for the same update
         of many tensors at once, given as lists; it changes params and states in place.
     elementwise   Whether every element is updated independently: only then may parameters be flattened into one buffer.
@@ -169,11 +170,20 @@ def _with_scheduled_settings(update: Callable) -> Callable:
         self: Optimizer, xp: Any, param: Any, grad: Any, state: State, step: Any
     ) -> tuple[Any, State]:
         current = self.at_step(xp, step, param.dtype)
-        return update(current, xp, param, grad, state, step)
+        exact_step = xp.astype(step, _computing_dtype(param.dtype))
+        updated = update(current, xp, param, grad, state, exact_step)
+        is_pair = isinstance(updated, tuple) and len(updated) == 2
+        if not is_pair or not isinstance(updated[1], Mapping):
+            name = type(self).__name__
+            kind = type(updated).__name__
+            raise Deep500Error(
+                f"update of {name} returns a {kind}: return a pair, the next parameter and its state, a dictionary"
+            )
+        return updated
 
     return update_at_step
 
 
 def _computing_dtype(dtype: Any) -> str:
-    """The dtype in which schedules are computed: float64 for float64, float32 for all others."""
+    """The dtype of schedules and of the step: float64 for float64, float32 for all others."""
     return "float64" if "float64" in str(dtype) else "float32"

@@ -8,8 +8,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from .. import registry
+from ..canonical import shown
 from ..definition import Definition
-from ..errors import Deep500Error, did_you_mean, unknown
+from ..errors import (
+    Deep500Error,
+    did_you_mean,
+    one_line,
+    raising_function,
+    unknown,
+)
 from .canonical_form import canonical_form, form_hash
 from .claim import Claim
 from .metric import Metric
@@ -269,7 +276,7 @@ class Recipe:
             is_taken = isinstance(value, ENTRIES[key].takes)
             if not is_taken or isinstance(value, bool):
                 raise Deep500Error(
-                    f"recipe {self.name}: {part}[{key!r}] cannot be {value!r}"
+                    f"recipe {self.name}: {part}[{key!r}] cannot be {shown(value)}"
                 )
 
     def _check_overlap(self) -> None:
@@ -378,17 +385,22 @@ class Recipe:
         expected_type = Mapping if key.endswith("_kwargs") else int
         if not isinstance(value, expected_type) or isinstance(value, bool):
             raise Deep500Error(
-                f"recipe {self.name}: TIERS[{tier!r}][{key!r}] cannot be {value!r}"
+                f"recipe {self.name}: TIERS[{tier!r}][{key!r}] cannot be {shown(value)}"
             )
 
 
 def own_definitions(names: Mapping[str, Any]) -> dict[str, Any]:
-    """The classes and functions that a file defines itself, of all its names."""
+    """The classes and functions that a file defines itself and the classes that it imports from elsewhere."""
     module = names.get("__name__")
+    package = __name__.partition(".")[0]
     definitions: dict[str, Any] = {}
     for name, value in names.items():
-        is_code = isinstance(value, type) or inspect.isfunction(value)
-        if is_code and value.__module__ == module:
+        origin = getattr(value, "__module__", None)
+        if isinstance(value, type):
+            is_definition = not str(origin).startswith(f"{package}.")
+        else:
+            is_definition = inspect.isfunction(value) and origin == module
+        if is_definition:
             definitions[name] = value
     return definitions
 
@@ -440,15 +452,27 @@ def construct(
         return entry
     try:
         return maker(*args, **settings)
-    except TypeError as error:
+    except Deep500Error:
+        raise
+    except (Exception, SystemExit) as error:
+        if isinstance(error, TypeError):
+            reason = str(error)
+        else:
+            reason = one_line(error, kind=True)
+        place = raising_function(error)
+        if place is not None:
+            reason += f", in {place}"
+        elif not isinstance(error, TypeError):
+            raise
         name = (
             entry
             if isinstance(entry, str)
             else getattr(entry, "__name__", entry)
         )
-        arguments = [repr(value) for value in args]
-        arguments += [f"{key}={value!r}" for key, value in settings.items()]
+        arguments = [shown(value) for value in args]
+        for key, value in settings.items():
+            arguments.append(f"{key}={shown(value)}")
         listed = ", ".join(arguments)
         raise Deep500Error(
-            f"{name!r} cannot be made with ({listed}): {error}"
+            f"{name!r} cannot be made with ({listed}): {reason}"
         ) from None

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from .. import registry
 from ..definition import Definition
 from ..errors import Deep500Error, did_you_mean, lacking
-from ..reports.blocks import Block, Report
+from ..reports.blocks import Banner, Block, Report
 
 Plan = Mapping[str, Any]
 Blocks = Sequence[Mapping[str, Any]]
@@ -59,11 +59,15 @@ class Record:
 
 @dataclass(frozen=True)
 class Contrast:
-    """Result B compared with result A: as data, as blocks of a report, and the names of what is worse in B."""
+    """Result B compared with result A: as data, as blocks of a report, and the names of what is worse in B.
+
+    `answer` is shown first; its sentence says which of the two is better.
+    """
 
     data: Mapping[str, Any]
     blocks: Sequence[Block]
     worse: Sequence[str] = ()
+    answer: Banner | None = None
 
 
 class ResultKind(Definition):

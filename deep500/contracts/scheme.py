@@ -1,12 +1,12 @@
 """The scheme contract: how ranks train together, as a program that is independent of the transport."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from ..definition import Definition
-from ..errors import lacking
+from ..errors import Deep500Error, lacking, place_of
 from .executor import Values
 from .layout import Bucket, Layout
 from .transport import Compute, Program, broadcast
@@ -100,12 +100,18 @@ class Scheme(Definition):
     model(worker)   Returns the flat parameters to evaluate, the same on every rank that has any; by default the
                     replica's own.
     trainers(size)  The ranks that train on data; by default all. The others are servers.
-    synchronous     Whether all replicas are equal after every step.
+    synchronous     Whether P ranks do what one rank does with the whole batch: all replicas are equal after every step.
+    averages        Whether gradients that never change move the model as far as their mean would on one rank; not so
+                    with a centre that lags behind, or with an update by every rank's gradient.
     averages_predictions   Whether an evaluation averages the outputs of all replicas, instead of evaluating `model`.
     """
 
     synchronous: ClassVar[bool] = False
     averages_predictions: ClassVar[bool] = False
+
+    @property
+    def averages(self) -> bool:
+        return True
 
     def start(self, worker: Worker) -> Program:
         params = worker.params()
@@ -118,7 +124,7 @@ class Scheme(Definition):
 
     def epoch(self, worker: Worker) -> Program:
         for _ in worker.batches():
-            yield from self.step(worker)
+            yield from program_of(self.step, worker)
 
     def model(self, worker: Worker) -> Program:
         yield from ()
@@ -129,6 +135,17 @@ class Scheme(Definition):
 
     def check(self, size: int) -> None:
         """Raise a Deep500Error if this scheme cannot run on so many ranks."""
+
+
+def program_of(method: Callable[[Any], Any], worker: Any) -> Program:
+    """The program that a method of a scheme makes; refuses one that yields nothing."""
+    program = method(worker)
+    if isinstance(program, Generator):
+        return program
+    raise Deep500Error(
+        f"{place_of(method)} returns {program!r:.80} and yields nothing, so that it is no program: write "
+        "`yield from backprop(worker)` and `yield from update(worker)` in it, as docs/add-a-scheme.md does"
+    )
 
 
 def backprop(worker: Worker) -> Program:

@@ -9,7 +9,7 @@ import numpy as np
 from ..definition import Definition
 from ..errors import Deep500Error, lacking
 from .augmentation import Spec
-from .dataset import Split
+from .dataset import Split, chunks
 from .loss import Loss
 from .network import Network
 
@@ -142,18 +142,38 @@ class Task(Definition):
 
 
 def check_classes(
-    splits: Mapping[str, Split], name: str, classes: int, noun: str
+    splits: Mapping[str, Split],
+    name: str,
+    classes: int,
+    noun: str,
+    owner: str = "the network",
 ) -> None:
-    """Raise a Deep500Error for a label beyond the network's classes, which some frameworks silently ignore.
+    """Raise a Deep500Error for a label that is none of the classes, which some frameworks silently ignore.
 
-    `noun` is what the message calls the classes.
+    `noun` is what the message calls the classes, and `owner` has them.
     """
     for split_name, split in splits.items():
         if split.specs[name].dtype.kind not in KINDS["integer"]:
             continue  # probabilities, of an augmentation that mixes labels
         low, high = split.bounds(name)
-        if low < 0 or high >= classes:
-            raise Deep500Error(
-                f"{name!r} of the split {split_name!r} goes from {low} to {high}, and the network has "
-                f"{classes} {noun}: 0 to one less"
-            )
+        if low >= 0 and high < classes:
+            continue
+        row, label = _first_outside(split, name, classes)
+        raise Deep500Error(
+            f"{name!r} of the split {split_name!r} goes from {low} to {high}, and {owner} has "
+            f"{classes} {noun}: 0 to {classes - 1} (row {row} has {label})"
+        )
+
+
+def _first_outside(split: Split, name: str, classes: int) -> tuple[int, int]:
+    """The first row with a label that is none of the classes, and that label."""
+    start = 0
+    for part in chunks(split.columns[name]):
+        labels = part.reshape(len(part), -1)
+        is_outside = (labels < 0) | (labels >= classes)
+        if is_outside.any():
+            row = int(is_outside.any(axis=1).argmax())
+            column = int(is_outside[row].argmax())
+            return start + row, int(labels[row, column])
+        start += len(part)
+    raise AssertionError("every label is one of the classes")

@@ -18,6 +18,7 @@ The result of a Send or a Barrier is None, of a RecvAny an Arrival, of an AllGat
 anything else the array that was received or reduced (the one that the step named, changed in place).
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,6 +43,9 @@ class Send:
     array: np.ndarray
     tag: int = 0
 
+    def __post_init__(self) -> None:
+        _check_array(self, self.array)
+
 
 @dataclass(frozen=True, eq=False)
 class Recv:
@@ -51,6 +55,9 @@ class Recv:
     into: np.ndarray
     tag: int = 0
 
+    def __post_init__(self) -> None:
+        _check_array(self, self.into)
+
 
 @dataclass(frozen=True, eq=False)
 class RecvAny:
@@ -58,6 +65,9 @@ class RecvAny:
 
     into: np.ndarray
     tag: int = 0
+
+    def __post_init__(self) -> None:
+        _check_array(self, self.into)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +85,9 @@ class AllReduce:
     array: np.ndarray
     op: ReduceOp = "sum"
 
+    def __post_init__(self) -> None:
+        _check_array(self, self.array)
+
 
 @dataclass(frozen=True, eq=False)
 class Broadcast:
@@ -83,6 +96,9 @@ class Broadcast:
     array: np.ndarray
     root: int = 0
 
+    def __post_init__(self) -> None:
+        _check_array(self, self.array)
+
 
 @dataclass(frozen=True, eq=False)
 class AllGather:
@@ -90,6 +106,9 @@ class AllGather:
 
     array: np.ndarray
     uneven: bool = False
+
+    def __post_init__(self) -> None:
+        _check_array(self, self.array)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +123,9 @@ class Wait:
     handles: Sequence[Handle]
     timeout: float | None = None
 
+    def __post_init__(self) -> None:
+        _check_handles(self, self.handles)
+
 
 @dataclass(frozen=True, eq=False)
 class WaitAny:
@@ -112,6 +134,9 @@ class WaitAny:
     handles: Sequence[Handle]
     timeout: float | None = None
 
+    def __post_init__(self) -> None:
+        _check_handles(self, self.handles)
+
 
 @dataclass(frozen=True, eq=False)
 class Poll:
@@ -119,13 +144,23 @@ class Poll:
 
     handles: Sequence[Handle]
 
+    def __post_init__(self) -> None:
+        _check_handles(self, self.handles)
+
 
 @dataclass(frozen=True, eq=False)
 class Compute:
-    """Run a function; the answer is its result. `seconds` is its time on virtual ranks (None: the transport's)."""
+    """Run a function; the answer is its result.
+
+    `seconds` is its time on virtual ranks, beside that of backprop and updates in it, which the transport knows. None:
+    the transport's `compute`, or nothing for a function that trains.
+    """
 
     function: Callable[[], Any]
     seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        _check_function(self, self.function)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,16 +175,47 @@ class Overlap:
     count: int
     seconds: float | None = None
 
+    def __post_init__(self) -> None:
+        _check_function(self, self.function)
+
 
 @dataclass(frozen=True, eq=False)
 class Now:
     """The seconds of this rank's clock."""
 
 
+def _check_array(step: object, value: object) -> None:
+    if not isinstance(value, np.ndarray):
+        raise Deep500Error(
+            f"{type(step).__name__} takes a NumPy array, and {type(value).__name__} was given"
+        )
+
+
+def _check_function(step: object, value: object) -> None:
+    if not callable(value):
+        raise Deep500Error(
+            f"{type(step).__name__} takes a function, and {type(value).__name__} was given: write it without "
+            "calling it, as in Compute(worker.backprop)"
+        )
+
+
+def _check_handles(step: object, value: object) -> None:
+    if not isinstance(value, Sequence):
+        raise Deep500Error(
+            f"{type(step).__name__} takes a list of handles, and {type(value).__name__} was given: write [handle]"
+        )
+
+
 COLLECTIVES = (AllReduce, Broadcast, AllGather, Barrier)
 
 
-class RankFailure(Deep500Error):
+class JointFailure(Deep500Error):
+    """A failure that several ranks find at once; one of them reports it, `reported_by` (None: each for itself)."""
+
+    reported_by: int | None = None
+
+
+class RankFailure(JointFailure):
     """A rank died, hangs or never started; `ranks` are those that are missing."""
 
     def __init__(self, message: str, ranks: Sequence[int] = ()):
@@ -157,7 +223,11 @@ class RankFailure(Deep500Error):
         self.ranks = tuple(ranks)
 
 
-class Deadlock(Deep500Error):
+class OtherRankFailed(RankFailure):
+    """Another rank has ended with an error of its own, which is the message."""
+
+
+class Deadlock(JointFailure):
     """All ranks wait for each other; `cycle` is the ring of ranks in which each waits for the next."""
 
     def __init__(self, message: str, cycle: Sequence[int] = ()):
@@ -165,9 +235,30 @@ class Deadlock(Deep500Error):
         self.cycle = tuple(cycle)
 
 
+class CollectiveMismatch(JointFailure):
+    """Ranks call different collectives, or the same one with different arrays."""
+
+
+def modelled_bytes(step: Any, rank: int, size: int) -> int:
+    """The bytes that a rank sends in a collective of the engine's own, whose messages nobody sees.
+
+    They are those of the algorithms that send least, for n bytes on each of P ranks: an allreduce is a reduce-scatter
+    and an allgather, 2 n (P - 1) / P; an allgather passes n on to all others, n (P - 1); a broadcast is a scatter by
+    the root and an allgather, n (P - 1) / P and as much again on the root; a barrier sends none.
+    """
+    if isinstance(step, Barrier):
+        return 0
+    nbytes = step.array.nbytes
+    if isinstance(step, AllGather):
+        return nbytes * (size - 1)
+    is_twice = isinstance(step, AllReduce) or step.root == rank
+    pieces = 2 if is_twice else 1
+    return math.ceil(pieces * nbytes * (size - 1) / size)
+
+
 @dataclass
 class Traffic:
-    """Messages and bytes by the kind of step. Of a native collective, a rank counts its own array once."""
+    """Messages and bytes by the kind of step: counted for Send and Recv, modelled for the engine's collectives."""
 
     messages: dict[str, int] = field(default_factory=dict)
     bytes: dict[str, int] = field(default_factory=dict)
@@ -179,8 +270,13 @@ class Traffic:
 
     @property
     def sent_bytes(self) -> int:
-        """All bytes that this rank has passed to the transport."""
+        """All bytes that this rank has sent to other ranks."""
         return _sent(self.bytes)
+
+    @property
+    def modelled_bytes(self) -> int:
+        """Of these, the bytes of collectives, which the engine sends by an algorithm of its own."""
+        return self.sent_bytes - self.bytes.get("Send", 0)
 
     @property
     def sent_messages(self) -> int:
@@ -204,6 +300,7 @@ class Transport(ABC):
     traffic     What each rank of this process has sent and received so far.
     waited      Seconds for which each rank of this process has waited for others so far.
     deadline    Seconds after which a wait ends in a RankFailure that names the missing ranks.
+    called      The collectives of the last program, in words, on ranks with processes of their own.
     """
 
     name: ClassVar[str]
@@ -212,6 +309,7 @@ class Transport(ABC):
     traffic: dict[int, Traffic]
     waited: dict[int, float]
     deadline: float = DEADLINE
+    called: Sequence[str] = ()
 
     @abstractmethod
     def run(self, program: Callable[[int], Program]) -> dict[int, Any]:
@@ -220,6 +318,14 @@ class Transport(ABC):
     @abstractmethod
     def clock(self, rank: int) -> float:
         """The seconds of a rank's clock, virtual or real."""
+
+    def charge(  # noqa: B027 (real ranks take the time that they take)
+        self, rank: int, examples: int = 0, updates: int = 0
+    ) -> None:
+        """On virtual ranks, let a rank's clock go on by backprop of so many examples and so many updates."""
+
+    def fail(self, error: BaseException) -> None:  # noqa: B027 (virtual ranks are in one process)
+        """Tell the ranks of other processes that this one ends with an error."""
 
     def close(self) -> None:  # noqa: B027 (most have nothing to close)
         """Disconnect from the other ranks; nothing can be run afterwards."""

@@ -52,6 +52,26 @@ class Wrapping:
                 )
 
 
+@dataclass(frozen=True)
+class ModelKind:
+    """A class of models of one framework, and how they are exported."""
+
+    name: str
+    framework: str
+    export: str
+
+
+# by package and class
+FOREIGN_MODELS = {
+    ("torch", "Module"): ModelKind(
+        "torch module", "pytorch", "torch.onnx.export"
+    ),
+    ("keras", "Model"): ModelKind(
+        "Keras model", "tensorflow", 'model.export(…, format="onnx")'
+    ),
+}
+
+
 class Opaque(Operator):
     """Stands for a wrapped model in the outline of its network; only the model itself can compute it."""
 
@@ -328,3 +348,18 @@ def _selected(outputs: Outputs, names: Sequence[str]) -> Outputs:
                 f"the model returns no {name!r}: it returns {listed}"
             )
     return {name: outputs[name] for name in names}
+
+
+def refuse_foreign_model(model: Any, framework: str) -> None:
+    """Raise `Unsupported` for a model that belongs to another framework, with what to do."""
+    for cls in type(model).__mro__:
+        package = cls.__module__.partition(".")[0]
+        kind = FOREIGN_MODELS.get((package, cls.__name__))
+        if kind is None:
+            continue
+        if framework != kind.framework:
+            raise Unsupported(
+                f"a {kind.name} runs on {kind.framework} only: export it to ONNX ({kind.export}) and give "
+                f"{framework} the file, or run it on {kind.framework}"
+            )
+        return

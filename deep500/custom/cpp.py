@@ -3,7 +3,8 @@
 import ctypes
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +25,7 @@ CTYPES = {
     "float16": "deep500::float16",
     "bfloat16": "deep500::bfloat16",
 }
+PERTURBED = "deep500::perturbed"  # as float64, with an error in every result
 # deep500::tensortype_t
 TYPES = {
     "int8": 1,
@@ -155,6 +157,7 @@ class CppOp(CustomOp):
         self._descriptions = (inputs, outputs)
         self._libraries: dict[str, Library] = {}
         self._others: dict[str, CppOp] = {}
+        self._perturbed: CppOp | None = None
         self._threads = 0
         # Where outputs and gradients are written; a check sets a function that puts guards around them.
         self.allocate: Callable[[tuple[int, ...], str], np.ndarray] = np.empty
@@ -230,6 +233,11 @@ class CppOp(CustomOp):
                 library.set_threads(self._threads)
         return self._libraries[key]
 
+    def load(self, dtype: str) -> None:
+        """Compile and load it for this float dtype, if it can be; where it cannot, the first call raises the error."""
+        with suppress(Deep500Error):
+            self.in_dtype(dtype).library(dtype)
+
     @cached_property
     def signature(self) -> OperatorSignature:  # type: ignore[override]
         """As described; what is not described comes from the pointers that forward takes."""
@@ -285,6 +293,8 @@ class CppOp(CustomOp):
     def in_dtype(self, dtype: str) -> "CppOp":
         if dtype not in CTYPES:
             return self
+        if self._perturbed is not None and dtype == "float64":
+            return self._perturbed
         if not self.open and self._takes_other_float(dtype):
             raise Unsupported(
                 f"{self.name} is written for one dtype, and {dtype} was asked for, in which operators "
@@ -297,6 +307,40 @@ class CppOp(CustomOp):
         other = self._others[dtype]
         other.allocate = self.allocate
         return other
+
+    @cached_property
+    def can_be_perturbed(self) -> bool:
+        """Whether it compiles with a class in place of its float, as a template over DTYPE does."""
+        if not self.open:
+            return False
+        try:
+            self._perturbing.library("float64")
+        except Deep500Error:
+            return False
+        return True
+
+    @contextmanager
+    def perturbed(self, seed: int, fraction: int) -> Iterator[None]:
+        """Within this context, runs in float64 leave errors behind in every result, as if it had so few bits."""
+        perturbing = self._perturbing
+        library = perturbing.library("float64")
+        library.library.d500_perturb(ctypes.c_uint64(seed), fraction)
+        self._perturbed = perturbing
+        try:
+            yield
+        finally:
+            self._perturbed = None
+
+    @property
+    def _perturbing(self) -> "CppOp":
+        """This operator with perturbed numbers for DTYPE."""
+        if PERTURBED not in self._others:
+            inputs, outputs = self._descriptions
+            definitions = self.definitions | {"DTYPE": PERTURBED}
+            other = CppOp(self._name, self.source, inputs, outputs, definitions)
+            other._threads = self._threads
+            self._others[PERTURBED] = other
+        return self._others[PERTURBED]
 
     def _takes_other_float(self, dtype: str) -> bool:
         other_floats = {*CTYPES} - {dtype}

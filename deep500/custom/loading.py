@@ -1,17 +1,14 @@
 """Loads the operator that a user names: "Relu", "my_op.py:IPowOp" or "ipowop.cpp:ipowop"."""
 
-import importlib.util
 import inspect
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from .. import registry
 from ..contracts.operator import Operator
-from ..errors import Deep500Error, one_line, unknown
-from ..import_path import add_import_folder
+from ..errors import Deep500Error, unknown, with_place
+from ..user_files import load_class as load_class
 from .cpp import compile_custom_cppop
 from .operators import CustomOp, as_operator
 
@@ -52,42 +49,6 @@ def _built_in(name: str, settings: dict[str, Any]) -> Operator:
     return _instance(cls, settings)
 
 
-def load_class(file: str, name: str, base: Any, role: str) -> type:
-    """The class of that name that a Python file defines; error messages call it a `role`."""
-    path = Path(file)
-    if not path.is_file():
-        raise Deep500Error(
-            f"there is no file {file}: name a {role} in it as my_{role}.py:Name"
-        )
-    module = _imported(path)
-    classes: dict[str, type] = {}
-    for key, value in vars(module).items():
-        if not isinstance(value, type) or not issubclass(value, base):
-            continue
-        if value.__module__ == module.__name__:
-            classes[key] = value
-    if name in classes:
-        return classes[name]
-    raise unknown(f"{role} in {path}", name, classes)
-
-
-def _imported(path: Path) -> ModuleType:
-    """The module of a file, imported under a name of its own; it may import modules of its folder."""
-    add_import_folder(path.parent)
-    name = f"deep500_user_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None  # it ends in .py
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Deep500Error:
-        raise
-    except Exception as error:  # anything that the user's code raises
-        reason = one_line(error, kind=True)
-        raise Deep500Error(f"{path} cannot be imported: {reason}") from error
-    return module
-
-
 def _instance(cls: type, settings: dict[str, Any]) -> Operator:
     signature = inspect.signature(cls)
     try:
@@ -105,17 +66,12 @@ def _instance(cls: type, settings: dict[str, Any]) -> Operator:
         ) from None
     try:
         return as_operator(cls(**settings))
-    except (
-        AssertionError,
-        ArithmeticError,
-        LookupError,
-        TypeError,
-        ValueError,
-    ) as error:
+    except Deep500Error:
+        raise
+    except Exception as error:  # anything that a user's constructor raises
         arguments = ", ".join(
             f"{key}={value!r}" for key, value in settings.items()
         )
-        reason = one_line(error)
         raise Deep500Error(
-            f"{cls.__name__}({arguments}) cannot be made: {reason}"
+            f"{cls.__name__}({arguments}) cannot be made: {with_place(error)}"
         ) from error

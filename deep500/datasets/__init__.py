@@ -13,6 +13,8 @@ __getattr__, __dir__ = registry.attach(__name__)
 
 def load(name: str, **settings: Any) -> dict[str, "Split"]:
     """The splits "train", "validation" and "test" of the data set of that name: `load("digits")`."""
+    from ..contracts.dataset_splits import loaded_splits
+
     dataset_class = registry.named("datasets", name)
     try:
         dataset = dataset_class(**settings)
@@ -20,4 +22,4 @@ def load(name: str, **settings: Any) -> dict[str, "Split"]:
         raise Deep500Error(
             f"the data set {name!r} cannot be made: {error}"
         ) from None
-    return dataset.load()
+    return loaded_splits(dataset)

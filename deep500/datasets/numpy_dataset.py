@@ -1,6 +1,7 @@
 """Arrays in memory, divided into three splits."""
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ class NumpyDataset(Dataset):
     validation: float = 0.1
     test: float = 0.1
     seed: int = 0
+    # of the labels; 0: one more than the largest
+    classes: int = field(default=0, kw_only=True)  # type: ignore[misc]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -72,6 +75,7 @@ class NumpyDataset(Dataset):
             self.validation,
             self.test,
             self.seed,
+            self.classes,
         )
 
 

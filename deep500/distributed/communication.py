@@ -1,12 +1,13 @@
 """The ranks of a launcher, as ordinary calls: for optimizers and scripts that are not written as programs."""
 
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, get_args
 
 import numpy as np
 
 from .. import registry
+from ..canonical import shown
 from ..contracts.transport import (
     DEADLINE,
     Program,
@@ -20,7 +21,7 @@ from ..contracts.transport import (
     barrier,
     broadcast,
 )
-from ..errors import unknown
+from ..errors import Deep500Error, unknown
 
 MPI_LAUNCHERS = (
     "PMI_RANK",
@@ -32,7 +33,7 @@ TORCH_LAUNCHERS = ("RANK", "WORLD_SIZE", "MASTER_ADDR")
 TRANSPORTS = ("mpi", "torch")
 
 
-def launched_by(environment: dict[str, str] | None = None) -> str | None:
+def launched_by(environment: Mapping[str, str] | None = None) -> str | None:
     """The transport of the launcher that started this process: "torch", "mpi", or None for a process of its own."""
     variables = os.environ if environment is None else environment
     if all(name in variables for name in TORCH_LAUNCHERS):
@@ -47,13 +48,44 @@ def launched_by(environment: dict[str, str] | None = None) -> str | None:
     return None
 
 
-def launched_rank(environment: dict[str, str] | None = None) -> int:
+def check_launcher(
+    transport: str, environment: Mapping[str, str] | None = None
+) -> None:
+    """Refuse ranks that one launcher has started for a transport of another, and ranks that two have started."""
+    variables = os.environ if environment is None else environment
+    launcher = launched_by(variables)
+    if launcher is not None and transport != launcher:
+        others = {"torch": "mpiexec or srun", "mpi": "torchrun"}
+        raise Deep500Error(
+            f"this rank was started for the transport {launcher}, and {transport} is asked for: leave --transport "
+            f"out, or start the ranks with {others[launcher]} instead"
+        )
+    processes = variables.get("PMI_SIZE", variables.get("OMPI_COMM_WORLD_SIZE"))
+    if launcher != "torch" or processes is None:
+        return
+    # one torchrun for each of MPI's processes is one world, if they know of each other
+    agents = variables.get("GROUP_WORLD_SIZE", "1")
+    if agents != processes:
+        raise Deep500Error(
+            f"mpiexec has started {processes} processes and torchrun ranks in each of them, which do not know of each "
+            "other: start the ranks with one of the two"
+        )
+
+
+def launched_rank(environment: Mapping[str, str] | None = None) -> int:
     """The number of this process among those that were launched with it, without starting a transport."""
     variables = os.environ if environment is None else environment
     for name in ("RANK", *MPI_LAUNCHERS, "SLURM_PROCID"):
         if name in variables:
             return int(variables[name])
     return 0
+
+
+def is_first_process(environment: Mapping[str, str] | None = None) -> bool:
+    """Whether this process is number 0 of every launcher that started it, so that it speaks for all."""
+    variables = os.environ if environment is None else environment
+    numbers = [variables.get(name, "0") for name in ("RANK", *MPI_LAUNCHERS)]
+    return {*numbers} == {"0"}
 
 
 _transports: dict[str, Any] = {}  # of this process, by name
@@ -63,16 +95,18 @@ def process_transport(name: str, deadline: float = DEADLINE) -> Transport:
     """The transport of this process, which exists once."""
     if name not in TRANSPORTS:
         raise unknown("transport with processes", name, TRANSPORTS)
+    check_launcher(name)
     if name not in _transports:
         transport_class = registry.named("transports", name)
         _transports[name] = transport_class(deadline=deadline)
     return _transports[name]
 
 
-def break_transports() -> None:
-    """Give up: at the end of this process, the other ranks are told, or ended."""
+def break_transports(error: BaseException) -> bool:
+    """Give up: the other ranks are told why, and MPI's end with this process; whether this rank reports it."""
     for transport in _transports.values():
-        transport.broken = True
+        transport.fail(error)
+    return all(transport.reports for transport in _transports.values())
 
 
 def communication(
@@ -111,10 +145,17 @@ class Communication:
 
     def all_reduce(self, array: Any, op: ReduceOp = "sum") -> np.ndarray:
         """The sum (maximum, minimum) over all ranks."""
+        if op not in get_args(ReduceOp):
+            choices = ", ".join(get_args(ReduceOp))
+            raise Deep500Error(f"op={op!r:.60}: give one of {choices}")
         return self._run_on_copy(array, lambda copy: all_reduce(copy, op))
 
     def broadcast(self, array: Any, root: int = 0) -> np.ndarray:
         """The root's array."""
+        if root not in range(self.size):
+            raise Deep500Error(
+                f"root={root!r:.60}: give a rank from 0 to {self.size - 1}"
+            )
         return self._run_on_copy(array, lambda copy: broadcast(copy, root))
 
     def all_gather(self, array: Any) -> list[np.ndarray]:
@@ -168,4 +209,16 @@ def _copy(array: Any) -> np.ndarray:
     """A NumPy array of our own, with its elements in order."""
     if hasattr(array, "detach"):
         array = array.detach()
-    return np.asarray(array).copy(order="C")
+    try:
+        copy = np.asarray(array).copy(order="C")
+    except (TypeError, ValueError):  # rows of different lengths, among others
+        raise _no_numbers(array) from None
+    if copy.dtype.kind in "OSUMm":
+        raise _no_numbers(array)
+    return copy
+
+
+def _no_numbers(value: Any) -> Deep500Error:
+    return Deep500Error(
+        f"{shown(value)} is no array of numbers: give one of NumPy, or a tensor"
+    )

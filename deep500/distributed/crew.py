@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..contracts.dataset import Split
+from ..contracts.dataset_splits import loaded_splits
 from ..contracts.executor import Executor
 from ..contracts.recipe import Recipe
 from ..contracts.task import Task
@@ -127,7 +128,7 @@ def follow(
     """On a rank other than 0: train what rank 0 orders, until it orders nothing more."""
     crew = Crew(recipe, distribution, deadline)
     task = recipe_task(recipe)
-    splits = recipe_dataset(recipe, data).load()
+    splits = loaded_splits(recipe_dataset(recipe, data))
     while order := crew.order():
         [rank] = crew.transport.ranks
         keeper = FollowersCheckpoints(

@@ -14,22 +14,28 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import Deep500Error, Unsupported, unknown
+from ..errors import INTERNAL, Deep500Error, Unsupported, unknown
 from ..supervision.descendants import descendants
 from ..supervision.kernel import adopt_orphans
+from .failures import FOLDER, LeftFailure, left_failures
 
-# the folder in which ranks but the first leave what they say
-ERRORS = "DEEP500_RANK_ERRORS"
 POLL_SECONDS = 0.02
 TRANSPORTS = ("mpi", "torch")
 MOST_RANKS = 256
 # Runs a rank and notes how it ended: MPI's launchers do not say which rank died, and end the others at once (MPICH's,
-# by SIGUSR1)
-NOTE = 'trap "" USR1; "$@"; echo $? > "$DEEP500_RANK_ERRORS/ended-${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"'
+# by SIGUSR1). What the shell itself says about a killed rank is dropped.
+NOTE = """
+trap "" USR1
+exec 3>&2 2>/dev/null
+(exec 2>&3 3>&-; exec "$@")
+echo $? > "$DEEP500_RANK_ERRORS/ended-${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"
+"""
 NOTING = ("sh", "-c", NOTE, "rank")
 SIGNALLED = 128  # above this, a shell's exit code means a signal
-VERDICTS = (0, 1, 2, 3)  # exit codes of verbs
+VERDICTS = (0, 1, 2, 3, INTERNAL)  # exit codes of verbs
 LOST = 2
+# seconds for the others to notice that a process is gone, which they are told by the engine
+GRACE_AFTER_SIGNAL = 8.0
 
 
 @dataclass(frozen=True)
@@ -37,13 +43,14 @@ class Launched:
     """How the ranks ended, and what they said.
 
     `codes` are the exit codes by rank, minus the number of a signal; a rank that was ended by MPI's launcher has none.
-    `first` is the rank that ended badly before the others did, with its code.
+    `first` is the rank that ended badly before the others did, with its code. `failures` are what ranks left for us.
     """
 
     codes: dict[int, int]
     output: str
     errors: list[str]
     first: tuple[int, int] | None
+    failures: list[LeftFailure]
 
     @property
     def code(self) -> int:
@@ -65,8 +72,8 @@ def launch(
 ) -> Launched:
     """Run a command as so many ranks, and wait for all of them.
 
-    When one ends badly, the others have `grace` seconds to notice and to end; then they are killed. With `capture`,
-    what they print is returned instead of shown.
+    When one ends badly, the others have `grace` seconds to notice and to end (fewer after a signal, which they notice
+    at once); then they are killed. With `capture`, what they print is returned instead of shown.
     """
     if transport not in TRANSPORTS:
         raise unknown("transport with processes", transport, TRANSPORTS)
@@ -90,7 +97,13 @@ def launch(
             group.kill()
         # mpiexec's own, if nobody noted any
         codes = group.codes() or {0: group.processes[0].returncode}
-        return Launched(codes, group.output(), group.errors(), first)
+        return Launched(
+            codes,
+            group.output(),
+            group.errors(),
+            first,
+            left_failures(group.folder),
+        )
 
 
 class _Group:
@@ -99,7 +112,7 @@ class _Group:
     def __init__(self, folder: Path, capture: bool, env: Mapping[str, str]):
         self.folder = folder
         self.capture = capture
-        self.env = {**env, ERRORS: str(folder)}
+        self.env = {**env, FOLDER: str(folder)}
         self.processes: list[subprocess.Popen] = []
         self.is_mpi = False
         # processes that are not ours to end
@@ -114,7 +127,14 @@ class _Group:
                 "LOCAL_RANK": str(rank),
             }
             self.start(
-                command, {"GLOO_SOCKET_IFNAME": "lo", **address, **about}
+                command,
+                {
+                    "GLOO_SOCKET_IFNAME": "lo",
+                    # its warnings about ranks that are gone would come before our line
+                    "TORCH_CPP_LOG_LEVEL": "ERROR",
+                    **address,
+                    **about,
+                },
             )
 
     def start(self, command: Sequence[str], more: Mapping[str, str]) -> None:
@@ -147,14 +167,19 @@ class _Group:
         while any(process.poll() is None for process in self.processes):
             if first is None:
                 first = self._ended_badly()
-                deadline = time.monotonic() + grace if first else deadline
+                if first is not None:
+                    is_signal = first[1] < 0
+                    limit = GRACE_AFTER_SIGNAL if is_signal else grace
+                    deadline = time.monotonic() + min(limit, grace)
             if time.monotonic() > deadline:
                 return first
             time.sleep(POLL_SECONDS)
         return first or self._ended_badly()
 
     def _ended_badly(self) -> tuple[int, int] | None:
-        """A rank that was killed comes before one that ended with an error of its own."""
+        """A rank that has left a failure; else one that was killed comes before one that ended with an error."""
+        if failures := left_failures(self.folder):
+            return failures[0].rank, LOST
         bad = [(rank, code) for rank, code in self.codes().items() if code]
         bad.sort(key=lambda pair: pair[1] >= 0)
         return bad[0] if bad else None

@@ -1,7 +1,9 @@
 """A distributed optimizer as a scheme, so that what runs and checks schemes takes it as well."""
 
+from collections.abc import Callable
 from typing import Any
 
+from ..contracts.definition_text import Names, definition_given
 from ..contracts.scheme import Scheme
 from ..contracts.transport import Program
 from .blocking import blocking
@@ -46,3 +48,22 @@ class OptimizerScheme(Scheme):
 def _save_state(worker: Replica, optimizer: DistributedOptimizer) -> None:
     for name, value in optimizer.base_optimizer.state().items():
         worker.state[STATE + name] = value
+
+
+def scheme_given(value: Any) -> Scheme:
+    """The scheme that a caller in Python gives: itself, its text or its class, or a distributed optimizer's class."""
+    names = Names(adapted=distributed_optimizer)
+    return definition_given(value, "schemes", names)
+
+
+def distributed_optimizer(value: Any) -> Callable[[], Scheme] | None:
+    """What makes a scheme of a distributed optimizer's class; None for anything else."""
+    is_class = isinstance(value, type)
+    if not is_class or not issubclass(value, DistributedOptimizer):
+        return None
+
+    def scheme() -> Scheme:
+        return OptimizerScheme(value)
+
+    scheme.__name__ = value.__name__
+    return scheme

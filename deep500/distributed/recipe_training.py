@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from .. import registry
+from ..contracts.dataset_splits import loaded_splits
 from ..contracts.executor import Executor
 from ..contracts.recipe import Recipe
 from ..contracts.sampler import Sampler
@@ -23,7 +24,7 @@ def distributed_trainer(
 ) -> DistributedTrainer:
     """The trainer of one seed: every rank of this process has the initial parameters of that seed."""
     task = recipe_task(recipe)
-    splits = recipe.make("dataset").load()
+    splits = loaded_splits(recipe.make("dataset"))
     owner = recipe_framework(recipe)
     threads = 1 if owner is None or owner.sets_threads else None
     executors: dict[int, Executor] = {}

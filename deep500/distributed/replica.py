@@ -1,7 +1,8 @@
 """One rank's replica of a network: what a scheme's program works on."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from itertools import count
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,6 +14,16 @@ from ..errors import Deep500Error
 from .shards import Shard
 
 Clock = Callable[[], float]
+
+
+class Charge(Protocol):
+    """Tells a virtual clock of so many examples of backprop, or so many updates."""
+
+    def __call__(self, examples: int = 0, updates: int = 0) -> None: ...
+
+
+def _uncharged(examples: int = 0, updates: int = 0) -> None:
+    """Time that passes by itself is not charged."""
 
 
 class StepRecord(NamedTuple):
@@ -28,8 +39,10 @@ class StepRecord(NamedTuple):
 class Replica:
     """An executor with an optimizer, as rank `rank` of `size`; see contracts/scheme.py for what each method does.
 
-    `steps` are those of this epoch; their losses are native until someone converts them. `after_step` is called when a
-    step is done.
+    A step goes from batch to batch: what a scheme does before its update and after it, until it asks for the next
+    batch, is a part of it. The first step begins with the epoch and the last one ends with it, so that the steps'
+    seconds add up to those of the epoch. `steps` are those of this epoch; their losses are native until someone
+    converts them. `after_step` is called when a step is done; what it takes is in no step's time.
     """
 
     def __init__(
@@ -50,13 +63,14 @@ class Replica:
         self.shard: Shard | None = None
         self.clock: Clock = float
         self.waited: Clock = float
+        self.charge: Charge = _uncharged
         self.after_step: Callable[[Replica, Values], None] | None = None
         self.steps: list[StepRecord] = []
         self.series: dict[str, list[float]] = {}
         self._outputs: Values = {}
-        self._began = 0.0
-        self._loading = 0.0
-        self._waited_before = 0.0
+        # of an update that is not recorded yet
+        self._step_outputs: Values | None = None
+        self._start_clocks()
 
     @property
     def layout(self) -> Layout:
@@ -82,23 +96,44 @@ class Replica:
     def first_row(self) -> int:
         return self._taken().first_row
 
-    def batches(self) -> Iterator[int]:
-        for number, shard in enumerate(self._timed(iter(self.shards))):
-            self.shard = shard
-            yield number
+    def begin_epoch(self, shards: Iterable[Shard]) -> None:
+        """Forget the epoch before; from now on, time belongs to the first step of this one."""
+        self.shards = shards
+        self.steps.clear()
+        self.series.clear()
+        self._step_outputs = None
+        self._start_clocks()
 
-    def _timed(self, shards: Iterator[Shard]) -> Iterator[Shard]:
-        """The shards; a step begins when its shard is asked for."""
-        while True:
-            self._began, self._waited_before = self.clock(), self.waited()
+    def end_epoch(self) -> None:
+        """Add what the scheme did after its last batch to the last step."""
+        self._end_step()
+        if self.steps:
+            last = self.steps[-1]
+            self.steps[-1] = last._replace(
+                seconds=last.seconds + self.clock() - self._began,
+                waiting=last.waiting + self.waited() - self._waited_before,
+            )
+
+    def batches(self) -> Iterator[int]:
+        shards = iter(self.shards)
+        for number in count():
+            self._end_step()
+            begin = self.clock()
             shard = next(shards, None)
             if shard is None:
                 return
-            self._loading = self.clock() - self._began
-            yield shard
+            self._loading += self.clock() - begin
+            self.shard = shard
+            yield number
+
+    def _start_clocks(self) -> None:
+        self._began = self.clock()
+        self._waited_before = self.waited()
+        self._loading = 0.0
 
     def backprop(self) -> Values:
         shard = self._taken()
+        self.charge(examples=shard.size)
         self._outputs = self.training_step.backprop(
             shard.batch, shard.first_row
         )
@@ -108,6 +143,7 @@ class Replica:
         self, buckets: Sequence[Bucket], ready: Callable[[np.ndarray], None]
     ) -> Buffers:
         shard = self._taken()
+        self.charge(examples=shard.size)
         self._outputs, gradients = self.training_step.backprop_in_buckets(
             shard.batch, buckets, ready, shard.first_row
         )
@@ -115,10 +151,12 @@ class Replica:
 
     def whole_step(self) -> None:
         shard = self._taken()
+        self.charge(examples=shard.size, updates=1)
         self._outputs = self.training_step(shard.batch, shard.first_row)
         self._finish_step()
 
     def update(self) -> None:
+        self.charge(updates=1)
         self.training_step.update()
         self._finish_step()
 
@@ -132,6 +170,7 @@ class Replica:
         self.skip_update()
 
     def apply(self, gradients: Buffers) -> None:
+        self.charge(updates=1)
         self.training_step.apply(gradients)
 
     def gradients(self) -> Buffers:
@@ -157,8 +196,19 @@ class Replica:
         return self.shard
 
     def _finish_step(self) -> None:
+        """Note that an update was done; a second one for the same batch is a step of its own."""
+        self._end_step()
+        self._step_outputs = self._outputs
+
+    def _end_step(self) -> None:
+        """Record the step if it has had its update; time without one belongs to the next step that has."""
+        outputs = self._step_outputs
+        if outputs is None:
+            return
+        self._step_outputs = None
+        self.executor.framework.sync()
         record = StepRecord(
-            self._outputs[self.loss],
+            outputs[self.loss],
             self.clock() - self._began,
             self.waited() - self._waited_before,
             self._loading,
@@ -166,7 +216,8 @@ class Replica:
         )
         self.steps.append(record)
         if self.after_step is not None:
-            self.after_step(self, self._outputs)
+            self.after_step(self, outputs)
+        self._start_clocks()
 
     def optimizer_state(self) -> dict[str, np.ndarray]:
         """For a checkpoint."""

@@ -11,6 +11,8 @@ from ..contracts.state import State
 from ..errors import Deep500Error
 from .replica import Replica
 
+ARRAY = "array in this state"  # the key of what stands for one in JSON
+
 
 class Replicas(Procedure):
     """All replicas of this process; the one of the lowest rank is evaluated, or what `predict` says instead."""
@@ -58,16 +60,61 @@ class CommunicationState:
         self.replicas = replicas
 
     def state(self) -> State:
-        states = {
-            rank: replica.state for rank, replica in self.replicas.items()
-        }
+        states = {}
+        for rank, replica in self.replicas.items():
+            states[rank] = _flat(replica.state)
         return _with_ranks(states)
 
     def load_state(self, state: State) -> None:
         for rank, rank_state in _by_rank(state, self.replicas).items():
             replica = self.replicas[rank]
             replica.state.clear()
-            replica.state.update(rank_state)
+            replica.state.update(_nested(rank_state))
+
+
+def _flat(state: State) -> dict[str, Any]:
+    """The state with arrays in dictionaries and lists taken out, each under a name of its own."""
+    flat: dict[str, Any] = {}
+
+    def without_arrays(name: str, value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            flat[name] = value
+            return {ARRAY: name}
+        if isinstance(value, dict):
+            return {
+                key: without_arrays(f"{name}[{key!r}]", item)
+                for key, item in value.items()
+            }
+        if isinstance(value, list | tuple):
+            return [
+                without_arrays(f"{name}[{number}]", item)
+                for number, item in enumerate(value)
+            ]
+        return value
+
+    for name, value in state.items():
+        rest = without_arrays(name, value)
+        if not isinstance(value, np.ndarray):
+            flat[name] = rest
+    return flat
+
+
+def _nested(flat: State) -> dict[str, Any]:
+    """The other way round."""
+    taken = set()
+
+    def with_arrays(value: Any) -> Any:
+        if isinstance(value, dict):
+            if value.keys() == {ARRAY} and value[ARRAY] in flat:
+                taken.add(value[ARRAY])
+                return flat[value[ARRAY]]
+            return {key: with_arrays(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [with_arrays(item) for item in value]
+        return value
+
+    nested = {name: with_arrays(value) for name, value in flat.items()}
+    return {name: value for name, value in nested.items() if name not in taken}
 
 
 def _with_ranks(states: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:

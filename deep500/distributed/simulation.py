@@ -4,6 +4,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 from ..contracts.loggp import LogGP
@@ -14,6 +15,7 @@ from ..contracts.transport import Program
 from ..errors import Deep500Error
 from ..transports.virtual import Virtual
 from .blocking import blocking
+from .optimizer_scheme import scheme_given
 from .recipe_training import distributed_trainer
 from .trainer import DistributedTrainer
 
@@ -37,7 +39,7 @@ class Simulation:
 
 
 def simulate(
-    scheme: Scheme | None,
+    scheme: Scheme | str | type | None,
     recipe_or_program: Recipe | Callable[..., Any],
     ranks: int = 8,
     network: LogGP | None = None,
@@ -45,16 +47,31 @@ def simulate(
     *,
     epochs: int = SIMULATED_EPOCHS,
     compute: float = 0.0,
+    update: float = 0.0,
     speed: Mapping[int, float] | Sequence[float] = (),
     kill: Mapping[int, int] | None = None,
 ) -> Simulation:
     """Run a recipe by a scheme, or a program (then the scheme may be None), on virtual ranks.
 
-    A program is a generator function of (rank, size), or an ordinary function of a Communication. `compute` is what a
-    backprop or an update costs in virtual seconds, `speed` how many times longer a rank takes, `kill` when a rank dies.
-    The results of a recipe are the parameters of every rank.
+    A program is a generator function of (rank, size), or an ordinary function of a Communication. Virtual seconds: of a
+    recipe, `compute` is what backprop costs for one example and `update` what one update costs, so a rank with half of
+    the batch computes half as long; of a program, `compute` is what a Compute step costs that does not say it.
+    `speed` says how many times longer a rank takes, `kill` when a rank dies. The results of a recipe are the parameters
+    of every rank.
     """
-    virtual = Virtual(ranks, network, compute=compute, speed=speed, kill=kill)
+    _check_count("seed", seed, 0)
+    _check_count("epochs", epochs, 1)
+    if scheme is not None:
+        scheme = scheme_given(scheme)
+    virtual = Virtual(
+        ranks,
+        network,
+        compute=compute,
+        example=compute,
+        update=update,
+        speed=speed,
+        kill=kill,
+    )
     if isinstance(recipe_or_program, Recipe):
         if scheme is None:
             raise Deep500Error(
@@ -76,6 +93,15 @@ def simulate(
         rank: traffic.sent_messages for rank, traffic in virtual.traffic.items()
     }
     return Simulation(results, virtual.seconds, virtual.waited, sent, messages)
+
+
+def _check_count(name: str, value: Any, least: int) -> None:
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if is_whole and value >= least:
+        return
+    raise Deep500Error(
+        f"{name}={value!r:.60}: give a whole number from {least} up"
+    )
 
 
 def _of_training(trainer: DistributedTrainer, history: History) -> Simulation:

@@ -23,6 +23,7 @@ class EpochReport:
     series: dict[str, list[float]] = field(default_factory=dict)
     messages: int = 0
     bytes: int = 0
+    modelled_bytes: int = 0  # of these, in collectives of the engine's own
 
     @classmethod
     def of(
@@ -36,7 +37,13 @@ class EpochReport:
         earlier = Traffic(**before)  # type: ignore[arg-type]
         messages = traffic.sent_messages - earlier.sent_messages
         sent_bytes = traffic.sent_bytes - earlier.sent_bytes
-        report = cls(replica.rank, messages=messages, bytes=sent_bytes)
+        modelled = traffic.modelled_bytes - earlier.modelled_bytes
+        report = cls(
+            replica.rank,
+            messages=messages,
+            bytes=sent_bytes,
+            modelled_bytes=modelled,
+        )
         for step in replica.steps:
             report.losses.append(converted(step.loss))
             report.seconds.append(step.seconds)
@@ -92,5 +99,6 @@ def merge_reports(reports: Sequence[EpochReport]) -> MergedEpoch:
         for name, numbers in report.series.items():
             series[f"{name} {of_rank}"] = numbers
         counters[f"bytes {of_rank}"] = report.bytes
+        counters[f"modelled bytes {of_rank}"] = report.modelled_bytes
         counters[f"messages {of_rank}"] = report.messages
     return MergedEpoch(series, counters)

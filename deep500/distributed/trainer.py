@@ -1,9 +1,11 @@
 """The training loop on many ranks: the trainer's own loop, with a scheme's program for every epoch."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import zip_longest
 from types import MappingProxyType
 from typing import Any
 
@@ -13,7 +15,7 @@ from ..contracts.dataset import Dataset, Split
 from ..contracts.executor import Executor, Values
 from ..contracts.optimizer import Optimizer
 from ..contracts.sampler import Sampler
-from ..contracts.scheme import Buffers, Scheme
+from ..contracts.scheme import Buffers, Scheme, program_of
 from ..contracts.task import Task
 from ..contracts.transport import AllGather, Program, Transport, Wait
 from ..measure.clock import now
@@ -22,6 +24,7 @@ from ..training.checks import check_outputs
 from ..training.events import Event
 from ..training.sections import procedure_sections
 from ..training.trainer import Trainer
+from ..transports._fingerprints import check_fingerprints
 from .consensus import consensus_distance
 from .ensembles import mean_outputs
 from .replica import Replica
@@ -39,8 +42,9 @@ class DistributedTrainer(Trainer):
     same on all ranks; each rank reads its own rows of them. Rank 0 evaluates what the scheme calls its model.
 
     The history has what every run has ("loss" is that of the whole batch, "seconds" that of the slowest rank), and for
-    every rank r "seconds of rank r", "waiting of rank r" (of these, for others), and the counters "bytes of rank r"
-    and "messages of rank r". Schemes whose replicas may differ add a "consensus distance" after every epoch.
+    every rank r "seconds of rank r" (from batch to batch), "waiting of rank r" (of these, for others), and the counters
+    "bytes of rank r" and "messages of rank r". Schemes whose replicas may differ add a "consensus distance" after
+    every epoch.
     """
 
     def __init__(
@@ -87,7 +91,9 @@ class DistributedTrainer(Trainer):
 
     def run_programs(self, program: Any) -> dict[int, Any]:
         """Run a program on every rank: a function of a worker."""
-        return self.transport.run(lambda rank: program(self.replicas[rank]))
+        return self.transport.run(
+            lambda rank: program_of(program, self.replicas[rank])
+        )
 
     def _replica(
         self, rank: int, executor: Executor, optimizer: Optimizer
@@ -98,6 +104,7 @@ class DistributedTrainer(Trainer):
         waited = self.transport.waited
         replica.clock = partial(self.transport.clock, rank)
         replica.waited = lambda: waited[rank]
+        replica.charge = partial(self.transport.charge, rank)
         return replica
 
     def _new_procedure(self) -> Replicas:
@@ -156,24 +163,43 @@ class DistributedTrainer(Trainer):
     def _train(self) -> None:
         """What is left of an epoch, on all ranks of this process."""
         self._step_hooks = self._hooks("after_step")
+        self._meet()
         for rank, replica in self.replicas.items():
-            replica.shards = self._shards(rank)
-            replica.steps.clear()
-            replica.series.clear()
+            replica.begin_epoch(self._shards(rank))
         steps_before = self.steps
         before = {
             rank: traffic.to_json()
             for rank, traffic in self.transport.traffic.items()
         }
         self.run_programs(self.scheme.epoch)
+        called = self.transport.called
         reports = {}
         for rank, replica in self.replicas.items():
+            replica.end_epoch()
             traffic = self.transport.traffic[rank]
             reports[rank] = EpochReport.of(
                 replica, self._converted, before[rank], traffic
             )
+        self._check_collectives(called)
         self._merge(steps_before, reports)
         self.epoch, self.batch = self.epoch + 1, 0
+
+    def _meet(self) -> None:
+        """Begin an epoch together: nobody's first step waits for what another rank did between two epochs."""
+        if len(self.transport.ranks) < self.transport.size:
+            self._gather_json({})
+
+    def _check_collectives(self, called: Sequence[str]) -> None:
+        """Refuse an epoch in which ranks called different collectives, which MPI may not notice."""
+        if len(self.transport.ranks) == self.transport.size:
+            return
+        digest = zlib.crc32("\n".join(called).encode())
+        digests = self._gather_json({self.lead.rank: digest})
+        if len({*digests}) == 1:
+            return
+        by_rank = self._gather_json({self.lead.rank: [*called]})
+        for number, forms in enumerate(zip_longest(*by_rank, fillvalue="none")):
+            check_fingerprints(dict(enumerate(forms)), number)
 
     def _shards(self, rank: int) -> Iterator[Any]:
         if rank not in self.trainers:

@@ -8,11 +8,21 @@ from typing import Any
 from ..contracts.result import Contrast, Record
 from ..errors import Deep500Error
 from ..measure.machine import Difference, Environment, environment_difference
-from ..reports.blocks import Block, Sentence, Table, unverified
+from ..reports.blocks import (
+    Block,
+    Bullets,
+    Report,
+    Sentence,
+    Table,
+    unverified,
+)
+from ..reports.tables import is_number
 from ..reports.text import clean
 from .loading import load, one_line
 
 DIFFERENCES_SHOWN = 12
+LOAD = "load (1 min)"
+LOAD_THAT_MATTERS = 0.5  # of a CPU, as `d5 doctor` judges it
 
 
 @dataclass(frozen=True)
@@ -60,15 +70,25 @@ class BundleComparison:
         content["environment"] = [asdict(fact) for fact in self.environments]
         return content
 
+    def report(self) -> Report:
+        """The page: the answer first, then both results side by side."""
+        title = f"{Path(self.b).name} against {Path(self.a).name}"
+        return Report("Deep500 comparison", title, self.blocks())
+
     def blocks(self) -> list[Block]:
         blocks: list[Block] = []
         blocks += unverified(self.problems_of_a, "A")
         blocks += unverified(self.problems_of_b, "B")
-        blocks.append(Sentence(f"A: {clean(self.a)}\nB: {clean(self.b)}"))
+        answer = self.contrast.answer
+        if self.tests and self.tests.answer:
+            answer = self.tests.answer
+        if answer:
+            blocks.append(answer)
+        blocks.append(Bullets([f"A: {clean(self.a)}", f"B: {clean(self.b)}"]))
         if self.tests:
             blocks += self.tests.blocks
         blocks += self.contrast.blocks
-        blocks += _environments(self.environments)
+        blocks += environment_blocks(self.environments)
         return blocks
 
 
@@ -118,7 +138,7 @@ def _with_numbers(path: Path) -> Record:
     return record
 
 
-def _environments(differences: Sequence[Difference]) -> list[Block]:
+def environment_blocks(differences: Sequence[Difference]) -> list[Block]:
     rows = []
     for difference in differences:
         if difference.weight == "context only":
@@ -126,10 +146,30 @@ def _environments(differences: Sequence[Difference]) -> list[Block]:
         fact = clean(difference.fact)
         value_a, value_b = clean(difference.left), clean(difference.right)
         rows.append([fact, value_a, value_b, difference.weight])
+    loads = _different_loads(differences)
     if not rows:
-        return [Sentence("The environments differ in nothing that can matter.")]
+        others = loads or "The environments differ in nothing that can matter."
+        return [Sentence(others)]
     facts = "1 fact" if len(rows) == 1 else f"{len(rows)} facts"
     return [
         Sentence(f"The environments differ in {facts} that can matter:"),
         Table(["fact", "A", "B", "it"], rows[:DIFFERENCES_SHOWN], "lttl"),
+        Sentence(loads),
     ]
+
+
+def _different_loads(differences: Sequence[Difference]) -> str:
+    """One line if the machine was busier when one of the two began; empty if it was not."""
+    for difference in differences:
+        load_a = difference.left.value
+        load_b = difference.right.value
+        if difference.fact != LOAD:
+            continue
+        if not is_number(load_a) or not is_number(load_b):
+            continue
+        if abs(load_a - load_b) >= LOAD_THAT_MATTERS:
+            return (
+                f"The load of the machine was {load_a:g} when A began and {load_b:g} when B began: "
+                "times can differ for that alone."
+            )
+    return ""

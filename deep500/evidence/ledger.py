@@ -43,12 +43,14 @@ _COLUMNS = ", ".join(
     ["id", "run", "event", "at", *_CONTENT, "previous", "hash"]
 )
 
+_INTERRUPTED = "interrupted: "
+
 Row = dict[str, object]
 
 
 @dataclass(frozen=True)
 class LedgerRun:
-    """One run; its state is "finished", "failed", "running" or "unfinished" (it was killed)."""
+    """One run; its state is "finished", "failed", "interrupted", "running" or "unfinished" (it was killed)."""
 
     run: str
     state: str
@@ -95,6 +97,11 @@ class Ledger:
     def failed(self, run: str, detail: str) -> None:
         """Record that a run ended without a result, and why."""
         self._end(run, "failed", {"detail": _text(detail)})
+
+    def interrupted(self, run: str, detail: str) -> None:
+        """Record that a user or a signal ended a run."""
+        # tables of format 1 take no event of another name: it is told from failures by its detail
+        self._end(run, "failed", {"detail": _text(f"{_INTERRUPTED}{detail}")})
 
     def _end(self, run: str, event: str, row: Row) -> None:
         with self._writing() as database:
@@ -272,6 +279,9 @@ def _run(start: Row, end: Row | None) -> LedgerRun:
     if end["manifest"] is not None:
         manifest = str(end["manifest"])
     detail = str(end["detail"] or "")
+    if state == "failed" and detail.startswith(_INTERRUPTED):
+        state = "interrupted"
+        detail = detail.removeprefix(_INTERRUPTED)
     return LedgerRun(
         name, state, kind, folder, plan, started, ended, manifest, detail
     )

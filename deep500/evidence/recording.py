@@ -105,7 +105,7 @@ def recording(
     if folder:
         location = Path(folder).absolute()
     else:
-        location = _new_folder(name or kind)
+        location = new_folder(name or kind)
     plan_hash = hashlib.sha256(bundle.canonical(plan)).hexdigest()
     ledger = Ledger()
     run = ledger.started(location, kind, plan_hash)
@@ -123,7 +123,12 @@ def recording(
         yield opened
         if opened.record is None:
             raise Deep500Error(f"nothing was finished in {location}")
-    except (Exception, KeyboardInterrupt) as error:
+    except KeyboardInterrupt as interrupt:  # Ctrl-C, or a signal
+        if opened:
+            _abandon(opened, interrupt)
+        ledger.interrupted(run, str(interrupt) or "Ctrl-C")
+        raise
+    except Exception as error:
         if opened:
             _abandon(opened, error)
         ledger.failed(run, one_line(error, 1000))
@@ -196,7 +201,8 @@ def _is_measurement(kind: str) -> bool:
         return False
 
 
-def _new_folder(name: str) -> Path:
+def new_folder(name: str) -> Path:
+    """A folder that no other run has, for one of this name."""
     now = datetime.now(UTC)
     suffix = secrets.token_hex(3)
     return home() / "runs" / f"{now:%Y%m%d-%H%M%S}-{name}-{suffix}"

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import registry
 from ..contracts.framework import Framework
-from ..contracts.native_optimizer import NativeOptimizer
+from ..contracts.native_optimizer import LibraryOptimizer, NativeOptimizer
 from ..contracts.operator import Operator
 from ..custom.operators import CustomOp, as_operator
 from ..errors import Deep500Error, unknown
@@ -49,9 +49,16 @@ def native_optimizers(name: str) -> dict[str, type[NativeOptimizer]]:
     members = vars(registry.package("frameworks", name))
     optimizers = {}
     for key, value in members.items():
-        if isinstance(value, type) and issubclass(value, NativeOptimizer):
+        if not isinstance(value, type) or issubclass(value, LibraryOptimizer):
+            continue
+        if issubclass(value, NativeOptimizer):
             optimizers[key] = value
     return optimizers
+
+
+def library_adapter(name: str, adapter: str) -> type[LibraryOptimizer]:
+    """Return the class of a framework that adapts the optimizers of its library, such as TorchOptimizer."""
+    return vars(registry.package("frameworks", name))[adapter]
 
 
 def evaluate(

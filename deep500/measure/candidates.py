@@ -10,11 +10,12 @@ import importlib
 import itertools
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CodeType
 
-from ..errors import Deep500Error, one_line
+from ..errors import Deep500Error, InternalError, one_line
 from .clock import now
 
 Timer = Callable[[int], int]
@@ -205,22 +206,59 @@ def _loop(
     teardown: list[ast.stmt] | None = None,
 ) -> Timer:
     """A timer whose setup has run; a call with 0 runs the teardown and ends it."""
-    code = _loop_code(
-        setup, statement, teardown or [], bool(before), bool(after)
-    )
     namespace: dict = {"__name__": "__d5__"}
+    teardown = teardown or []
+    if _has_star_import(setup):
+        with _setup_errors():
+            exec(_module_code(setup), namespace)
+        namespace["_d5_names"] = namespace
+        setup = _as_locals(namespace, [*statement, *teardown])
+    code = _loop_code(setup, statement, teardown, bool(before), bool(after))
     exec(code, namespace)
     make_loop = namespace["_d5_loop"]
     loop = make_loop(now, before, after, target, itertools.repeat)
-    try:
+    with _setup_errors():
         next(loop)  # runs the setup
-    except Deep500Error:
+    return loop.send
+
+
+@contextmanager
+def _setup_errors() -> Iterator[None]:
+    try:
+        yield
+    except (Deep500Error, InternalError):
         raise
     except Exception as error:
         raise Deep500Error(
             f"the setup raised {one_line(error, 300, kind=True)}"
         ) from None
-    return loop.send
+
+
+def _has_star_import(code: list[ast.stmt]) -> bool:
+    """Whether it has `from module import *`, which Python allows at the level of a module only."""
+    imports = [
+        node for node in _nodes(code) if isinstance(node, ast.ImportFrom)
+    ]
+    return any(node.names[0].name == "*" for node in imports)
+
+
+def _module_code(code: list[ast.stmt]) -> CodeType:
+    module = ast.Module(code, type_ignores=[])
+    return compile(module, "<setup>", "exec", dont_inherit=True)
+
+
+def _as_locals(
+    namespace: Mapping[str, object], code: list[ast.stmt]
+) -> list[ast.stmt]:
+    """Assignments that make the names of a module that this code mentions fast locals."""
+    mentioned = {node.id for node in _nodes(code) if isinstance(node, ast.Name)}
+    names = sorted(mentioned & namespace.keys())
+    lines = [f"{name} = _d5_names[{name!r}]" for name in names]
+    return _parse("\n".join(lines), "setup")
+
+
+def _nodes(code: list[ast.stmt]) -> Iterator[ast.AST]:
+    return itertools.chain.from_iterable(map(ast.walk, code))
 
 
 def _loop_code(
@@ -245,7 +283,9 @@ def _loop_code(
     try:
         return compile(tree, "<timed>", "exec", dont_inherit=True)
     except SyntaxError as error:  # legal alone, but not inside a function, such as `from m import *`
-        raise Deep500Error(f"this cannot be timed: {error.msg}") from None
+        raise Deep500Error(
+            f"this cannot be timed: {error.msg}; move it to the setup"
+        ) from None
 
 
 class _Splice(ast.NodeTransformer):

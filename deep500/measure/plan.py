@@ -22,6 +22,7 @@ from .candidates import (
 from .layout import MemoryLayout, draw_layout
 
 CONTROL = " (control)"
+POINT = "median of the processes' medians"  # what a point estimate is
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,7 @@ class Plan:
             "synchronised": self.sync is not None,
             "seed": self.seed,
             "layout": "random" if self.fresh else "as it is",
+            "point": POINT,
         }
         if self.about:
             document["about"] = dict(self.about)

@@ -11,7 +11,7 @@ from .. import bundle
 from ..errors import Deep500Error, Refused, TooFewSamples
 from .derivation import derive
 from .interference import Exposure, Interference, exposure, interference, judged
-from .plan import CONTROL, level_suffix
+from .plan import CONTROL, POINT, level_suffix
 from .samples import (
     ProcessSamples,
     arrange,
@@ -20,7 +20,7 @@ from .samples import (
 )
 from .statistics.comparison import Comparison, compare
 from .statistics.groups import holm
-from .statistics.intervals import Interval, interval
+from .statistics.intervals import Interval, interval, middle_process
 
 # Stopping looks at the data several times. An interval that is reported as 95 % is computed at 96 % when rounds of one
 # process were looked at, and at 96.8 % for looks after processes (which six processes can just reach by their ranks).
@@ -89,7 +89,10 @@ class Result:
                 "and quantiles of their means are not quantiles of calls"
             )
         samples = self.samples(name)
-        return interval(samples, quantile, level or self.looked_level)
+        found = interval(samples, quantile, level or self.looked_level)
+        if self.plan.get("point") != POINT:
+            return found  # a bundle of before, whose points were means of logarithms with few processes
+        return found.around(middle_process(samples, quantile))
 
     def batch(self, name: str) -> int:
         """How many calls were timed together."""

@@ -7,7 +7,10 @@ from ._ranks import rank_counters
 
 
 class AccuracyPerMegabyte(Metric):
-    """The test accuracy divided by the megabytes (10^6 B) that all ranks sent; None if nothing was sent."""
+    """The test accuracy divided by the megabytes (10^6 B) that all ranks sent; None if nothing was sent.
+
+    The bytes are those of `BytesPerRank`: counted for messages, modelled for collectives of the engine's own.
+    """
 
     unit = "%/MB"
     kind = "ratio"

@@ -5,7 +5,10 @@ from ._ranks import rank_counters
 
 
 class BytesPerRank(Metric):
-    """Bytes sent by the rank that sends most; evaluation and statistics are not counted."""
+    """Bytes sent by the rank that sends most; evaluation and statistics are not counted.
+
+    Messages are counted; collectives of the engine's own are modelled, see `modelled_bytes` of the transport contract.
+    """
 
     unit = "B"
     kind = "count"

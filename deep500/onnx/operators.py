@@ -46,13 +46,13 @@ class If(Expandable):
         then_branch = branch(self.then_branch)
         else_branch = branch(self.else_branch)
         try:
-            return xp.cond(choice, then_branch, else_branch, *xs)
-        finally:
-            if shapes[1:] and shapes[0] != shapes[1]:
-                raise Unsupported(
-                    f"the branches of an If make the shapes {shapes[0]} and {shapes[1]}, which only a "
-                    "framework that runs one step after the other can do"
-                )
+            ys = xp.cond(choice, then_branch, else_branch, *xs)
+        except (TypeError, ValueError) as error:
+            # by which frameworks refuse branches that differ
+            _refuse_unlike_branches(shapes, error)
+            raise
+        _refuse_unlike_branches(shapes)
+        return ys
 
     def backward(self, xp, condition, xs, ys, dys):
         float_inputs = _float_positions(xs)
@@ -104,6 +104,17 @@ class If(Expandable):
         if value.item():
             return writer.copy(self.then_branch, xs, f"{node.name}.then")
         return writer.copy(self.else_branch, xs, f"{node.name}.else")
+
+
+def _refuse_unlike_branches(
+    shapes: Sequence[list[tuple]], cause: Exception | None = None
+) -> None:
+    """Raise Unsupported if both branches of an If were recorded and make different shapes."""
+    if shapes[1:] and shapes[0] != shapes[1]:
+        raise Unsupported(
+            f"the branches of an If make the shapes {shapes[0]} and {shapes[1]}, which only a "
+            "framework that runs one step after the other can do"
+        ) from cause
 
 
 class Loop(Expandable):

@@ -12,6 +12,13 @@ from ..errors import Deep500Error, Unsupported
 from .upgrading import FIRST
 from .values import label, value
 
+MICROSOFT = ["com", "microsoft"]  # the domain of ONNX Runtime's own operators
+WHAT_TO_DO = (
+    "which ONNX Runtime's optimiser writes and no other framework runs: save the model before it is optimised, or with "
+    "ORT_ENABLE_BASIC; or compare the optimised one as a black box (`d5 check network original.onnx --against "
+    "engine.py:run`)"
+)
+
 
 def model_opsets(model: onnx.ModelProto) -> dict[str, int]:
     """The versions of the opsets by domain; raises `Unsupported` for one that the installed onnx does not know."""
@@ -39,13 +46,18 @@ def operator_class(
         )
     if node.op_type == "Constant" and not domain:
         return None
-    if node.op_type not in registry.known("operators"):
+    is_known = node.op_type in registry.known("operators")
+    versions = _operator_versions(node.op_type, domain) if is_known else []
+    if domain.split(".")[:2] == MICROSOFT and not versions:
+        raise Unsupported(
+            f"node {label(node)} is a {node.op_type} of the domain {domain!r}, {WHAT_TO_DO}"
+        )
+    if not is_known:
         raise Unsupported(
             f"the operator {node.op_type!r} of node {label(node)} is not there; known: "
             f"{registry.listed('operators')}"
         )
     version = opsets[domain]
-    versions = _operator_versions(node.op_type, domain)
     newest_versions = [version]
     if not domain:  # a node of an older opset may be upgraded
         newest_versions.append(FIRST.get(node.op_type, 0))

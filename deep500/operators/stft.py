@@ -58,6 +58,8 @@ class STFT(Operator):
 
     def infer(self, signal, frame_step, window=None, frame_length=None):
         n = self._length(signal, window, frame_length)
+        if frame_step < 1:
+            raise ValueError(f"STFT has a frame_step of {frame_step}: give 1 or more")
         count = 1 + (signal.shape[1] - n) // frame_step
         return (
             TensorSpec(
@@ -74,7 +76,11 @@ class STFT(Operator):
         )
 
     def _length(self, signal, window, frame_length):
-        return frame_length or (signal.shape[1] if window is None else window.shape[0])
+        if frame_length is None:
+            return signal.shape[1] if window is None else window.shape[0]
+        if frame_length < 1:
+            raise ValueError(f"STFT has frames of {frame_length} samples: give 1 or more")
+        return frame_length
 
     def _frames(self, xp, signal, step, n):
         """(batch, frames, n, parts)."""

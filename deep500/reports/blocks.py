@@ -73,12 +73,13 @@ class Preformatted:
 
 @dataclass(frozen=True)
 class Picture:
-    """An SVG with its title and the caption that says how to read it."""
+    """An SVG with its title and the caption that says how to read it; `narrow` is the SVG for a phone."""
 
     name: str
     title: str
     svg: str
     caption: str
+    narrow: str = ""
 
 
 @dataclass(frozen=True)

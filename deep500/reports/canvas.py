@@ -2,11 +2,15 @@
 
 import io
 import re
+import textwrap
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from .blocks import Picture
 from .tables import unit_of
 from .text import clean, shortened
 
@@ -20,6 +24,10 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 MOST_ENTRIES = 12
 LONGEST_LABEL = 30  # pictures shorten longer names; tables then number them
 WIDTH = 7.4  # inches
+# On a phone of 390 pixels, the text of a picture of this width is as large as the page's small text.
+NARROW_WIDTH = 3.3
+NARROW_LABEL = 38  # characters of a label that fit into it
+_width = ContextVar("width", default=WIDTH)
 _FONTS = (
     "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 )
@@ -62,10 +70,57 @@ def settings() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def narrow() -> Iterator[None]:
+    """Draw for the screen of a phone."""
+    token = _width.set(NARROW_WIDTH)
+    try:
+        yield
+    finally:
+        _width.reset(token)
+
+
+def is_narrow() -> bool:
+    return _width.get() < WIDTH
+
+
+def wrapped(label: str) -> str:
+    """A label in as many lines as a phone needs for it."""
+    if not is_narrow():
+        return label
+    return textwrap.fill(label, NARROW_LABEL)
+
+
+def for_phones_too(
+    draw: Callable[[], Sequence[Picture]],
+) -> list[Picture]:
+    """The pictures, each also in a narrow form; `draw` is called for either."""
+    pictures = draw()
+    with narrow():
+        narrow_ones = draw()
+    both = []
+    for picture, narrow_one in zip(pictures, narrow_ones, strict=True):
+        both.append(replace(picture, narrow=narrow_one.svg))
+    return both
+
+
 def figure(height: float) -> "Figure":
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(WIDTH, height), layout="constrained")
+    return Figure(figsize=(_width.get(), height), layout="constrained")
+
+
+def legend_below(canvas: "Figure", columns: int, *entries: Any) -> None:
+    """The names of all lines, below the picture."""
+    if is_narrow():
+        columns = 1
+    canvas.legend(
+        *entries,
+        loc="outside lower left",
+        ncols=columns,
+        frameon=False,
+        handlelength=2.4,
+    )
 
 
 def svg(figure: "Figure", name: str, description: str) -> str:
@@ -76,6 +131,8 @@ def svg(figure: "Figure", name: str, description: str) -> str:
     FigureCanvasSVG(figure).print_svg(file, metadata={"Date": None})
     document = file.getvalue()
     start = document.index("<svg")
+    if is_narrow():
+        name = f"{name}-narrow"
     text = _with_ids_of(name, _smaller(document[start:]))
     attributes = (
         f'role="img" aria-label="{description}" style="font-family: {_FONTS}"'
@@ -154,7 +211,7 @@ def time_axis(
     if log:
         set_scale("log")
         set_limits(low, high)
-        is_wide = high / low > (500 if is_long else 20)
+        is_wide = high / low > (500 if is_long and not is_narrow() else 20)
         subdivisions = (1.0,) if is_wide else (1.0, 2.0, 5.0)
         axis.set_major_locator(LogLocator(subs=subdivisions))
         axis.set_minor_locator(NullLocator())
@@ -162,7 +219,7 @@ def time_axis(
         return "log scale"
     set_limits(low, high)
     scale, unit = unit_of(high)
-    most_ticks = 6 if is_long else 3
+    most_ticks = _most_ticks() if is_long else 3
     axis.set_major_locator(MaxNLocator(most_ticks, steps=_STEPS))
     axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / scale:.10g}"))
     return unit
@@ -191,9 +248,13 @@ def number_axis(
         return "log scale"
     room = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
     set_limits(low - room, high + room)
-    axis.set_major_locator(MaxNLocator(6, steps=_STEPS))
+    axis.set_major_locator(MaxNLocator(_most_ticks(), steps=_STEPS))
     axis.set_major_formatter(plain_number)
     return ""
+
+
+def _most_ticks() -> int:
+    return 3 if is_narrow() else 6
 
 
 def _axis(axes: "Axes", which: str) -> tuple[Any, Any, Any]:

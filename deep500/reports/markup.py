@@ -129,16 +129,26 @@ def alarm(problems: Sequence[str], headline: str = "") -> str:
 
 
 def figure(picture: Picture, more: str = "") -> str:
-    # On its own a picture has one set of colours; in the page there is one for light and one for dark.
-    svg = picture.svg.replace(INK, "var(--ink)")
-    for number, colour in enumerate(COLOURS, 1):
-        svg = svg.replace(colour, f"var(--colour-{number})")
     title = escaped(picture.title)
     caption = prose(picture.caption)
+    images = _image(picture.svg, "picture")
+    kind = ""
+    if picture.narrow:
+        kind = ' class="both"'
+        images = _image(picture.svg, "picture wide-screen")
+        images += _image(picture.narrow, "picture phone")
     return (
-        f'<figure><h3>{title}</h3><div class="picture" tabindex="0">{svg}</div>'
+        f"<figure{kind}><h3>{title}</h3>{images}"
         f"<figcaption>{caption}</figcaption>{more}</figure>\n"
     )
+
+
+def _image(svg: str, kind: str) -> str:
+    """An SVG in the colours of the page: alone it has one set, in the page one for light and one for dark."""
+    svg = svg.replace(INK, "var(--ink)")
+    for number, colour in enumerate(COLOURS, 1):
+        svg = svg.replace(colour, f"var(--colour-{number})")
+    return f'<div class="{kind}" tabindex="0">{svg}</div>'
 
 
 def section(title: str, body: str, level: int = 2) -> str:
@@ -211,12 +221,14 @@ def inline(text: Text) -> str:
 
 
 def _number(number: Number) -> str:
-    parts = f"<b>{escaped(number.value)}</b>"
+    parts = [f"<b>{escaped(number.value)}</b>"]
     if number.interval:
-        parts += f" <span>{escaped(number.interval)}</span>"
+        parts.append(f"<span>{escaped(number.interval)}</span>")
     if number.n:
-        parts += f"<span>, {escaped(number.n)}</span>"
-    return f'<span class="number">{parts}</span>'
+        comma = "<span>,</span>"
+        parts[-1] += comma
+        parts.append(f"<span>{escaped(number.n)}</span>")
+    return f'<span class="number">{" ".join(parts)}</span>'
 
 
 def prose(text: str) -> str:

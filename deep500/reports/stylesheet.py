@@ -53,11 +53,11 @@ tbody th { color: var(--text); font-size: inherit; font-weight: 400; vertical-al
 .r { text-align: right; }
 .number { font-variant-numeric: tabular-nums; }
 .number b { font-weight: 650; } .number span { color: var(--muted); } .number b, .number span { white-space: nowrap; }
-td .number { white-space: nowrap; }
 figure { margin: 1.5rem 0 2.5rem; }
 figcaption { font-size: 0.88rem; max-width: 46rem; }
 .picture { overflow-x: auto; }
 .picture svg { display: block; width: 100%; min-width: 33rem; max-width: 54rem; height: auto; }
+.phone { display: none; }
 details { border: 1px solid var(--line); border-radius: 0.5rem; margin: 0.75rem 0; padding: 0 1rem; }
 summary { cursor: pointer; padding: 0.6rem 0; font-weight: 600; }
 details h3 { margin-top: 1rem; }
@@ -68,14 +68,15 @@ footer { margin-top: 3rem; border-top: 1px solid var(--line); }
   tr { border-bottom: 1px solid var(--line); padding: 0.6rem 0; } th, td { border: 0; padding: 0.1rem 0; }
   tbody th { font-weight: 600; } .r { text-align: left; }
   td { display: flex; gap: 0.75rem; } td::before { content: attr(data-label); color: var(--muted); flex: 0 0 7rem;
-    font-size: 0.8rem; line-height: 1.9; } td .number { white-space: normal; }
+    font-size: 0.8rem; line-height: 1.9; }
   .pairs tr { display: flex; gap: 0.75rem; } .pairs tbody th { min-width: 0; flex: 0 0 9rem; font-weight: 400; }
   .pairs td::before { content: none; }
   .picture svg { min-width: 0; } .picture:focus svg { min-width: 46rem; }
+  .wide-screen { display: none; } .phone { display: block; } .both figcaption::before { content: none !important; }
   figcaption::before { content: "Tap the picture to enlarge it, then scroll. "; font-style: italic; }
 }
 @media print {
-  body { font-size: 10pt; } td .number { white-space: normal; }
+  body { font-size: 10pt; }
   main { max-width: none; padding: 0; } .wide, .picture { overflow: visible; }
   .picture svg { min-width: 0; } figure, tr, .banner { break-inside: avoid; } h2, h3 { break-after: avoid; }
   details { border: 0; padding: 0; } details::details-content { content-visibility: visible; block-size: auto; }

@@ -1,6 +1,7 @@
 """Numbers as text, always with unit, interval and n, and aligned tables for the terminal and Markdown."""
 
 import itertools
+import re
 import textwrap
 import unicodedata
 from collections.abc import Sequence
@@ -11,6 +12,10 @@ NOTHING = "–"
 USUAL_LEVEL = 0.95
 # a column of prose is not wrapped to fewer characters than this
 LEAST_PROSE = 24
+MOST_LINES = 3  # of a row, on average, when its cells are wrapped
+UNBREAKABLE = re.compile(
+    r"\[[^\[\]]*\],?|`[^`]*`|n = \S+|[-+]?[\d.]+ [^\s\d\[(]+|\S+"
+)
 LEAST_WIDTH = 3  # of a column: Markdown's rule needs three dashes
 
 Row = Sequence[str]
@@ -196,8 +201,9 @@ def _rule(widths: Sequence[int], align: str) -> str:
 def fitted(headers: Row, rows: Rows, align: str, most: int) -> list[Part]:
     """The table in parts of at most `most` characters of width: whole, wrapped, transposed, or cut between columns.
 
-    Columns marked t in `align` are prose, which is wrapped if the table is too wide. Every part of a table that is cut
-    repeats the first column, or shows row numbers if the first column is too wide or does not name its row. Cells that
+    If that is enough, intervals go into a line of their own below their value, so that rows stay together. Columns
+    marked t in `align` are prose, which is wrapped if the table is too wide. Every part of a table that is cut repeats
+    the first column, or shows row numbers if the first column is too wide or does not name its row. Cells that
     are still too wide are wrapped between words; a single long word (a path) is never broken.
     """
     align = align.ljust(len(headers), "l")
@@ -205,6 +211,8 @@ def fitted(headers: Row, rows: Rows, align: str, most: int) -> list[Part]:
         return [(headers, rows, align)]
     if wrapped := _with_wrapped_prose(headers, rows, align, most):
         return [(headers, wrapped, align)]
+    if narrow := _with_narrow_columns(headers, rows, most):
+        return [(headers, narrow, align)]
     transposed = [list(column) for column in zip(headers, *rows, strict=True)]
     first, *others = transposed
     if len(rows) <= 2 and _table_width(first, others) <= most:
@@ -245,6 +253,68 @@ def _with_wrapped_prose(
     if _table_width(headers, lines) > most:
         return None
     return lines
+
+
+def _with_narrow_columns(
+    headers: Row, rows: Rows, most: int
+) -> list[list[str]] | None:
+    """The rows with cells wrapped so that the table fits, an interval below its value; None if rows get too long."""
+    widths = _column_widths(_escaped([headers, *rows]))
+    rooms = list(widths)
+    lines = list(map(list, rows))
+    while _table_width(headers, lines) > most:
+        column = _widest_to_narrow(headers, rows, rooms)
+        if column is None:
+            return None
+        rooms[column] -= 1
+        lines = _broken(rows, rooms)
+    if len(lines) > MOST_LINES * len(rows):
+        return None
+    return lines
+
+
+def _widest_to_narrow(
+    headers: Row, rows: Rows, rooms: Sequence[int]
+) -> int | None:
+    """The widest column that can still lose a character, the names of the rows last; None if there is none."""
+    others = sorted(range(1, len(rooms)), key=lambda i: (-rooms[i], i))
+    for column in [*others, 0]:
+        words = [headers[column]]
+        for row in rows:
+            words += _unbreakable(row[column])
+        if max(map(_width, words)) < rooms[column]:
+            return column
+    return None
+
+
+def _broken(rows: Rows, rooms: Sequence[int]) -> list[list[str]]:
+    """The rows in lines; a number that is too wide has its interval in a line of its own."""
+    lines: list[list[str]] = []
+    for row in rows:
+        cells = []
+        for cell, room in zip(row, rooms, strict=True):
+            cells.append(_cell_lines(cell, room))
+        for line in itertools.zip_longest(*cells, fillvalue=""):
+            lines.append(list(line))
+    return lines
+
+
+def _cell_lines(cell: str, room: int) -> list[str]:
+    if _width(cell) <= room:
+        return [cell]
+    lines: list[str] = []
+    for part in _unbreakable(cell):
+        joined = f"{lines[-1]} {part}" if lines else part
+        if lines and _width(joined) <= room and not part.startswith("["):
+            lines[-1] = joined
+        else:
+            lines.append(part)
+    return lines
+
+
+def _unbreakable(cell: str) -> list[str]:
+    """The parts of a cell that stay in one line: words, intervals, code, a value with its unit, n with its number."""
+    return UNBREAKABLE.findall(cell) or [cell]
 
 
 def _cut(headers: Row, rows: Rows, align: str, most: int) -> list[Part]:

@@ -91,7 +91,7 @@ class Check(ResultKind):
             lines.append(_line(report))
             sections.append(_section(report, short=several))
         blocks: list[Block] = [
-            _banner(subject, reports),
+            _banner(subject, reports, self.remark(reports)),
             Problems(problems),
             Bullets(lines),
             *sections,
@@ -103,6 +103,10 @@ class Check(ResultKind):
     def subject(self, plan: Plan) -> str:
         """What was checked."""
         return str(plan["operator"])
+
+    def remark(self, reports: Sequence[OperatorReport]) -> str:
+        """What the headline says behind the verdicts."""
+        return ""
 
     def again(self, plan: Plan) -> str:
         """How to draw the same inputs again."""
@@ -164,7 +168,9 @@ def _case_count(report: OperatorReport) -> int:
     return len({check.case for check in report.checks if check.case})
 
 
-def _banner(subject: str, reports: Sequence[OperatorReport]) -> Banner:
+def _banner(
+    subject: str, reports: Sequence[OperatorReport], remark: str
+) -> Banner:
     """The verdict of every framework."""
     verdicts: list[Text] = []
     counts: dict[VerdictWord, int] = {}
@@ -173,6 +179,8 @@ def _banner(subject: str, reports: Sequence[OperatorReport]) -> Banner:
         verdicts.append([clean(report.framework), " ", verdict])
         counts[verdict] = counts.get(verdict, 0) + 1
     headline: list[Text] = [f"{subject}: ", *listed(verdicts)]
+    if remark:
+        headline.append(f"; {clean(remark)}")
     return Banner(headline, headline, counts)
 
 
@@ -206,6 +214,8 @@ def _section(report: OperatorReport, short: bool) -> Section:
         if short:
             details = [PageOnly(details)]
         blocks += details
+    else:  # of a scheme or a codec, whose checks have no cases
+        blocks.append(PageOnly([_table(report)]))
     operator = clean(report.operator)
     return Section(f"{operator} on {_name(report)}", blocks)
 

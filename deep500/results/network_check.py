@@ -1,6 +1,6 @@
 """A check of a network: every node on every framework, forward and backward, with its error, bound and verdict."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from ..contracts.result import Blocks, Plan, Record, ResultKind
@@ -22,7 +22,9 @@ from ..reports.surroundings import raw_data
 from ..reports.tables import NOTHING
 from ..reports.text import Code, Text, VerdictWord, clean, listed, shortened
 from ..validation.networks.checking.report import (
+    DIFFERENCE,
     DIRECTIONS,
+    FLOAT64,
     NodeCheck,
     Side,
     first_of,
@@ -96,7 +98,8 @@ class NetworkCheck(ResultKind):
         faults = []
         nodes: list[Block] = []
         for side in sides:
-            faults.append(_faults(side))
+            known = _known_faults(sides, side)
+            faults.append(_faults(side, known))
             nodes.append(_nodes(side))
         blocks: list[Block] = [
             _banner(name, sides),
@@ -173,7 +176,28 @@ def _banner(name: str, sides: Sequence[Side]) -> Banner:
         verdicts.append([clean(side.framework), " ", verdict])
         counts[verdict] = counts.get(verdict, 0) + 1
     headline: list[Text] = [f"{name}: ", *listed(verdicts)]
+    first = first_of(side.first for side in sides)
+    if first:
+        headline.append(f"; first {clean(_located(first))}")
     return Banner(headline, headline, counts)
+
+
+def _located(check: NodeCheck) -> str:
+    """Where something differs, and what two networks have there."""
+    place = f"{check.node!r}"
+    if check.operator:
+        place += f" ({check.operator})"
+    cause, _, _ = check.text.partition("; ")
+    if cause.startswith(DIFFERENCE):
+        place += f", {cause}"
+    return place
+
+
+def _known_faults(sides: Sequence[Side], side: Side) -> set[tuple[str, str]]:
+    """What the comparison of two networks in float64 has listed already, for the frameworks behind it."""
+    if side is sides[0] or sides[0].framework != FLOAT64:
+        return set()
+    return {(check.direction, check.node) for check in sides[0].wrong}
 
 
 def _overview(sides: Sequence[Side]) -> Table:
@@ -217,16 +241,21 @@ def _counts(checks: Sequence[NodeCheck]) -> list[Text]:
     ]
 
 
-def _faults(side: Side) -> Section:
-    """The first divergence, others that are not explained by it, and what could not be checked."""
+def _faults(side: Side, known: Collection[tuple[str, str]]) -> Section:
+    """The first divergence, others that are not known yet, and what could not be checked."""
     if side.verdict == "ok":
         return Section("", [])
-    lines: list[Text] = [
-        clean(check.sentence) for check in side.wrong[:MOST_FAULTS]
-    ]
-    others = len(side.wrong) - MOST_FAULTS
+    new = []
+    for check in side.wrong:
+        if (check.direction, check.node) not in known:
+            new.append(check)
+    lines: list[Text] = [clean(check.sentence) for check in new[:MOST_FAULTS]]
+    others = len(new) - MOST_FAULTS
     if others > 0:
         lines.append(f"and {others} more")
+    repeated = len(side.wrong) - len(new)
+    if repeated:
+        lines.append(f"{repeated} of those that {FLOAT64} lists")
     if not side.wrong:
         lines.append(clean(summary(side)))
     elif side.lost:

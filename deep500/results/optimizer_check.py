@@ -1,9 +1,12 @@
 """A check of an optimizer: every promise on every framework, with its value, its bound and its verdict."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..contracts.result import Plan
 from ..contracts.shapes import check_object
+from ..validation.checking.report import OperatorReport
+from ..validation.optimizers.report import FORMULA
 from .check import Check
 
 PLAN = {
@@ -25,6 +28,15 @@ class OptimizerCheck(Check):
 
     def subject(self, plan: Plan) -> str:
         return str(plan["optimizer"])
+
+    def remark(self, reports: Sequence[OperatorReport]) -> str:
+        """With what the formula was compared, or that it was compared with nothing but itself."""
+        texts: dict[str, None] = {}
+        for report in reports:
+            for check in report.checks:
+                if check.name == FORMULA:
+                    texts[check.text] = None
+        return "; ".join(texts)
 
     def again(self, plan: Plan) -> str:
         return f"The problems were drawn by the seed {plan['seed']}, {plan['steps']} steps each."

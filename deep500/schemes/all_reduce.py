@@ -7,6 +7,7 @@ import numpy as np
 
 from ..contracts.codec import Codec
 from ..contracts.collective import Collective
+from ..contracts.compressing import compressed_mean
 from ..contracts.layout import BUCKET_BYTES, Bucket
 from ..contracts.scheme import (
     Buffers,
@@ -20,7 +21,6 @@ from ..contracts.scheme import (
 from ..contracts.transport import AllReduce as NativeAllReduce
 from ..contracts.transport import Compute, Handle, Overlap, Program, Wait
 from ..errors import Deep500Error
-from ._compressing import compressed_mean
 
 
 class AllReduce(Scheme):

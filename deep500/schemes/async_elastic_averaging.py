@@ -18,6 +18,10 @@ class AsyncElasticAveraging(Scheme):
     alpha: float = 0.1
     period: int = 4
 
+    @property
+    def averages(self) -> bool:
+        return False  # the centre lags behind the replicas
+
     def check(self, size: int) -> None:
         if size < 2:
             raise Deep500Error(

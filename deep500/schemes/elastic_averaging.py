@@ -20,6 +20,10 @@ class ElasticAveraging(Scheme):
     alpha: float = 0.1
     period: int = 1
 
+    @property
+    def averages(self) -> bool:
+        return False  # the centre lags behind the replicas
+
     def check(self, size: int) -> None:
         if not 0 <= self.alpha * size <= 1 + 1e-9 or self.period < 1:
             raise Deep500Error(

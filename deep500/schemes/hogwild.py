@@ -24,6 +24,10 @@ class Hogwild(Scheme):
     where allreduce does one.
     """
 
+    @property
+    def averages(self) -> bool:
+        return False  # every rank takes whole steps
+
     def epoch(self, worker: Worker) -> Program:
         shared = yield from _map_shared(worker)
         for _ in worker.batches():

@@ -7,12 +7,12 @@ import select
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from subprocess import TimeoutExpired
 from typing import Any
 
-from ..errors import Deep500Error, Wrong
+from ..errors import Deep500Error, InternalError, Wrong
 from .descendants import END_S, end_below
 from .starting import Ends, Process, forked, fresh
 
@@ -56,7 +56,8 @@ class Child:
         self._token: str | None = None  # of the request that was made last
         self._lines: list[bytes] = []  # answers not taken yet
         self._parts: list[bytes] = []  # of the answer that is coming in
-        self._outgoing = b""
+        # a view, so that a partial write does not copy what remains
+        self._outgoing = memoryview(b"")
         self._worker = 0  # the process that answers, once it is known
         # A file, as code under a clock must not wait for us to read; appended to, so that it can be emptied.
         self._stderr = tempfile.TemporaryFile("ab+", buffering=0)  # noqa: SIM115 - closed by kill
@@ -84,13 +85,17 @@ class Child:
 
     @classmethod
     def fresh(
-        cls, module: str, env: Mapping[str, str] | None = None
+        cls,
+        module: str,
+        env: Mapping[str, str] | None = None,
+        files: Sequence[int] = (),
     ) -> "Child":
         """A new Python that runs this module, which calls `serving.serve`.
 
-        The current folder is not on its path of imports.
+        The current folder is not on its path of imports. The descriptors of the files are its arguments from the third
+        on.
         """
-        return cls(lambda ends: fresh(module, env or {}, ends))
+        return cls(lambda ends: fresh(module, env or {}, ends, files))
 
     @classmethod
     def forked(
@@ -105,7 +110,9 @@ class Child:
         """What the child answers to a request under this key."""
         self._token = secrets.token_hex(8)
         message = {**request, "token": self._token}
-        self._outgoing += json.dumps(message).encode() + b"\n"
+        unsent = bytes(self._outgoing)
+        line = json.dumps(message).encode() + b"\n"
+        self._outgoing = memoryview(unsent + line)
         return self.answer(key, timeout_s)
 
     def answer(self, key: str, timeout_s: float) -> Any:
@@ -121,7 +128,8 @@ class Child:
             progress = message.get("progress", "")
             error = message.get("error", "")
             died = message.get("died", "")
-            texts = (progress, error, died)
+            internal = message.get("internal", "")
+            texts = (progress, error, died, internal)
             are_texts = all(isinstance(text, str) for text in texts)
             if message.get("token") != self._token or not are_texts:
                 raise self._scribbled(line)
@@ -129,6 +137,8 @@ class Child:
                 raise Wrong(error)
             if error:
                 raise Deep500Error(error)
+            if internal:
+                raise _internal(internal, message.get("traceback"))
             if died:
                 raise Died(f"{died}{self._during()}")
             if key in message:
@@ -295,6 +305,13 @@ def _parsed(line: bytes) -> dict[str, Any]:
     if not isinstance(message, dict):
         return {}
     return message
+
+
+def _internal(text: str, traceback: Any) -> InternalError:
+    """The child's defect, whose traceback is printed with this process's own."""
+    error = InternalError(text)
+    error.add_note(f"in a child process: {traceback}")
+    return error
 
 
 def _send(pid: int, number: signal.Signals) -> None:

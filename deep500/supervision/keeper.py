@@ -11,8 +11,8 @@ from typing import NoReturn
 
 from .descendants import end_children
 from .kernel import adopt_orphans, end_with_parent
+from .signals import ENDINGS
 
-ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _kept = False  # whether a keeper is above this process
 
 

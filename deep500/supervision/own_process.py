@@ -48,6 +48,8 @@ def terminable() -> Iterator[None]:
         signal.signal(number, terminate)
     try:
         yield
+    except Terminated:
+        raise
     except BaseException:
         if signals:
             raise Terminated(signals[0]) from None

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from ..errors import Deep500Error, Wrong
+from ..errors import Deep500Error, InternalError, Wrong
 
 Message = dict[str, Any]
 Progress = Callable[[str], None]
@@ -44,7 +44,17 @@ def _answer(
         return handle(message, progress)
     except Deep500Error as error:
         return {"error": str(error), "wrong": isinstance(error, Wrong)}
+    except InternalError as error:
+        return internal_answer(error)
     except SystemExit as error:
         return {"died": f"the code called exit({error.code!r})"}
     except MemoryError:
         return {"died": "the memory was used up"}
+
+
+def internal_answer(error: InternalError) -> Message:
+    """A defect of ours as an answer, with the traceback, which the other side cannot see."""
+    import traceback  # needed by defects only
+
+    lines = traceback.format_exception(error)
+    return {"internal": str(error), "traceback": "".join(lines)}

@@ -1,17 +1,19 @@
 """Two ways to start a child: a fresh Python, or a copy of this process. Both run under a keeper."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
 from .keeper import keep
 from .serving import send
+from .signals import ENDINGS, held_back
 
 Send = Callable[[dict[str, Any]], None]
 FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -37,17 +39,19 @@ class Ends:
     status: int  # where the keeper writes the number of the process that does the work
 
 
-def fresh(module: str, env: Mapping[str, str], ends: Ends) -> Process:
-    """A new Python that runs the module, with the descriptors of its two pipes as arguments."""
+def fresh(
+    module: str, env: Mapping[str, str], ends: Ends, files: Sequence[int] = ()
+) -> Process:
+    """A new Python that runs the module, with the descriptors of its two pipes and of the files as arguments."""
     parent = str(os.getpid())
     status = str(ends.status)
     reply = str(ends.reply)
     request = str(ends.request)
     launch = [sys.executable, "-P", LAUNCH, parent, status, module]
     return subprocess.Popen(
-        [*launch, reply, request],
+        [*launch, reply, request, *map(str, files)],
         env={**os.environ, **env},
-        pass_fds=(ends.status, ends.reply, ends.request),
+        pass_fds=(ends.status, ends.reply, ends.request, *files),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=ends.stderr,
@@ -58,11 +62,12 @@ def fresh(module: str, env: Mapping[str, str], ends: Ends) -> Process:
 def forked(function: Callable[[Send], None], ends: Ends) -> Process:
     """A copy of this process that calls the function and ends."""
     parent = os.getpid()
-    with warnings.catch_warnings():  # of threads, which the caller knows of
+    with warnings.catch_warnings(), held_back(ENDINGS):
+        # of threads, which the caller knows of
         warnings.simplefilter("ignore")
         pid = os.fork()
-    if pid == 0:
-        _run(function, parent, ends)
+        if pid == 0:
+            _run(function, parent, ends)
     return Forked(pid)
 
 
@@ -99,6 +104,7 @@ def _run(function: Callable[[Send], None], parent: int, ends: Ends) -> NoReturn:
         os.dup2(nowhere, 0)
         os.dup2(nowhere, 1)
         os.dup2(ends.stderr, 2)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)
         with os.fdopen(ends.reply, "w") as replies:
             function(lambda message: send(replies, message))
         code = 0

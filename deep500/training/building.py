@@ -15,7 +15,7 @@ from ..contracts.procedure import Procedure, Setup
 from ..contracts.recipe import Recipe, construct
 from ..contracts.task import Task
 from ..definition import Definition
-from ..errors import Deep500Error
+from ..errors import Deep500Error, with_place
 from ..frameworks import framework
 from .low_precision import LowPrecision
 from .matching import named_task
@@ -87,7 +87,7 @@ def recipe_executor(
         model, options = recipe_model(recipe, task, train, seed)
     except (TypeError, ValueError, ArithmeticError) as error:
         raise Deep500Error(
-            f"the model of recipe {recipe.name} cannot be built: {error}"
+            f"the model of recipe {recipe.name} cannot be built: {with_place(error)}"
         ) from None
     return _executor(recipe, seed, threads, model, **options)
 
@@ -107,7 +107,7 @@ def _executor(
         return from_model(model, **options)
     except TypeError as error:
         raise Deep500Error(
-            f"the executor of recipe {recipe.name} cannot be made: {error}"
+            f"the executor of recipe {recipe.name} cannot be made: {with_place(error)}"
         ) from None
 
 

@@ -14,9 +14,15 @@ from .checkpoint import Checkpoint
 Splits = Mapping[str, Split]
 
 
-def check_data(splits: Splits, task: Task, epochs: int) -> None:
+def check_data(
+    splits: Splits, task: Task, epochs: int, batch_size: int
+) -> None:
+    """Raise a Deep500Error for data on which no run can begin, naming the split, the array and the first row."""
     if epochs < 1:
         raise Deep500Error(f"epochs is {epochs}: a run needs at least 1")
+    for name, split in splits.items():
+        if split.fault:
+            raise Deep500Error(f"the split {name!r} {split.fault}")
     for name in ("train", "validation", "test"):
         has_examples = name in splits and len(splits[name]) > 0
         if not has_examples:
@@ -28,6 +34,12 @@ def check_data(splits: Splits, task: Task, epochs: int) -> None:
                 f"{', '.join(sizes)}"
             )
     task.check_arrays(splits)
+    examples = len(splits["train"])
+    if batch_size > examples:
+        raise Deep500Error(
+            f"batch_size is {batch_size}, and there are {examples} examples to train on: give at most {examples}, "
+            "which makes one batch of all"
+        )
 
 
 def check_network(

@@ -22,21 +22,31 @@ class Predictor(Protocol):
 
 
 def evaluate(
-    predictor: Predictor, task: Task, split: Split, batch_size: int
+    predictor: Predictor,
+    task: Task,
+    split: Split,
+    batch_size: int,
+    split_name: str = "",
 ) -> dict[str, float]:
     """The qualities by name. Sums are exact, so the batch size has no influence beyond that on the predictions."""
-    elements = measured_elements(predictor, task, split, batch_size)
+    elements = measured_elements(predictor, task, split, batch_size, split_name)
     return qualities_of(task, elements)
 
 
 def measured_elements(
-    predictor: Predictor, task: Task, split: Split, batch_size: int
+    predictor: Predictor,
+    task: Task,
+    split: Split,
+    batch_size: int,
+    split_name: str = "",
 ) -> dict[str, np.ndarray]:
     """The values that the task measures for each example of the split, by name."""
     array = predictor.framework.array
     parts: dict[str, list[np.ndarray]] = {}
     for start in range(0, len(split), batch_size):
+        rows = np.arange(start, min(start + batch_size, len(split)))
         batch = split.batch(slice(start, start + batch_size))
+        split.check_batch(batch, rows, split_name)
         outputs = predictor.inference(batch)
         arrays = {name: array(outputs[name]) for name in task.reads()}
         for name, values in task.measure(arrays, batch).items():

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from .. import registry
 from ..contracts.dataset import Dataset, Split
+from ..contracts.dataset_splits import complete_splits, loaded_splits
 from ..contracts.executor import Executor
 from ..contracts.task import Task
-from ..errors import Deep500Error
+from ..errors import Deep500Error, Deep500Warning
 
 Splits = Mapping[str, Split]
 
@@ -26,10 +27,14 @@ def named_task(task: Task | type[Task] | str | None) -> Task:
 
 
 def matched_task(task: Task, executor: object) -> Task:
-    """The task with the names of the network's inputs; names that differ are matched in their order."""
+    """The task with the names of the network's inputs and of its only output.
+
+    Names of inputs that differ are matched in their order.
+    """
     if not isinstance(executor, Executor):
         return task
     structure = executor.structure
+    task = _with_only_output(task, structure.outputs)
     inputs = _absent(structure.inputs, executor.random)
     settings = {"input": task.input}
     if "loss" in structure.outputs or task.target == task.input:
@@ -47,13 +52,24 @@ def matched_task(task: Task, executor: object) -> Task:
     return replace(task, **changes)
 
 
+def _with_only_output(task: Task, outputs: Iterable[str]) -> Task:
+    """The task that reads the only output which is no loss, if there is none of the name that it reads."""
+    predictions = [name for name in outputs if name != "loss"]
+    if task.prediction in predictions or len(predictions) != 1:
+        return task
+    return replace(task, prediction=predictions[0])
+
+
 def matched_splits(data: Dataset | Splits, task: Task) -> Splits:
     """The splits with their arrays renamed to what the task expects.
 
     Arrays are matched by name. If names are missing, the arrays that the task does not use take their places in order,
     with a warning. Splits that cannot be matched are returned unchanged; the checks of the task refuse them later.
     """
-    splits = data.load() if isinstance(data, Dataset) else data
+    if isinstance(data, Dataset):
+        splits = loaded_splits(data)
+    else:
+        splits = complete_splits(data)
     if "train" not in splits:
         return splits
     specs = splits["train"].specs
@@ -72,6 +88,7 @@ def matched_splits(data: Dataset | Splits, task: Task) -> Splits:
     ]
     warnings.warn(
         f"the names of the data differ, so their order decides: {', '.join(pairs)}",
+        Deep500Warning,
         stacklevel=3,
     )
     return {name: split.renamed(renames) for name, split in splits.items()}

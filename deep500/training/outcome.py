@@ -3,8 +3,9 @@
 The block of an epoch is {"seed", "series", "counters", "evaluation", "checkpoint"}: the numbers of its steps by the
 name of the series ("loss", "seconds"), the counters so far ("samples"), and {"epoch", "step", "seconds",
 "validation"}, where "validation" has the qualities by name. The block that ends a seed is {"seed", "test",
-"build_seconds", "weights"}, with "recorded" if the recipe defines metrics itself. The first block after a resumption
-also has "resumed" (see resumption.py). A number that is not finite (a run that diverged) is null.
+"build_seconds", "weights"}, with "recorded" if the recipe defines metrics itself, and "ended", the reason, if it
+stopped before its last epoch. The first block after a resumption also has "resumed" (see resumption.py). A number
+that is not finite (a run that diverged) is null.
 
 Version 0.1.0 wrote "losses", "step_seconds" and "samples" into the block of an epoch, and the accuracy alone as
 "validation" and "test"; both forms can be read.
@@ -113,6 +114,7 @@ def _history(seed: int, blocks: Sequence[Mapping[str, Any]]) -> History:
     counters: dict[str, float] = {}
     evaluations: list[dict[str, Any]] = []
     recorded: dict[str, float | None] = {}
+    ended = ""
     for block in blocks:
         if "evaluation" in block:
             for name, numbers in _series(block).items():
@@ -125,7 +127,8 @@ def _history(seed: int, blocks: Sequence[Mapping[str, Any]]) -> History:
         elif evaluations:
             evaluations[-1]["test"] = _qualities(block["test"])
             recorded = block.get("recorded", {})
-    return History(seed, series, counters, evaluations, recorded)
+            ended = block.get("ended", "")
+    return History(seed, series, counters, evaluations, recorded, ended)
 
 
 def _series(block: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -202,6 +205,8 @@ def _is_end(block: dict) -> bool:
     if not _is_number(block.get("build_seconds")):
         return False
     if not isinstance(block.get("weights"), str):
+        return False
+    if not isinstance(block.get("ended", ""), str):
         return False
     recorded = block.get("recorded", {})
     return isinstance(recorded, dict) and _are_numbers(list(recorded.values()))

@@ -5,10 +5,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .. import registry
-from ..contracts.canonical_form import canonical_form, source_hash
+from ..contracts.canonical_form import canonical_form, source_form
 from ..contracts.framework import ITS_OWN
 from ..contracts.recipe import Recipe
 from ..contracts.recipe_entries import TABLE
+from ..contracts.source_form import full_name
 from ..definition import Definition
 from ..errors import Deep500Error, unknown
 from .building import recipe_framework, recipe_task
@@ -107,12 +108,9 @@ def definition_sources(recipe: Recipe) -> dict[str, dict[str, Any]]:
             value = registry.named(entry.folder, value)
         elif isinstance(value, Definition):
             value = type(value)
-        qualified_name = getattr(
-            value, "__qualname__", type(value).__qualname__
-        )
-        module = getattr(value, "__module__", "")
-        name = f"{module}:{qualified_name}"
-        sources[key] = {"name": name, "source": source_hash(value)}
+        if not hasattr(value, "__qualname__"):
+            value = type(value)
+        sources[key] = {"name": full_name(value), **source_form(value)}
     return sources
 
 

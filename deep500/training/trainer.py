@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -79,7 +80,7 @@ class Trainer:
         self.task = matched_task(named_task(task), executor)
         self.splits = matched_splits(splits, self.task)
         self.breakdown = breakdown
-        check_data(self.splits, self.task, self.epochs)
+        check_data(self.splits, self.task, epochs, sampler.batch_size)
         self._loader = Loader(self.splits["train"], workers)
         self._subject = executor
         if isinstance(executor, Procedure):
@@ -275,8 +276,11 @@ class Trainer:
 
     def _evaluate(self) -> dict[str, Any]:
         self.convert_series()
-        self.ended = self.ended or self.divergence()
         begun_epochs = self.epoch + (self.batch > 0)
+        divergence = self.divergence()
+        if divergence:
+            self._check_batch(begun_epochs - 1)
+        self.ended = self.ended or divergence
         record = {
             "epoch": begun_epochs,
             "step": self.steps,
@@ -287,11 +291,29 @@ class Trainer:
         self.evaluations.append(record)
         return record
 
+    def _check_batch(self, epoch: int) -> None:
+        """Raise a Deep500Error if it is the data that made a loss of this epoch not finite.
+
+        Only data that are not in memory are read again: all others were checked before the run began.
+        """
+        done = self.evaluations[-1]["step"] if self.evaluations else 0
+        losses = self.series["loss"][done:]
+        finite = [math.isfinite(loss) for loss in losses]
+        if all(finite):
+            return
+        train = self.splits["train"]
+        indices = self.sampler.epoch(len(train), epoch)
+        rows = next(islice(indices, finite.index(False), None))
+        plain = replace(train, augmentations=())
+        train.check_batch(plain.batch(rows), rows, "train")
+
     def _qualities(self, split: str) -> dict[str, float]:
         begin = now()
         data, batch_size = self.splits[split], self.sampler.batch_size
         with region("evaluation") if self.breakdown else nullcontext():
-            qualities = evaluate(self.procedure, self.task, data, batch_size)
+            qualities = evaluate(
+                self.procedure, self.task, data, batch_size, split
+            )
         self.counters["evaluation seconds"] += (now() - begin) / 1e9
         self.counters["run seconds"] = (now() - self._began) / 1e9
         return qualities

@@ -1,9 +1,10 @@
-"""Who waits for whom among virtual ranks, in words."""
+"""Who waits for whom, in words."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..contracts.transport import Deadlock, Recv, RecvAny
+from ..contracts.transport import Deadlock, Recv, RecvAny, Send
 from ._requests import PendingRequest, VirtualRank
 
 if TYPE_CHECKING:
@@ -34,41 +35,57 @@ def described(rank: VirtualRank) -> str:
 
 
 def _described_request(request: PendingRequest) -> str:
-    step = request.step
+    return described_step(request.step, request.sequence)
+
+
+def described_step(step: object, number: int) -> str:
+    """What a step waits for, in words; the number is that of a collective."""
     if isinstance(step, Recv):
         return f"a message from rank {step.source} (tag {step.tag})"
     if isinstance(step, RecvAny):
         return f"a message from any rank (tag {step.tag})"
-    return f"{type(step).__name__} (collective number {request.sequence + 1})"
+    if isinstance(step, Send):
+        return f"rank {step.to} to receive a message (tag {step.tag})"
+    return f"{type(step).__name__} (collective number {number + 1})"
 
 
-def deadlock(engine: "EventEngine", waiting: Sequence[VirtualRank]) -> Deadlock:
-    """The error for ranks that can never go on: the cycle, or the rank whose program has ended."""
+@dataclass(frozen=True)
+class Blocked:
+    """A rank that waits: for which ranks, for what in words, and whether a message of any of them would do."""
+
+    waits_for: frozenset[int]
+    reason: str
+    any_rank: bool = False
+
+
+def blocked_virtual(engine: "EventEngine", rank: VirtualRank) -> Blocked:
+    """What a virtual rank waits for."""
+    assert rank.blocked is not None
+    first = rank.unfinished(rank.blocked.handles)[0].step
+    waits_for = frozenset(ranks_waited_for(engine, rank))
+    return Blocked(waits_for, described(rank), isinstance(first, RecvAny))
+
+
+def deadlock(waiting: Mapping[int, Blocked]) -> Deadlock | None:
+    """The error for ranks that can never go on: the cycle, or the rank whose program has ended; None if they can."""
     edges = {
-        rank.rank: sorted(ranks_waited_for(engine, rank)) for rank in waiting
+        rank: sorted(blocked.waits_for) for rank, blocked in waiting.items()
     }
-    for rank in waiting:
-        ended = [other for other in edges[rank.rank] if other not in edges]
-        if ended and not isinstance(_first_step(rank), RecvAny):
+    for rank, blocked in waiting.items():
+        ended = [other for other in edges[rank] if other not in edges]
+        if ended and not blocked.any_rank:
             return Deadlock(
-                f"rank {rank.rank} waits for {described(rank)}, and the program of rank {ended[0]} "
-                "has ended",
-                (rank.rank, ended[0]),
+                f"rank {rank} waits for {blocked.reason}, and the program of rank {ended[0]} has ended",
+                (rank, ended[0]),
             )
-    blocked = _blocked_only(edges)
-    cycle = _cycle({rank: others[0] for rank, others in blocked.items()})
-    by_rank = {rank.rank: rank for rank in waiting}
-    links = [
-        f"rank {rank} waits for {described(by_rank[rank])}" for rank in cycle
-    ]
+    blocked_edges = _blocked_only(edges)
+    cycle = _cycle({rank: others[0] for rank, others in blocked_edges.items()})
+    if not waiting[cycle[0]].waits_for:
+        return None
+    links = [f"rank {rank} waits for {waiting[rank].reason}" for rank in cycle]
     ring = " -> ".join(map(str, [*cycle, cycle[0]]))
     reasons = "; ".join(links[:4])
     return Deadlock(f"deadlock of ranks {ring}: {reasons}", cycle)
-
-
-def _first_step(rank: VirtualRank) -> object:
-    assert rank.blocked is not None
-    return rank.unfinished(rank.blocked.handles)[0].step
 
 
 def _blocked_only(edges: dict[int, list[int]]) -> dict[int, list[int]]:

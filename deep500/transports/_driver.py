@@ -13,6 +13,7 @@ from ..contracts.transport import (
     Arrival,
     Compute,
     Handle,
+    JointFailure,
     Now,
     Overlap,
     Poll,
@@ -25,17 +26,33 @@ from ..contracts.transport import (
     Transport,
     Wait,
     WaitAny,
+    modelled_bytes,
 )
-from ..errors import Deep500Error
+from ..errors import Deep500Error, errors_of_user_code, one_line
+from ._blocking import described_step
+from ._fingerprints import fingerprint
+from ._notes import Note, failure
+from ._places import no_step
 
 EAGER_SECONDS = 1e-3  # for which a wait for any of several asks without a pause
 PAUSE = 1e-4
+LOOK_SECONDS = 0.1  # between two looks whether another rank has failed
+# for how long a rank that cannot go on listens to the others: to all of them, or to those that see that one is gone
+PATIENCE = 10.0
+SHORT_PATIENCE = 3.0
+SIMULTANEOUS_SECONDS = 0.5
+LONGEST_ERROR = 2000
+
+
+class PeerGone(ConnectionError):
+    """The engine says that a process has ended."""
 
 
 class Pending:
     """A step that was begun. A subclass asks the engine about it."""
 
     step: Any
+    number = -1  # of a collective
 
     def wait(self, seconds: float) -> bool:
         """Wait for at most so long; whether it is complete. Raises ConnectionError if a peer is gone."""
@@ -62,9 +79,15 @@ class ProcessTransport(Transport):
         self.waited = {rank: 0.0}
         # after a failure, nothing can be communicated any more
         self.broken = False
+        # whether this rank reports it
+        self.reports = True
+        self.called: list[str] = []
         self._pending: dict[Handle, Pending] = {}
         self._next_handle = 0
         self._steps = 0
+        self._runs = 0
+        # collectives that all ranks have called in this form before
+        self._agreed: set[str] = set()
 
     def clock(self, rank: int) -> float:
         return time.perf_counter()
@@ -74,21 +97,54 @@ class ProcessTransport(Transport):
             raise Deep500Error(
                 "this rank has lost another one: start all ranks again"
             )
+        self._runs += 1
+        self.called = []
         generator = program(self.rank)
-        answer: Any = None
         try:
-            while True:
-                step = generator.send(answer)
-                self._steps += 1
-                answer = self._do(step)
-        except StopIteration as stop:
-            self._finish_sends()
-            return {self.rank: stop.value}
-        except RankFailure:
-            self.broken = True
+            return {self.rank: self._carry_out(generator)}
+        except Exception as error:
+            self.fail(error)
             raise
         finally:
             generator.close()
+
+    def _carry_out(self, generator: Program) -> Any:
+        answer: Any = None
+        while True:
+            try:
+                step = generator.send(answer)
+            except StopIteration as stop:
+                self._finish_sends()
+                return stop.value
+            self._steps += 1
+            if not isinstance(step, STEPS):
+                raise no_step(generator, step)
+            answer = self._do(step)
+
+    def fail(self, error: BaseException) -> None:
+        """Tell the others, unless they know, that this rank ends with an error; nothing can be run afterwards."""
+        if isinstance(error, JointFailure):
+            self.reports = error.reported_by in (None, self.rank)
+        if self.broken:
+            return
+        self.broken = True
+        if isinstance(error, Exception) and not isinstance(error, JointFailure):
+            own = Note(self.rank, error=_error_line(self.rank, error))
+            self._post(own)
+            self.reports = not self._lower_rank_fails()
+
+    def _lower_rank_fails(self) -> bool:
+        """Whether a lower rank ends with an error at the same time, as all do if the mistake is everyone's."""
+        deadline = time.perf_counter() + SIMULTANEOUS_SECONDS
+        while self.rank > 0 and time.perf_counter() < deadline:
+            try:
+                notes = self._new_notes()
+            except ConnectionError:
+                return False
+            if any(note.error and note.rank < self.rank for note in notes):
+                return True
+            time.sleep(PAUSE)
+        return False
 
     def _do(self, step: Any) -> Any:
         if isinstance(step, Compute):
@@ -121,28 +177,56 @@ class ProcessTransport(Transport):
                 f"rank {self.rank} communicates with rank {other}: give another rank from 0 to "
                 f"{self.size - 1}"
             )
+        number = -1
+        if isinstance(step, COLLECTIVES):
+            number = len(self.called)
+            self._call(step)
         try:
-            pending = self._started(step, array)
+            pending = self._started(step)
         except ConnectionError as error:
-            raise self._lost(step, str(error)) from error
+            raise self._lost(step, number, error) from error
+        pending.number = number
         self._next_handle += 1
         self._pending[self._next_handle] = pending
         return self._next_handle
 
-    def _started(self, step: Any, array: np.ndarray | None) -> Pending:
+    def _started(self, step: Any) -> Pending:
         traffic = self.traffic[self.rank]
-        nbytes = 0 if array is None else array.nbytes
         if isinstance(step, Send):
-            traffic.count("Send", nbytes)
+            traffic.count("Send", step.array.nbytes)
             return self._send(step)
         if isinstance(step, Recv | RecvAny):
             return self._receive(step)
         if isinstance(step, COLLECTIVES):
+            nbytes = modelled_bytes(step, self.rank, self.size)
             traffic.count(type(step).__name__, nbytes)
             return self._collective(step)
         raise Deep500Error(
-            f"the program of rank {self.rank} yielded {step!r}, which is no communication step"
+            f"{step!r:.80} is no communication that can be begun: yield it, or begin a send, a receive or a collective"
         )
+
+    def _call(self, step: Any) -> None:
+        """Note that a collective is called; the first time in this form, see that all ranks call it.
+
+        Later, ranks that call different ones are found when they wait in vain, and by comparing `called`.
+        """
+        form = fingerprint(step)
+        number = len(self.called)
+        self.called.append(form)
+        if form in self._agreed or self.size == 1:
+            return
+        note = self._waiting_note(step, number)
+        try:
+            exchange = self._exchange(note.to_json())
+        except ConnectionError as error:
+            raise self._lost(step, number, error) from error
+        exchange.step, exchange.number = step, number
+        self._complete([exchange], self.deadline)
+        texts = enumerate(exchange.result())
+        notes = {rank: Note.from_json(text) for rank, text in texts}
+        if found := failure(notes, self.size):
+            raise found
+        self._agreed.add(form)
 
     @abstractmethod
     def _send(self, step: Send) -> Pending: ...
@@ -154,31 +238,36 @@ class ProcessTransport(Transport):
     def _collective(self, step: Any) -> Pending: ...
 
     @abstractmethod
-    def _roll_call(self, seconds: float) -> list[int]:
-        """Which ranks do not answer within so many seconds; every rank that fails calls this."""
+    def _exchange(self, text: str) -> Pending:
+        """Begin to exchange texts with all ranks; the result is the list of them."""
+
+    @abstractmethod
+    def _post(self, note: Note) -> None:
+        """Send a note to all other ranks, as far as they can be reached."""
+
+    @abstractmethod
+    def _new_notes(self) -> list[Note]:
+        """The notes of other ranks that have come; raises ConnectionError if none can come any more."""
 
     # Waiting
 
     def _wait(self, step: Wait) -> list[Any]:
-        begin = time.perf_counter()
-        deadline = begin + self._timeout(step)
         pendings = [self._taken(handle) for handle in step.handles]
-        for pending in pendings:
-            self._complete(pending, deadline, self._timeout(step))
-        self.waited[self.rank] += time.perf_counter() - begin
+        self._complete(pendings, self._timeout(step))
         return [self._result(pending) for pending in pendings]
 
-    def _complete(
-        self, pending: Pending, deadline: float, timeout: float
-    ) -> None:
-        try:
-            complete = pending.wait(max(0.0, deadline - time.perf_counter()))
-        except ConnectionError as error:
-            raise self._lost(pending.step, str(error)) from error
-        if not complete:
-            raise self._lost(
-                pending.step, f"it did not come within {timeout:g} s"
-            )
+    def _complete(self, pendings: Sequence[Pending], timeout: float) -> None:
+        """Wait for all of them, for at most so long; this counts as waiting."""
+        begin = time.perf_counter()
+        for pending in pendings:
+            left = begin + timeout - time.perf_counter()
+            try:
+                complete = pending.wait(max(0.0, left))
+            except ConnectionError as error:
+                raise self._lost(pending.step, pending.number, error) from error
+            if not complete:
+                raise self._late(pending, timeout)
+        self.waited[self.rank] += time.perf_counter() - begin
 
     def _wait_any(self, step: WaitAny) -> tuple[int, Any]:
         begin = time.perf_counter()
@@ -190,8 +279,7 @@ class ProcessTransport(Transport):
                     return index, self._result(self._taken(handle))
             waited = time.perf_counter() - begin
             if waited > timeout:
-                first = self._pending[step.handles[0]].step
-                raise self._lost(first, f"it did not come within {timeout:g} s")
+                raise self._late(self._pending[step.handles[0]], timeout)
             if waited > EAGER_SECONDS:
                 time.sleep(PAUSE)
 
@@ -206,7 +294,7 @@ class ProcessTransport(Transport):
         try:
             return pending.poll()
         except ConnectionError as error:
-            raise self._lost(pending.step, str(error)) from error
+            raise self._lost(pending.step, pending.number, error) from error
 
     def _timeout(self, step: Wait | WaitAny) -> float:
         return self.deadline if step.timeout is None else step.timeout
@@ -229,36 +317,100 @@ class ProcessTransport(Transport):
 
     def _finish_sends(self) -> None:
         """What a program has sent and not waited for must be on its way before anything else happens."""
-        deadline = time.perf_counter() + self.deadline
+        sends = []
         for handle, pending in [*self._pending.items()]:
             if isinstance(pending.step, Send):
-                self._complete(self._taken(handle), deadline, self.deadline)
+                sends.append(self._taken(handle))
+        if sends:
+            self._complete(sends, self.deadline)
 
     # Failures
 
-    def _lost(self, step: Any, reason: str) -> RankFailure:
-        """The failure of a step: the ranks that answer no roll call are missing."""
+    def _late(self, pending: Pending, timeout: float) -> JointFailure:
+        late = TimeoutError(f"it did not come within {timeout:g} s")
+        return self._lost(pending.step, pending.number, late)
+
+    def _lost(self, step: Any, number: int, cause: OSError) -> JointFailure:
+        """Why a step cannot be completed, from the notes of all ranks; those that send none are lost."""
         self.broken = True
-        missing = self._roll_call(min(self.deadline, 10.0))
-        if not missing and isinstance(step, Recv):
-            missing = [step.source]
-        names = ", ".join(map(str, missing)) or "unknown"
-        return RankFailure(
-            f"rank {names} is lost: rank {self.rank} waited for {describe(step)} in its "
-            f"communication step {self._steps} ({reason})",
-            missing,
+        own = self._waiting_note(step, number)
+        self._post(own)
+        limit = SHORT_PATIENCE if isinstance(cause, PeerGone) else PATIENCE
+        try:
+            notes = self._notes(own, min(self.deadline, limit))
+            missing = sorted({*range(self.size)} - notes.keys())
+        except ConnectionError:
+            # nobody can say, since the store is gone with rank 0
+            notes, missing = {self.rank: own}, [0]
+        found = failure(notes, self.size)
+        if found is not None:
+            return found
+        waited = f"rank {self.rank} waited for {own.reason} in its communication step {self._steps} ({cause})"
+        if not missing:
+            return RankFailure(
+                f"{waited}, and all ranks are there: give a longer deadline"
+            )
+        names = ", ".join(map(str, missing))
+        lost = RankFailure(f"rank {names} is lost: {waited}", missing)
+        lost.reported_by = min(notes)
+        return lost
+
+    def _waiting_note(self, step: Any, number: int) -> Note:
+        sources: tuple[int, ...] = ()
+        if isinstance(step, Recv):
+            sources = (step.source,)
+        elif isinstance(step, Send):
+            sources = (step.to,)
+        elif isinstance(step, RecvAny):
+            sources = tuple(r for r in range(self.size) if r != self.rank)
+        return Note(
+            self.rank,
+            reason=described_step(step, number),
+            waits_for=sources,
+            any_rank=isinstance(step, RecvAny),
+            run=self._runs,
+            collectives=len(self.called),
+            number=number,
+            fingerprint=fingerprint(step) if number >= 0 else "",
         )
 
+    def _notes(self, own: Note, seconds: float) -> dict[int, Note]:
+        """The notes of all ranks; without those that do not come in time, or after one with an error."""
+        notes = {self.rank: own}
+        deadline = time.perf_counter() + seconds
+        while len(notes) < self.size and time.perf_counter() < deadline:
+            for note in self._new_notes():
+                notes[note.rank] = note
+            if any(note.error for note in notes.values()):
+                break
+            time.sleep(PAUSE)
+        return notes
 
-def describe(step: Any) -> str:
-    """What a step waits for, in words."""
-    if isinstance(step, Recv):
-        return f"a message from rank {step.source} (tag {step.tag})"
-    if isinstance(step, RecvAny):
-        return f"a message from any rank (tag {step.tag})"
-    if isinstance(step, Send):
-        return f"rank {step.to} to receive a message (tag {step.tag})"
-    return type(step).__name__
+
+# what a program may yield
+STEPS = (
+    Send,
+    Recv,
+    RecvAny,
+    Wait,
+    WaitAny,
+    Poll,
+    Compute,
+    Overlap,
+    Now,
+    *COLLECTIVES,
+)
+
+
+def _error_line(rank: int, error: Exception) -> str:
+    """An error on one line, with the user's function that raised it."""
+    try:
+        with errors_of_user_code(f"rank {rank}"):
+            raise error
+    except Deep500Error as described:
+        return one_line(described, LONGEST_ERROR)
+    except Exception:
+        return f"rank {rank}: {one_line(error, LONGEST_ERROR, kind=True)}"
 
 
 def as_bytes(array: np.ndarray) -> np.ndarray:

@@ -22,9 +22,16 @@ from ..contracts.transport import (
     Send,
     Wait,
     WaitAny,
+    modelled_bytes,
 )
 from ..errors import Deep500Error
-from ._blocking import deadlock, described, ranks_waited_for
+from ._blocking import (
+    blocked_virtual,
+    deadlock,
+    described,
+    ranks_waited_for,
+)
+from ._places import no_step
 from ._requests import Message, PendingRequest, VirtualRank
 from ._virtual_collectives import complete_collective
 
@@ -114,12 +121,15 @@ class EventEngine:
         self, rank: VirtualRank, answer: Any, error: RankFailure | None
     ) -> None:
         """Let a program do its next step."""
+        self.transport.clocks[rank.rank] = rank.clock
         try:
             step = (
                 rank.program.throw(error)
                 if error
                 else rank.program.send(answer)
             )
+            # training outside of a Compute step takes its time, too
+            rank.clock = self.transport.clocks[rank.rank]
         except StopIteration as stop:
             rank.running = False
             rank.result = stop.value
@@ -162,37 +172,56 @@ class EventEngine:
             return self._receive(rank, step)
         if isinstance(step, COLLECTIVES):
             return self._collective(rank, step)
-        raise Deep500Error(
-            f"the program of rank {rank.rank} yielded {step!r}, which is no communication step"
-        )
+        raise no_step(rank.program, step)
 
     def _compute(self, rank: VirtualRank, step: Compute) -> Any:
-        rank.clock += self._duration(rank, step)
-        self.transport.clocks[rank.rank] = rank.clock
-        return step.function()
+        clocks = self.transport.clocks
+        clocks[rank.rank] += self._own_seconds(rank, step)
+        self.transport.charged.discard(rank.rank)
+        result = step.function()
+        clocks[rank.rank] += self._other_seconds(rank, step)
+        rank.clock = clocks[rank.rank]
+        return result
 
     def _overlap(self, rank: VirtualRank, step: Overlap) -> Any:
         """The function's steps begin at equal distances in virtual time."""
         start = rank.clock
-        duration = self._duration(rank, step)
+        clocks = self.transport.clocks
+        clocks[rank.rank] += self._own_seconds(rank, step)
+        self.transport.charged.discard(rank.rank)
         begun = 0
 
         def begin(inner: Any) -> Handle:
             nonlocal begun
             begun += 1
+            duration = clocks[rank.rank] - start
+            duration += self._other_seconds(rank, step)
             rank.clock = max(rank.clock, start + duration * begun / step.count)
             return self._begin(rank, inner)
 
         result = step.function(begin)
-        rank.clock = max(rank.clock, start + duration)
-        self.transport.clocks[rank.rank] = rank.clock
+        clocks[rank.rank] += self._other_seconds(rank, step)
+        rank.clock = max(rank.clock, clocks[rank.rank])
+        clocks[rank.rank] = rank.clock
         return result
 
-    def _duration(self, rank: VirtualRank, step: Compute | Overlap) -> float:
-        seconds = (
-            self.transport.compute if step.seconds is None else step.seconds
-        )
+    def _own_seconds(self, rank: VirtualRank, step: Compute | Overlap) -> float:
+        """What a step says that it takes, beside the training in it."""
+        seconds = step.seconds or 0.0
+        if not 0 <= seconds < math.inf:
+            raise Deep500Error(
+                f"the program of rank {rank.rank} yielded {type(step).__name__} of {seconds:g} seconds: give 0 or more"
+            )
         return seconds * self.transport.speed[rank.rank]
+
+    def _other_seconds(
+        self, rank: VirtualRank, step: Compute | Overlap
+    ) -> float:
+        """What the transport's own `compute` adds: nothing if the step has a duration, or has trained."""
+        transport = self.transport
+        if step.seconds is not None or rank.rank in transport.charged:
+            return 0.0
+        return transport.compute * transport.speed[rank.rank]
 
     def _poll(self, rank: VirtualRank, step: Poll) -> list[int]:
         finished = []
@@ -272,8 +301,7 @@ class EventEngine:
     # Collectives
 
     def _collective(self, rank: VirtualRank, step: Any) -> Handle:
-        array = getattr(step, "array", None)
-        nbytes = array.nbytes if array is not None else 0
+        nbytes = modelled_bytes(step, rank.rank, self.transport.size)
         self.transport.traffic[rank.rank].count(type(step).__name__, nbytes)
         number = rank.collectives
         rank.collectives += 1
@@ -367,7 +395,11 @@ class EventEngine:
                 )
                 self._throw(rank, failure)
                 return True
-        raise deadlock(self, waiting)
+        found = deadlock(
+            {rank.rank: blocked_virtual(self, rank) for rank in waiting}
+        )
+        assert found is not None  # every rank here waits for another one
+        raise found
 
     def _failure(self) -> RankFailure:
         """The failure to report: of the lowest rank that noticed."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..contracts.loggp import LogGP
 from ..contracts.transport import AllGather, AllReduce, Broadcast
-from ..errors import Deep500Error
+from ._fingerprints import check_fingerprints, fingerprint
 from ._requests import PendingRequest
 
 REDUCTIONS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
@@ -18,7 +18,8 @@ def complete_collective(
     """Give every rank's request its result, and the time at which it is there."""
     in_order = [requests[rank] for rank in sorted(requests)]
     steps = [request.step for request in in_order]
-    check_fingerprints(steps, number)
+    fingerprints = {rank: fingerprint(step) for rank, step in enumerate(steps)}
+    check_fingerprints(fingerprints, number)
     first = steps[0]
     results: list[Any] = [None] * len(steps)
     if isinstance(first, AllReduce):
@@ -33,31 +34,6 @@ def complete_collective(
     for request, result in zip(in_order, results, strict=True):
         request.result = result
         request.ready = begin + cost
-
-
-def check_fingerprints(steps: list, number: int) -> None:
-    """Refuse ranks that call different collectives, or the same one with other shapes."""
-    first = fingerprint(steps[0])
-    for rank, step in enumerate(steps):
-        if fingerprint(step) != first:
-            raise Deep500Error(
-                f"collective number {number + 1} is {first} on rank 0 and {fingerprint(step)} on "
-                f"rank {rank}: all ranks must call the same ones in the same order"
-            )
-
-
-def fingerprint(step: object) -> str:
-    """What must be equal on all ranks, in words."""
-    kind = type(step).__name__
-    array = getattr(step, "array", None)
-    if array is None:
-        return kind
-    uneven = isinstance(step, AllGather) and step.uneven
-    facts = [str(array.dtype), "any length" if uneven else str([*array.shape])]
-    for name in ("op", "root"):
-        if hasattr(step, name):
-            facts.append(str(getattr(step, name)))
-    return f"{kind}({', '.join(facts)})"
 
 
 def _nbytes(step: object) -> int:

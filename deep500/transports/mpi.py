@@ -1,6 +1,7 @@
 """MPI by mpi4py: the memory of arrays as it lies, never pickled, and no wait without a deadline."""
 
 import atexit
+import os
 import signal
 import threading
 import time
@@ -21,12 +22,24 @@ from ..contracts.transport import (
     Send,
 )
 from ..errors import Deep500Error, Unsupported, one_line
-from ._driver import Pending, ProcessTransport, as_bytes, split_gathered
+from ._driver import (
+    LOOK_SECONDS,
+    PeerGone,
+    Pending,
+    ProcessTransport,
+    as_bytes,
+    split_gathered,
+)
+from ._notes import Note
 
 EAGER_SECONDS = 2e-3  # for which a wait asks without a pause
 PAUSE = 5e-5
-ROLL_CALL = 0.1  # seconds between two looks for a roll call
 EXIT_CODE = 2
+NOTE_BYTES = 1024  # of a text that all ranks exchange
+# MPICH's launcher drops what was printed right before an abort: the rank that reports a failure waits for it to be
+# shown, and the others wait for that rank
+SHOWING_SECONDS = 1.0
+LINGERING_SECONDS = 5.0
 
 
 @cache
@@ -54,39 +67,53 @@ class Mpi(ProcessTransport):
     def __init__(self, deadline: float = DEADLINE):
         self.MPI = mpi()
         # of our own, so that messages of the user's are never taken for ours
-        self.comm = self.MPI.COMM_WORLD.Dup()
-        self.control = self.MPI.COMM_WORLD.Dup()
-        super().__init__(self.comm.Get_rank(), self.comm.Get_size(), deadline)
+        world = self.MPI.COMM_WORLD
+        # in turn, so that a collective too many is not taken for one of the next program
+        self.comms = (world.Dup(), world.Dup())
+        self.control = world.Dup()
+        super().__init__(world.Get_rank(), world.Get_size(), deadline)
         self._peer_died = False
+        self._sent_notes: list[Any] = []
         self._listen()
         atexit.register(self._leave)
 
     def _listen(self) -> None:
         """MPICH's launcher, told not to kill the others when a rank dies, sends them SIGUSR1 instead."""
         in_main_thread = threading.current_thread() is threading.main_thread()
-        if (
-            in_main_thread
-            and signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL
-        ):
+        unused = (signal.SIG_DFL, signal.SIG_IGN)
+        if in_main_thread and signal.getsignal(signal.SIGUSR1) in unused:
             signal.signal(signal.SIGUSR1, self._hear)
+
+    def _stop_listening(self) -> None:
+        """The launcher also sends it when a rank has ended well: it must not end us while Python ends."""
+        if signal.getsignal(signal.SIGUSR1) == self._hear:
+            signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 
     def _hear(self, *_: object) -> None:
         self._peer_died = True
 
+    @property
+    def comm(self) -> Any:
+        return self.comms[self._runs % 2]
+
     def close(self) -> None:
         if not self.broken:
             atexit.unregister(self._leave)
-            self.comm.Free()
-            self.control.Free()
+            self._stop_listening()
+            for comm in (*self.comms, self.control):
+                comm.Free()
             self.broken = True
 
     def _leave(self) -> None:
         """At the end of Python: a rank that has lost others ends all of them, or MPI would wait for ever."""
+        self._stop_listening()
         if self.broken:
+            time.sleep(SHOWING_SECONDS if self.reports else LINGERING_SECONDS)
             self.abort()
 
     def abort(self) -> None:
-        """End all ranks."""
+        """End all ranks, without the line that MPICH would print after ours."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         self.MPI.COMM_WORLD.Abort(EXIT_CODE)
 
     def _send(self, step: Send) -> Pending:
@@ -133,9 +160,7 @@ class Mpi(ProcessTransport):
             lengths = MpiPending(
                 self, step, self.comm.Iallgather(counts[:1].copy(), counts)
             )
-            self._complete(
-                lengths, time.perf_counter() + self.deadline, self.deadline
-            )
+            self._complete([lengths], self.deadline)
         gathered = np.empty(int(counts.sum()), np.uint8)
         receive = [gathered, counts.tolist(), self.MPI.BYTE]
         request = self.comm.Iallgatherv([payload, self.MPI.BYTE], receive)
@@ -143,28 +168,41 @@ class Mpi(ProcessTransport):
         pending.gathered = (gathered, counts.tolist())
         return pending
 
-    # Roll calls: a rank that has failed tells all others, which then fail, too, and answer.
+    # Notes: a rank that has failed tells all others, which then fail, too, and answer.
 
-    def roll_call_heard(self) -> bool:
-        """Whether another rank has failed."""
+    def _exchange(self, text: str) -> Pending:
+        note = np.zeros(NOTE_BYTES, np.uint8)
+        encoded = np.frombuffer(text.encode()[:NOTE_BYTES], np.uint8)
+        note[: encoded.size] = encoded
+        notes = np.empty((self.size, NOTE_BYTES), np.uint8)
+        pending = MpiPending(
+            self, None, self.control.Iallgather(note, notes), note
+        )
+        pending.texts = notes
+        return pending
+
+    def check_peers(self) -> None:
+        """Raise a ConnectionError if another rank has failed."""
         if self._peer_died:
-            return True
-        return bool(self.control.Iprobe(self.MPI.ANY_SOURCE, 0))
+            raise PeerGone("a process has died")
+        if self.control.Iprobe(self.MPI.ANY_SOURCE, 0):
+            raise ConnectionError("another rank cannot go on")
 
-    def _roll_call(self, seconds: float) -> list[int]:
-        others = [rank for rank in range(self.size) if rank != self.rank]
-        note = np.zeros(1, np.uint8)
-        self._notes = [self.control.Isend(note, rank, 0) for rank in others]
-        missing = set(others)
-        deadline = time.perf_counter() + seconds
-        while missing and time.perf_counter() < deadline:
-            status = self.MPI.Status()
-            if self.control.Iprobe(self.MPI.ANY_SOURCE, 0, status):
-                self.control.Recv(np.zeros(1, np.uint8), status.Get_source(), 0)
-                missing.discard(status.Get_source())
-            else:
-                time.sleep(PAUSE)
-        return sorted(missing)
+    def _post(self, note: Note) -> None:
+        text = np.frombuffer(note.to_json().encode(), np.uint8).copy()
+        for rank in range(self.size):
+            if rank != self.rank:
+                request = self.control.Isend(text, rank, 0)
+                self._sent_notes.append((request, text))
+
+    def _new_notes(self) -> list[Note]:
+        notes = []
+        status = self.MPI.Status()
+        while self.control.Iprobe(self.MPI.ANY_SOURCE, 0, status):
+            text = np.empty(status.Get_count(self.MPI.BYTE), np.uint8)
+            self.control.Recv(text, status.Get_source(), 0)
+            notes.append(Note.from_json(text.tobytes().decode()))
+        return notes
 
 
 class MpiPending(Pending):
@@ -182,12 +220,16 @@ class MpiPending(Pending):
         self.request = request
         self.memory = memory
         self.gathered: tuple[np.ndarray, list[int]] | None = None
+        self.texts: np.ndarray | None = None
         self.status = transport.MPI.Status()
         self.complete = False
 
     def poll(self) -> bool:
         if not self.complete:
-            self.complete = self.request.Test(self.status)
+            try:
+                self.complete = self.request.Test(self.status)
+            except self.transport.MPI.Exception as error:
+                raise self._refused(error) from error
         return self.complete
 
     def wait(self, seconds: float) -> bool:
@@ -198,16 +240,15 @@ class MpiPending(Pending):
                 return False
             if now - begin > EAGER_SECONDS:
                 time.sleep(PAUSE)
-            if now - last_look > ROLL_CALL:
+            if now - last_look > LOOK_SECONDS:
                 last_look = now
-                if self.transport.roll_call_heard():
-                    raise ConnectionError(
-                        "it has died, or another rank has lost it"
-                    )
+                self.transport.check_peers()
         return True
 
     def result(self) -> Any:
         step = self.step
+        if self.texts is not None:
+            return [row.tobytes().rstrip(b"\0").decode() for row in self.texts]
         if isinstance(step, Recv | RecvAny):
             self._check_length(step)
         if isinstance(step, RecvAny):
@@ -223,10 +264,22 @@ class MpiPending(Pending):
     def _check_length(self, step: Recv | RecvAny) -> None:
         received = self.status.Get_count(self.transport.MPI.BYTE)
         if received != step.into.nbytes:
-            raise Deep500Error(
-                f"rank {self.transport.rank} expects {step.into.nbytes} bytes from rank "
-                f"{self.status.Get_source()} (tag {step.tag}), which sent {received}"
-            )
+            raise self._other_length(step, f"{received} bytes")
+
+    def _refused(self, error: Exception) -> Exception:
+        """What MPI complains about; a message that is too long is the sender's and the receiver's affair."""
+        if isinstance(self.step, Recv | RecvAny):
+            return self._other_length(self.step, "more")
+        return Deep500Error(
+            f"MPI refuses {type(self.step).__name__} on rank {self.transport.rank}: {one_line(error)}"
+        )
+
+    def _other_length(self, step: Recv | RecvAny, sent: str) -> Deep500Error:
+        source = getattr(step, "source", self.status.Get_source())
+        form = f"{step.into.dtype}{[*step.into.shape]}"
+        return Deep500Error(
+            f"rank {self.transport.rank} expects {form} from rank {source} (tag {step.tag}), which sent {sent}"
+        )
 
     def _arrays(
         self, gathered: np.ndarray, counts: list[int]

@@ -1,12 +1,16 @@
 """torch.distributed: gloo between processors, NCCL where arrays would be on GPUs."""
 
+import atexit
 import threading
+import time
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
 
 from ..contracts.transport import (
+    COLLECTIVES,
     DEADLINE,
     AllGather,
     AllReduce,
@@ -19,10 +23,22 @@ from ..contracts.transport import (
 )
 from ..errors import Deep500Error, Unsupported, one_line
 from ..frameworks import framework
-from ._driver import Pending, ProcessTransport, as_bytes
+from ._driver import (
+    LOOK_SECONDS,
+    PeerGone,
+    Pending,
+    ProcessTransport,
+    as_bytes,
+)
+from ._notes import Note
 
-HERE = "deep500/here"  # keys of the store: ranks that have come, and ranks that have lost another one
-LOST = "deep500/lost"
+# keys of the store: ranks that have come, notes of ranks that cannot go on (and that there are any), and texts that all
+# ranks exchange
+HERE = "deep500/here"
+NOTE = "deep500/note"
+ANY_NOTE = "deep500/notes"
+EXCHANGE = "deep500/exchange"
+PAUSE = 5e-4
 
 
 class Torch(ProcessTransport):
@@ -42,7 +58,10 @@ class Torch(ProcessTransport):
             )
         self.store, rank, size = self._rendezvous(deadline)
         super().__init__(rank, size, deadline)
+        self._exchanges = 0
         self._meet(backend)
+        # a process group that outlives Python now and then aborts its process
+        atexit.register(self.close)
 
     def _rendezvous(self, deadline: float) -> tuple[Any, int, int]:
         limit = timedelta(seconds=deadline)
@@ -79,7 +98,9 @@ class Torch(ProcessTransport):
 
     def close(self) -> None:
         if not self.broken:
-            self.dist.destroy_process_group()
+            atexit.unregister(self.close)
+            if self.dist.is_initialized():
+                self.dist.destroy_process_group()
             self.broken = True
 
     def _send(self, step: Send) -> Pending:
@@ -142,9 +163,7 @@ class Torch(ProcessTransport):
         pending = self._begun(
             step, lengths, lambda: self.dist.all_reduce(lengths, async_op=True)
         )
-        self._complete(
-            pending, self.clock(self.rank) + self.deadline, self.deadline
-        )
+        self._complete([pending], self.deadline)
         return lengths.tolist()
 
     def _begun(self, step: Any, tensor: Any, start: Any) -> "TorchPending":
@@ -152,7 +171,7 @@ class Torch(ProcessTransport):
         try:
             work = None if empty else start()
         except RuntimeError as error:
-            raise ConnectionError(one_line(error)) from error
+            raise PeerGone(_gloo_reason(error)) from error
         return TorchPending(self, step, work, tensor)
 
     def _tensor(self, array: np.ndarray) -> Any:
@@ -167,7 +186,7 @@ class Torch(ProcessTransport):
                 "or gather"
             ) from None
 
-    # Roll calls by the store, which lives with rank 0 or with torchrun
+    # Notes by the store, which lives with rank 0 or with torchrun
 
     def _absent(self, key: str) -> list[int]:
         """The ranks that have not set a key; rank 0 if nobody can say, since the store is gone with it."""
@@ -180,14 +199,73 @@ class Torch(ProcessTransport):
         except RuntimeError:
             return [0]
 
-    def _roll_call(self, seconds: float) -> list[int]:
+    def _exchange(self, text: str) -> Pending:
+        self._exchanges += 1
+        key = f"{EXCHANGE}/{self._exchanges}"
         try:
-            self.store.set(f"{LOST}/{self.rank}", "1")
-            keys = [f"{LOST}/{rank}" for rank in range(self.size)]
-            self.store.wait(keys, timedelta(seconds=seconds))
-        except RuntimeError:
-            pass  # somebody is missing, or the store is
-        return self._absent(LOST)
+            self.store.set(f"{key}/{self.rank}", text)
+        except RuntimeError as error:
+            raise PeerGone(one_line(error)) from error
+        return StorePending(
+            self, [f"{key}/{rank}" for rank in range(self.size)]
+        )
+
+    def check_peers(self) -> None:
+        """Raise a ConnectionError if another rank has failed."""
+        if self.is_set([ANY_NOTE]):
+            raise ConnectionError("another rank cannot go on")
+
+    def is_set(self, keys: list[str]) -> bool:
+        """Whether the store has all keys; raises PeerGone if the store is gone."""
+        try:
+            return self.store.check(keys)
+        except RuntimeError as error:
+            raise PeerGone(one_line(error)) from error
+
+    def _post(self, note: Note) -> None:
+        with suppress(RuntimeError):  # the store is gone
+            self.store.set(f"{NOTE}/{self.rank}", note.to_json())
+            self.store.set(ANY_NOTE, "1")
+
+    def _new_notes(self) -> list[Note]:
+        notes = []
+        for rank in range(self.size):
+            if self.is_set([f"{NOTE}/{rank}"]):
+                text = self.store.get(f"{NOTE}/{rank}").decode()
+                notes.append(Note.from_json(text))
+        time.sleep(LOOK_SECONDS / 2)
+        return notes
+
+
+def _gloo_reason(error: RuntimeError) -> str:
+    """What gloo says, without the place in its source and its advice."""
+    return one_line(error).split("] ", 1)[-1].split(". This is", 1)[0]
+
+
+class StorePending(Pending):
+    """Texts that all ranks set in the store."""
+
+    def __init__(self, transport: Torch, keys: list[str]):
+        self.transport = transport
+        self.keys = keys
+
+    def poll(self) -> bool:
+        return self.transport.is_set(self.keys)
+
+    def wait(self, seconds: float) -> bool:
+        begin = last_look = time.perf_counter()
+        while not self.poll():
+            now = time.perf_counter()
+            if now - begin > seconds:
+                return False
+            if now - last_look > LOOK_SECONDS:
+                last_look = now
+                self.transport.check_peers()
+            time.sleep(PAUSE)
+        return True
+
+    def result(self) -> Any:
+        return [self.transport.store.get(key).decode() for key in self.keys]
 
 
 class TorchPending(Pending):
@@ -207,14 +285,22 @@ class TorchPending(Pending):
         if self._waiter is not None:
             self._waiter.join(seconds)
             return self.poll()
-        if not self.complete:
+        begin = time.perf_counter()
+        while not self.complete:
+            left = max(begin + seconds - time.perf_counter(), 1e-3)
+            # a collective can be waited for again, a message cannot
+            if isinstance(self.step, COLLECTIVES):
+                left = min(left, LOOK_SECONDS)
             try:
-                self.work.wait(timedelta(seconds=max(seconds, 1e-3)))
+                self.work.wait(timedelta(seconds=left))
             except RuntimeError as error:
-                if "imed out" in str(error):
+                if "imed out" not in str(error):
+                    raise PeerGone(_gloo_reason(error)) from error
+                if time.perf_counter() - begin >= seconds:
                     return False
-                raise ConnectionError(one_line(error)) from error
-            self.complete = True
+                self.transport.check_peers()
+            else:
+                self.complete = True
         return True
 
     def poll(self) -> bool:
@@ -225,7 +311,7 @@ class TorchPending(Pending):
             )
             self._waiter.start()
         if self._error is not None:
-            raise ConnectionError(one_line(self._error))
+            raise PeerGone(_gloo_reason(self._error))
         return self.complete
 
     def _wait_apart(self) -> None:

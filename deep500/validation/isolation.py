@@ -1,10 +1,10 @@
-"""Calls a function in a fresh process with a deadline: a crash, an exit or an endless loop becomes an error."""
+"""Calls functions in fresh processes with a deadline: a crash, an exit or an endless loop becomes an error."""
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ..supervision.child import Child
+from ..supervision.child import Child, Ended
 from ..supervision.child import Died as Died
 from ..supervision.serving import Message, Progress, serve
 
@@ -17,9 +17,48 @@ def isolated(
     The function also takes `progress`, which it calls with a text that says what comes next; the text is part of the
     error if the process dies. Raises the function's own `Deep500Error`, or `Died` if there is no result.
     """
-    request = {"function": function, "arguments": dict(arguments)}
     with Child.fresh(__name__) as child:
+        return child.ask(_request(function, arguments), "result", timeout_s)
+
+
+def isolated_each(
+    function: str, calls: Iterable[Mapping[str, Any]], timeout_s: float
+) -> Iterator[Any]:
+    """The result of every call in turn, or its `Died`; one process answers as long as it lives.
+
+    A call that ends a process which has answered others before is made again in a fresh one, so that no call is blamed
+    for another.
+    """
+    child: Child | None = None
+    try:
+        for arguments in calls:
+            request = _request(function, arguments)
+            answered = child is not None
+            child = child or Child.fresh(__name__)
+            result = _result(child, request, timeout_s)
+            if answered and isinstance(result, Ended):
+                child.kill()
+                child = Child.fresh(__name__)
+                result = _result(child, request, timeout_s)
+            if isinstance(result, Died):
+                child.kill()
+                child = None
+            yield result
+    finally:
+        if child is not None:
+            child.kill()
+
+
+def _result(child: Child, request: Message, timeout_s: float) -> Any:
+    """What the child answers, or its death."""
+    try:
         return child.ask(request, "result", timeout_s)
+    except Died as death:
+        return death
+
+
+def _request(function: str, arguments: Mapping[str, Any]) -> Message:
+    return {"function": function, "arguments": dict(arguments)}
 
 
 def _call(request: Message, progress: Progress) -> Message:

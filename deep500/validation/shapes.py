@@ -25,18 +25,19 @@ MOST_ELEMENTS = 2**33
 
 
 def inputs_of(
-    operator: Operator, shape: str, dtype: str, seed: int
+    operator: Operator, shape: str, dtype: str, seed: int, stream: str = ""
 ) -> tuple[Any, ...]:
     """The inputs that `shape` describes, drawn by the seed, floats in this dtype; None for one that is left out.
 
-    Raises `Deep500Error` if the text cannot be parsed, or does not fit the operator.
+    They are drawn for this operator; operators that share a `stream` get the same. Raises `Deep500Error` if the text
+    cannot be parsed, or does not fit the operator.
     """
     descriptions = _split_outside_brackets(shape)
     _check_count(operator, len(descriptions))
     names = operator.input_names(len(descriptions))
     inputs = []
     for i, (text, name) in enumerate(zip(descriptions, names, strict=True)):
-        rng = generator(type(operator).__name__, i, seed)
+        rng = generator(stream or type(operator).__name__, i, seed)
         is_static = name in operator.static
         inputs.append(_input(text, is_static, rng, dtype))
     return tuple(canonical_inputs(operator, inputs))

@@ -48,6 +48,13 @@ def test_the_terminal_shows_the_answer_first_and_progress_stays_on_stderr(d5):
     assert "░" not in answer.out
 
 
+def test_a_setup_that_imports_every_name_of_a_users_module(d5, tmp_path):
+    (tmp_path / "mine.py").write_text("k = 3\ndef work(n): return sum(range(n))\n")
+    answer = d5("bench", "work(k)", "--setup", "from mine import *", *SIX, "--json")
+    assert answer.code == 0, answer.err
+    assert answer.json["entries"][0]["n"] > 0
+
+
 def test_functions_and_commands(d5, tmp_path):
     (tmp_path / "mine.py").write_text("def work(): return sum(range(500))\n")
     assert (
@@ -148,8 +155,6 @@ def start(tmp_path, *args):
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"DEEP500_HOME": str(tmp_path / "home")},
-        # a shell that starts the tests in its background lets them ignore it
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 

@@ -168,7 +168,14 @@ def test_an_engine_that_dies_costs_a_line(mine, capsys, tmp_path):
         (["--batch", "2", "2"], "--batch names 2 2: give each once"),
         (["--framework", "pytorhc"], "pytorhc"),
         (["--set", "depth=3"], "depth"),
-        (["--compile", "yes", "--framework", "reference"], "reference has no compiler"),
+        (
+            ["--execution", "compiled", "--framework", "reference"],
+            "reference has no compiled execution of networks, only eager",
+        ),
+        (
+            ["--execution", "eager", "--framework", "onnxruntime"],
+            "onnxruntime has no eager execution of networks, only deferred",
+        ),
     ],
 )
 def test_what_cannot_be_measured_is_said_in_one_line(words, said, mine, capsys):

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -171,16 +172,16 @@ def test_users_file(d5, home):
     )
     assert answer.code == 0, answer.err
     assert (
-        answer.json["entries"][0]["name"] == "reference native Twice 30 float32 forward"
+        answer.json["entries"][0]["name"] == "reference custom Twice 30 float32 forward"
     )
 
 
 @pytest.mark.parametrize(
     ("how", "code", "text"),
     [
-        ("wrong", 1, "wrong: reference native gives a wrong forward result"),
+        ("wrong", 1, "wrong: reference custom gives a wrong forward result"),
         ("remembers", 1, "after its timing"),
-        ("dies", 2, "SIGSEGV"),
+        ("dies", 1, "SIGSEGV"),
         pytest.param("never ends", 2, "no answer within", marks=pytest.mark.slow),
     ],
 )
@@ -250,6 +251,221 @@ def test_cpp_that_goes_wrong(home, tmp_path, monkeypatch, capsys, body, said):
     assert not (tmp_path / "run").exists()
 
 
+RIVALS = {
+    "a/gelu.py": """
+import deep500 as d5
+import numpy as np
+
+
+class Gelu(d5.CustomPythonOp):
+    def forward(self, inputs):
+        x = inputs[0]
+        return 0.5 * x * (1 + np.tanh(0.7978845608028654 * (x + 0.044715 * x**3)))
+
+
+def wide(x):
+    return x + x
+""",
+    "b/gelu.py": """
+import numpy as np
+from deep500.contracts.operator import Operator
+
+
+class Gelu(Operator):
+    def forward(self, xp, x):
+        return x / (1 + xp.exp(-1.702 * x))
+
+
+def slow(x):
+    return 0.5 * x * (1 + np.tanh(0.7978845608028654 * (x + 0.044715 * x**3)))
+
+
+def twice(x):
+    return 2 * x
+
+
+def nothing(x):
+    pass
+
+
+def angry(x):
+    raise KeyError("slow")
+""",
+}
+ALONE = ("--framework", "reference", "--shape", "40", "--json", *QUICK)
+
+
+@pytest.fixture
+def rivals(home, tmp_path):
+    for name, text in RIVALS.items():
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text)
+
+
+def names(answer):
+    assert answer.code == 0, answer.err
+    return [entry["name"] for entry in answer.json["entries"]]
+
+
+def the_line(answer):
+    """What is said on standard error beside notes, which must be one line."""
+    lines = answer.err.splitlines()
+    [line] = [line for line in lines if not line.startswith("note:")]
+    return line
+
+
+def about(answer):
+    plan = json.loads((Path(answer.json["bundle"]) / "plan.json").read_text())
+    return plan["about"]
+
+
+def test_operators_given_together_are_rivals_and_the_frameworks_own_is_the_base(
+    d5, rivals
+):
+    tanh = "Gelu(approximate='tanh')"
+    answer = d5("bench", "operator", "a/gelu.py:Gelu", tanh, *ALONE)
+    assert names(answer) == [
+        "reference composed Gelu 40 approximate=tanh float32 forward",
+        "reference custom Gelu (gelu.py) 40 float32 forward",
+    ]
+    [verdict] = answer.json["entries"][1]["verdicts"]
+    assert verdict["against"] == answer.json["entries"][0]["name"]
+    assert "differing" not in about(answer)
+
+
+def test_two_operators_of_one_name_are_told_apart_by_their_files(d5, rivals):
+    files = ("a/gelu.py:Gelu", "b/gelu.py:Gelu", "a/gelu.py:Gelu")
+    answer = d5("bench", "operator", *files, *ALONE)
+    custom, composed = names(answer)
+    assert custom == "reference custom Gelu (a/gelu.py) 40 float32 forward"
+    assert composed == "reference composed Gelu (b/gelu.py) 40 float32 forward"
+    [(name, reason)] = about(answer)["differing"].items()
+    assert name == composed
+    assert "it computes something else than Gelu (a/gelu.py)" in reason
+
+
+def test_to_a_users_operator_the_built_in_one_of_its_name_is_added(d5, rivals):
+    answer = d5("bench", "operator", "b/gelu.py:Gelu", *ALONE)
+    assert names(answer)[0] == "reference composed Gelu 40 float32 forward"
+    assert len(names(answer)) == 2
+
+
+def test_a_built_in_operator_as_reference_is_timed_beside_and_judges(d5, rivals):
+    answer = d5("bench", "operator", "b/gelu.py:twice", "--reference", "Relu", *ALONE)
+    assert answer.code == 1
+    [entry] = answer.json["entries"]
+    assert entry["name"] == "reference composed Relu 40 float32 forward"
+    [wrong] = about(answer)["wrong"].values()
+    assert "reference custom gives a wrong forward result of twice" in wrong
+
+
+def test_a_rival_is_suggested_where_there_is_none(d5, rivals):
+    words = ("bench", "operator", "mine.py:Twice", "--shape", "30")
+    answer = d5(*words, "--framework", "reference", *QUICK)
+    assert answer.code == 0
+    assert "note: only mine.py:Twice was timed; to compare it, name a rival" in (
+        answer.err
+    )
+    assert "custom: your own code." in answer.out
+    assert "the framework's own kernel" not in answer.out
+
+
+def test_functions_are_timed_like_operators(d5, rivals):
+    reference = ("--reference", "b/gelu.py:slow")
+    answer = d5("bench", "operator", "b/gelu.py:slow", "Relu", *ALONE, *reference)
+    assert answer.code == 1  # Relu is not what the reference computes
+    [entry] = answer.json["entries"]
+    assert entry["name"] == "reference custom slow 40 float32 forward"
+
+
+def test_a_function_without_a_reference_is_judged_by_itself(d5, rivals):
+    answer = d5("bench", "operator", "b/gelu.py:twice", "a/gelu.py:wide", *ALONE)
+    assert names(answer) == [
+        "reference custom twice 40 float32 forward",
+        "reference custom wide 40 float32 forward",
+    ]
+    assert "differing" not in about(answer)  # x + x is 2 x
+    answer = d5("bench", "operator", "b/gelu.py:angry", *ALONE)
+    assert (answer.code, answer.out) == (2, "")
+    assert "KeyError: 'slow', in angry (gelu.py, line" in the_line(answer)
+
+
+@pytest.mark.parametrize("kernel", ["composed", "compiled"])
+def test_kernels_that_a_users_code_does_not_have(d5, rivals, kernel):
+    own = "b/gelu.py:twice"
+    kernels = ("--kernel", kernel)
+    answer = d5("bench", "operator", own, "--reference", own, *kernels, *ALONE)
+    assert (answer.code, answer.out) == (2, "")
+    assert the_line(answer)
+    answer = d5(
+        "bench", "operator", "a/gelu.py:Gelu", "b/gelu.py:Gelu", "--kernel", "compiled",
+        *ALONE,
+    )  # fmt: skip
+    assert (answer.code, answer.out) == (2, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a/gelu.py:Gleu", "named 'Gleu'. Did you mean 'Gelu'? Known: Gelu, wide"),
+        ("Gelu(1)", "write attributes as name=value"),
+        ("Gelu(approximate=", "no operator is named 'Gelu(approximate='"),
+        ("Gelu(approximate=open('x'))", "write attributes as name=value"),
+        ("broken.py:Op", "broken.py cannot be"),
+        ("leaves.py:Op", "leaves.py cannot be"),
+        ("angry.py:Op", "KeyError: 'x', in Op.__init__ (angry.py, line 7)"),
+    ],
+)
+def test_operators_that_cannot_be_loaded_are_one_line(d5, rivals, tmp_path, text, said):
+    (tmp_path / "broken.py").write_text("class Op(:\n")
+    (tmp_path / "leaves.py").write_text("import sys\nsys.exit(0)\n")
+    (tmp_path / "angry.py").write_text(
+        "import deep500 as d5\n\n\nclass Op(d5.CustomPythonOp):\n"
+        "    def __init__(self):\n        super().__init__()\n        {}['x']\n"
+    )
+    answer = d5("bench", "operator", text, *ALONE)
+    assert (answer.code, answer.out) == (2, "")
+    assert said in the_line(answer)
+
+
+@pytest.mark.parametrize("reference", ["nothing", "angry"])
+def test_a_bad_reference_is_the_references_fault(d5, rivals, reference):
+    reference = ("--reference", f"b/gelu.py:{reference}")
+    answer = d5("bench", "operator", "b/gelu.py:Gelu", *reference, *ALONE)
+    assert (answer.code, answer.out) == (2, "")
+    assert "the reference b/gelu.py:" in the_line(answer)
+
+
+DEFECTS = {
+    "preparing": "subject._use_threads = None",
+    "running": "subject.output_check = None",
+    "after the timing": "del subject.arrays",
+}
+
+
+@pytest.mark.parametrize("when", DEFECTS)
+def test_a_defect_of_ours_is_no_verdict_about_the_operator(d5, home, tmp_path, when):
+    """The file stands for a defect: it breaks our own code when it is loaded."""
+    code = f"from deep500.validation.benching import subject\n{DEFECTS[when]}\n{MINE}"
+    (tmp_path / "mine.py").write_text(code)
+    answer = d5(
+        "bench", "operator", "mine.py:Twice", "--shape", "30", "--framework",
+        "reference", *QUICK,
+    )  # fmt: skip
+    assert (answer.code, answer.out) == (70, ""), answer.err
+    assert "this is a defect of Deep500" in the_line(answer)
+
+
+def test_a_budget_that_checks_will_exceed_is_said_before(d5, home):
+    words = ("bench", "operator", "Relu", "--shape", "8", "9", "--framework")
+    answer = d5(*words, "reference", "--budget", "0.01")
+    assert answer.code == 0
+    notes = [line for line in answer.err.splitlines() if line.startswith("note:")]
+    assert len(notes) == 1
+    assert "to check 2 combinations and to start processes takes about" in notes[0]
+    assert "beside the budget of 0.01 s" in notes[0]
+
+
 FLAT = """
 import deep500 as d5
 
@@ -303,7 +519,7 @@ def test_the_others_are_timed_where_one_is_wrong(d5, home):
     )
     assert answer.code == 1
     assert (
-        "WRONG, and so without a time: `reference native Twice 30 how=wrong float32 forward`"
+        "WRONG, and so without a time: `reference custom Twice 30 how=wrong float32 forward`"
         in answer.out
     )
     assert "composed" in answer.out

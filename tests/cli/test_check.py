@@ -134,7 +134,7 @@ def test_operators_of_a_user(check):
     ("name", "seconds", "code", "said"),
     [
         ("crash", 60, 1, "SIGSEGV"),
-        ("endless", 6, 3, "no answer within"),
+        ("endless", 6, 3, "not decided within --timeout 6 s"),
         ("leave", 60, 1, "called exit(3)"),
         ("fails", 60, 1, "no such thing"),
     ],

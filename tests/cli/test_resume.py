@@ -1,6 +1,8 @@
 """`d5 run --out FOLDER --resume`: one command for a job script, whatever was interrupted before."""
 
+import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -77,8 +79,6 @@ def start(folder, **environment):
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"DEEP500_HOME": str(folder / "home")} | environment,
-        # a shell that starts the tests in its background lets them ignore it
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 
@@ -100,7 +100,11 @@ def stopped(folder, moment, number):
 def test_control_c_before_the_first_epoch_leaves_nothing(folder, moment):
     code, err = stopped(folder, moment, signal.SIGINT)
     assert code in (130, -signal.SIGINT)
-    assert err == "d5: interrupted; `d5 list` shows what was kept\n"
+    if moment == "recipe":  # nothing has been begun
+        next_command = "`d5 list` shows what was kept"
+    else:
+        next_command = f"go on with `d5 {shlex.join(RUN)}`"
+    assert err == f"d5: interrupted; {next_command}\n"
     assert not list(folder.glob("run*"))
 
 
@@ -192,17 +196,22 @@ def test_a_finished_run_that_was_changed_is_not_shown(d5, finished, tmp_path):
 DOCUMENTS: dict[str, object] = {"plan.json": {"a": 1}, "environment.json": {"b": 2}}
 
 
+KILLED_CREATION = """
+import json, os, sys
+from pathlib import Path
+from deep500 import bundle
+left = [None] * int(sys.argv[2])
+os.fsync = lambda fd: left.pop() if left else os._exit(9)
+bundle.create(Path(sys.argv[1]), json.loads(sys.argv[3]))
+"""
+
+
 @pytest.mark.parametrize("synced", range(3))
 def test_a_killed_creation_can_be_begun_again(tmp_path: Path, synced: int) -> None:
     """Kill it at each of its three fsyncs: two documents, and the header behind them."""
-    child = os.fork()
-    if child == 0:
-        left = [None] * synced
-        os.fsync = lambda fd: left.pop() if left else os._exit(9)
-        bundle.create(tmp_path / "run", DOCUMENTS)
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 9
+    words = [str(tmp_path / "run"), str(synced), json.dumps(DOCUMENTS)]
+    killed = subprocess.run([sys.executable, "-c", KILLED_CREATION, *words])
+    assert killed.returncode == 9
     assert bundle.begun(tmp_path / "run", DOCUMENTS) == (synced == 2)
     if synced < 2:
         bundle.create(tmp_path / "run", DOCUMENTS).close()

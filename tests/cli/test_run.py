@@ -126,8 +126,6 @@ def start(tmp_path, folder, *args):
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"DEEP500_HOME": str(tmp_path / "home")},
-        # a shell that starts the tests in its background lets them ignore it
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 

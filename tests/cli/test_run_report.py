@@ -44,7 +44,8 @@ def test_every_form(d5, run, tmp_path):
         and [m["n"] for m in said["metrics"]] == [3, 3, 3]
     )
     assert d5("report", run, "--out", tmp_path / "page.html").code == 0
-    assert (tmp_path / "page.html").read_text().count("<svg") == 4
+    # four pictures, each for wide screens and for phones
+    assert (tmp_path / "page.html").read_text().count("<svg") == 8
     assert d5("show").out == text  # the last run, found by the ledger
 
 

@@ -40,12 +40,18 @@ public:
 """
 
 
+# Not a preexec_fn: JAX, if another test has loaded it, warns of every fork.
+LIMITED = """
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
+os.execv(sys.executable, [sys.executable, "-m", "deep500.cli", *sys.argv[2:]])
+"""
+
+
 def refusal(words, folder, most_bytes=resource.RLIM_INFINITY, **environment):
     """The one line that `d5` refuses these words with."""
-    limits = (most_bytes, resource.RLIM_INFINITY)
     done = subprocess.run(
-        [sys.executable, "-m", "deep500.cli", *words],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limits),
+        [sys.executable, "-c", LIMITED, str(most_bytes), *words],
         cwd=folder,
         text=True,
         capture_output=True,

@@ -1,10 +1,12 @@
 """Every codec is what it declares, with both kinds of loops."""
 
+import re
 from typing import Any
 
 import pytest
 
 import deep500 as d5
+from deep500.contracts.codec import Codec
 
 codecs: Any = d5.codecs
 CODECS = [
@@ -30,6 +32,39 @@ CODECS = [
     codecs.RandomK(0.1) | codecs.Float16(),
     codecs.Threshold(0.5) | codecs.QSGD(bits=8) | codecs.Lossless(),
 ]
+
+
+class NeedsShare(Codec):
+    """Has a setting without a default."""
+
+    share: float
+
+
+@pytest.mark.parametrize("codec", ["Sign", codecs.Sign])
+def test_a_text_and_a_class_are_checked(codec: Any) -> None:
+    report = d5.check_codec(codec, ["float32"])
+    assert report.operator == str(codecs.Sign())
+
+
+@pytest.mark.parametrize(
+    ("codec", "message"),
+    [
+        (NeedsShare, "give an instance, NeedsShare(share=…)"),
+        (d5.schemes.AllReduce, "is no codec"),
+        ("TopKK(0.1)", "no codec is named 'TopKK'. Did you mean 'TopK'?"),
+        (3, "3 is no codec: give one, or its text, such as TopK"),
+    ],
+)
+def test_what_is_no_codec_is_refused(codec: Any, message: str) -> None:
+    from deep500.frameworks import pytorch
+
+    calls: list[Any] = [d5.check_codec]
+    if pytorch.FRAMEWORK.available():
+        calls.append(pytorch.ddp_hook)
+    for call in calls:
+        with pytest.raises(d5.Deep500Error, match=re.escape(message)) as refused:
+            call(codec)
+        assert "\n" not in str(refused.value)
 
 
 def test_every_codec_is_checked() -> None:

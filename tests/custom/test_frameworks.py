@@ -200,3 +200,18 @@ def test_wrong_inputs_are_one_line(name: str, sources: Path) -> None:
         Deep500Error, match=r"ipowop takes .* and float32\[4, 6\], float32\[4, 6\] came"
     ):
         f(fw.tensor(X), fw.tensor(X))
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+@pytest.mark.parametrize("kernel", ["native", "composed"])
+@pytest.mark.parametrize("language", ["Python", "C++"])
+def test_prepared_calls_are_right(
+    name: str, kernel: str, language: str, ipowop: CppOp
+) -> None:
+    """What `d5 check operator` calls in sequence and `d5 bench operator` times."""
+    op, fw = IPowOp(3) if language == "Python" else ipowop, framework(name)
+    assert fw.kernel(op.operator, inputs=[X])[1] == "native"
+    forward = fw.forward_call(op.operator, [X], kernel)
+    np.testing.assert_allclose(forward.run()[0], X**3, rtol=1e-6)
+    backward = fw.backward_call(op.operator, [X], [2 * X], "composed")
+    np.testing.assert_allclose(backward.run()[0], 6 * X**3, rtol=1e-6)

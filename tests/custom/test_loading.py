@@ -77,7 +77,11 @@ def test_every_form(file: Path, sources: Path) -> None:
             {"bye": 1},
             r"no attribute of Scale is named 'bye'. Did you mean 'by'\?",
         ),
-        ("{}:Scale", {"by": 0}, r"Scale\(by=0\) cannot be made: by must not be 0"),
+        (
+            "{}:Scale",
+            {"by": 0},
+            r"Scale\(by=0\) cannot be made: ValueError: by must not be 0, in Scale.__init__ \(my_op.py, line 8\)",
+        ),
         (
             "{}",
             {},

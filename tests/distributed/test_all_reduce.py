@@ -114,18 +114,20 @@ def test_small_buckets_give_the_same_bits() -> None:
 
 
 def test_bytes_are_those_of_the_formula() -> None:
-    """Native: the gradient once per step. A ring: its own pieces, in 2 (P - 1) messages per step."""
+    """Native: 2 (P - 1) / P of the gradient per step. A ring: its own pieces, in 2 (P - 1) messages per step."""
     native = distributed(AllReduce(), 4)
     history = native.run()
     layout = native.executor.layout
     spans = [(bucket.stop - bucket.start) * 4 for bucket in layout.buckets()]
-    assert history.counters["bytes of rank 1"] == 8 * sum(spans)
+    assert history.counters["bytes of rank 1"] == 8 * sum(spans) * 2 * 3 / 4
+    assert history.counters["modelled bytes of rank 1"] == 8 * sum(spans) * 2 * 3 / 4
     ring = distributed(AllReduce(collective=Ring()), 4)
     history = ring.run()
     pieces = [4 * len(piece) for piece in np.array_split(np.zeros(spans[0] // 4), 4)]
     for rank in range(4):
         sent = 2 * sum(pieces) - pieces[(rank + 1) % 4] - pieces[(rank + 2) % 4]
         assert history.counters[f"bytes of rank {rank}"] == 8 * sent
+        assert history.counters[f"modelled bytes of rank {rank}"] == 0
         assert history.counters[f"messages of rank {rank}"] == 8 * 2 * 3
 
 

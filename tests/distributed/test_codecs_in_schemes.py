@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import deep500 as d5
 from deep500.codecs.identity import Identity
 from deep500.codecs.top_k import TopK
 from deep500.collectives.ring import Ring
@@ -11,6 +12,7 @@ from deep500.errors import Deep500Error
 from deep500.schemes.all_reduce import AllReduce
 
 from .test_all_reduce import largest_difference
+from .test_simulation import RECIPE
 from .training import distributed
 
 
@@ -38,8 +40,17 @@ def test_bytes_are_those_of_the_codec() -> None:
     history = run.run()
     [bucket] = run.executor.layout.buckets()
     each = codec.wire_bytes(bucket.stop - bucket.start)
-    assert history.counters["bytes of rank 2"] == 8 * each
+    assert history.counters["bytes of rank 2"] == 8 * each * 2  # to two others
     assert each < 4 * (bucket.stop - bucket.start) / 5
+
+
+def test_a_gather_of_many_ranks_costs_more_than_an_allreduce() -> None:
+    """Signs are 32 times shorter, and 64 ranks pass them on to 63 others."""
+    sent = {}
+    for codec in (None, d5.codecs.Sign()):
+        run = d5.simulate(AllReduce(codec=codec), RECIPE, ranks=64, epochs=1)
+        sent[codec is None] = run.bytes[0]
+    assert sent[True] < sent[False] < 2 * sent[True]
 
 
 def test_residuals_are_in_the_checkpoint() -> None:

@@ -70,3 +70,13 @@ def test_a_lost_rank_is_named_within_the_deadline(
     assert done.code == 2, done.output
     assert "lost [1] steps 3: rank 1 is lost" in done.output
     assert time.monotonic() - begin < 60
+
+
+def test_collectives_that_mpi_confuses_are_found_after_the_epoch() -> None:
+    env = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    command = python_command("-m", "tests.distributed.known_forms", "mpi")
+    done = launch(command, 2, "mpi", grace=8, capture=True, env=env)
+    assert done.code == 2, done.output
+    ours, theirs = (f"AllReduce(float64, [{length}], sum)" for length in (10, 11))
+    message = f"collective number 7 is {ours} on rank 0 and {theirs} on rank 1"
+    assert message in done.output

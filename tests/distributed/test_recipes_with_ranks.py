@@ -79,6 +79,8 @@ def test_real_ranks_leave_the_bundle_of_virtual_ranks(
     assert weights(tmp_path / "real") == weights(tmp_path / "virtual")
     assert main(["verify", str(tmp_path / "real")]) == 0
     capfd.readouterr()
+    assert main(["report", str(tmp_path / "real"), "--format", "terminal"]) == 0
+    assert "Bytes: all of them are modelled" in " ".join(capfd.readouterr().out.split())
     found = bundle.read(tmp_path / "real")
     plan = json.loads(json.dumps(found.documents["plan.json"]))
     distribution = plan["distribution"]

@@ -1,9 +1,12 @@
 """d5.simulate with recipes and programs; the Slurm template by a dry run; ranks with different recipes."""
 
+import math
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,19 +27,21 @@ RECIPE = d5.Recipe(
 def test_a_recipe_is_simulated_by_a_scheme() -> None:
     network = d5.LogGP(L=1e-3, o=0, g=0, G=0)
     run = d5.simulate(
-        d5.schemes.AllReduce(), RECIPE, ranks=4, network=network, compute=0.01
+        d5.schemes.AllReduce(), RECIPE, 4, network, compute=1e-3, update=0.005
     )
     assert run.history is not None
     steps = run.history.steps
-    # backprop and update take 10 ms each, an allreduce of 4 ranks 4 latencies
-    assert run.seconds == pytest.approx(steps * (0.02 + 0.004))
-    assert run.waited[3] == pytest.approx(steps * 0.004)
+    # a rank has a quarter of every batch; an allreduce of 4 ranks takes 4 latencies
+    parts = [math.ceil(batch / 4) for batch in run.history.series["batch"]]
+    backprop = 1e-3 * sum(parts)
+    assert run.seconds == pytest.approx(backprop + steps * (0.005 + 0.004))
+    assert run.waited[0] == pytest.approx(steps * 0.004)
     assert run.messages == dict.fromkeys(range(4), steps)
     assert all(
         np.array_equal(run.results[0][n], run.results[3][n]) for n in run.results[0]
     )
     again = d5.simulate(
-        d5.schemes.AllReduce(), RECIPE, ranks=4, network=network, compute=0.01
+        d5.schemes.AllReduce(), RECIPE, 4, network, compute=1e-3, update=0.005
     )
     assert again.history is not None and again.history.losses == run.history.losses
     other = d5.simulate(d5.schemes.AllReduce(), RECIPE, ranks=4, seed=2)
@@ -51,6 +56,136 @@ def test_a_slow_rank_holds_all_up() -> None:
     free = d5.LogGP(L=0, o=0, g=0, G=0)
     run = d5.simulate(None, program, ranks=3, network=free, compute=1.0, speed={1: 5.0})
     assert run.seconds == 5.0 and run.waited == {0: 4.0, 1: 0.0, 2: 4.0}
+
+
+def test_half_of_the_batch_takes_half_of_the_time() -> None:
+    free = d5.LogGP(L=0, o=0, g=0, G=0)
+    seconds = {}
+    for ranks in (1, 2, 4):
+        run = d5.simulate(
+            d5.schemes.AllReduce(), RECIPE, ranks, free, compute=1e-3, update=0.0
+        )
+        assert run.history is not None
+        seconds[ranks] = math.fsum(
+            1e-3 * math.ceil(batch / ranks) for batch in run.history.series["batch"]
+        )
+        assert run.seconds == pytest.approx(seconds[ranks])
+    assert seconds[1] == pytest.approx(2 * seconds[2], rel=0.01)
+
+
+def test_a_period_saves_communication_and_no_computation() -> None:
+    free = d5.LogGP(L=0, o=0, g=0, G=0)
+    seconds = []
+    for scheme in (d5.schemes.AllReduce(), d5.schemes.LocalSGD(period=4)):
+        run = d5.simulate(scheme, RECIPE, 4, free, compute=1e-3, update=1e-4)
+        seconds.append(run.seconds)
+    assert seconds[0] == pytest.approx(seconds[1])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"compute": -1}, "compute=-1 is no duration"),
+        ({"compute": float("nan")}, "compute=nan is no duration"),
+        ({"compute": "fast"}, "compute='fast' is no duration"),
+        ({"update": -0.1}, "update=-0.1 is no duration"),
+        ({"speed": {9: 2}}, "speed names rank 9, and there are 4 ranks"),
+        ({"speed": [1, 1, 1, 1, 1]}, "speed names rank 4, and there are 4 ranks"),
+        ({"speed": {0: -1}}, "speed of rank 0 is -1: give how many times"),
+        ({"speed": {0: 0}}, "speed of rank 0 is 0: give how many times"),
+        ({"speed": "slow"}, "speed of rank 0 is 's'"),
+        ({"speed": 2}, "speed=2 says nothing about ranks"),
+        ({"kill": {9: 3}}, "kill names rank 9, and there are 4 ranks"),
+        ({"kill": {1: -3}}, "kill of rank 1 is -3: give the number of its"),
+        ({"kill": 3}, "kill=3 names no ranks"),
+        ({"network": "ib"}, "'ib' is no model of a network: give one"),
+        ({"ranks": 0}, "0 virtual ranks cannot be run"),
+        ({"ranks": "8"}, "'8' virtual ranks cannot be run: ranks is a whole"),
+        ({"epochs": "2"}, "epochs='2': give a whole number from 1 up"),
+        ({"seed": -1}, "seed=-1: give a whole number from 0 up"),
+        ({"seed": 1.5}, "seed=1.5: give a whole number from 0 up"),
+    ],
+)
+def test_impossible_machines_are_refused_in_one_line(
+    settings: dict[str, Any], message: str
+) -> None:
+    arguments = {"ranks": 4, **settings}
+    with pytest.raises(d5.Deep500Error, match=re.escape(message)) as refused:
+        d5.simulate(d5.schemes.AllReduce(), RECIPE, **arguments)
+    assert len(str(refused.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("scheme", ["AllReduce", d5.schemes.AllReduce])
+def test_a_scheme_is_simulated_by_its_text_and_its_class(scheme: Any) -> None:
+    wanted = d5.simulate(d5.schemes.AllReduce(), RECIPE, ranks=2)
+    run = d5.simulate(scheme, RECIPE, ranks=2)
+    assert run.history is not None and wanted.history is not None
+    assert run.history.losses == wanted.history.losses
+
+
+@pytest.mark.parametrize(
+    ("scheme", "message"),
+    [
+        (5, "5 is no scheme: give one, or its text, such as LocalSGD"),
+        (dict, "<class 'dict'> is no scheme"),
+        ("AllReduc", "no scheme is named 'AllReduc'. Did you mean"),
+        (d5.codecs.Sign(), "is no scheme"),
+    ],
+)
+def test_what_is_no_scheme_is_refused_in_one_line(scheme: Any, message: str) -> None:
+    for subject in (RECIPE, lambda communication: None):
+        with pytest.raises(d5.Deep500Error, match=re.escape(message)) as refused:
+            d5.simulate(scheme, subject, ranks=2)
+        assert len(str(refused.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda ranks: ranks.all_reduce([1.0], op="prod"),
+            "op='prod': give one of sum, max, min",
+        ),
+        (
+            lambda ranks: ranks.all_reduce([1.0], op=[]),
+            "op=[]: give one of sum, max, min",
+        ),
+        (lambda ranks: ranks.broadcast([1.0], root=7), "root=7: give a rank from 0 to"),
+        (
+            lambda ranks: ranks.broadcast([1.0], root=-1),
+            "root=-1: give a rank from 0 to",
+        ),
+        (
+            lambda ranks: ranks.all_reduce(["a", "b"]),
+            "['a', 'b'] is no array of numbers",
+        ),
+        (
+            lambda ranks: ranks.all_gather([[1], [1, 2]]),
+            "[[1], [1, 2]] is no array of numbers",
+        ),
+        (
+            lambda ranks: ranks.reduce_from_neighbors(None),
+            "None is no array of numbers",
+        ),
+    ],
+)
+def test_an_impossible_exchange_is_refused_on_any_number_of_ranks(
+    call: Any, message: str, ranks: int
+) -> None:
+    with pytest.raises(d5.Deep500Error, match=re.escape(message)) as refused:
+        d5.simulate(None, call, ranks=ranks)
+    assert len(str(refused.value).splitlines()) == 1
+
+
+def test_one_rank_refuses_what_many_do() -> None:
+    alone: Any = d5.communication()
+    for wrong in ({"op": "prod"}, {"array": ["a"]}):
+        with pytest.raises(d5.Deep500Error):
+            alone.all_reduce(**{"array": [1.0], **wrong})
+    with pytest.raises(d5.Deep500Error, match="root=7: give a rank from 0 to 0"):
+        alone.broadcast([1.0], root=7)
+    assert alone.all_reduce([1.0, 2.0], op="max").tolist() == [1.0, 2.0]
 
 
 def test_a_recipe_needs_a_scheme() -> None:

@@ -16,6 +16,7 @@ from deep500.frameworks import framework
 from deep500.measure import results as measure_results
 from deep500.recipe_files import load_recipe
 from deep500.recipe_runner import run
+from deep500.supervision.own_process import Terminated
 from deep500.training import outcome as training
 from deep500.training.events import Event
 
@@ -95,7 +96,7 @@ def test_a_resumed_run_reads_its_bundle_once(calls, tmp_path):
     how = ["--tier", "tiny", "--framework", "reference", "--out", str(tmp_path / "run")]
     assert cli.main(["run", str(RECIPE), *how, "--resume"]) in (0, 1)
     assert calls == {"read": 1, "derive": 1}
-    assert [run.state for run in Ledger().runs()] == ["finished", "failed"]
+    assert [run.state for run in Ledger().runs()] == ["finished", "interrupted"]
 
 
 def test_a_benchmark_derives_once_and_reads_nothing_back(calls, tmp_path):
@@ -139,8 +140,15 @@ def test_a_folder_is_made_at_home_and_the_ledger_knows_it(home):
     assert all(Path(run.folder).parent == home / "runs" for run in runs)
 
 
-@pytest.mark.parametrize("error", [ValueError("no\nway"), KeyboardInterrupt()])
-def test_a_run_that_fails_keeps_its_blocks_and_is_noted(tmp_path, error):
+@pytest.mark.parametrize(
+    ("error", "state", "detail"),
+    [
+        (ValueError("no\nway"), "failed", "no way"),
+        (KeyboardInterrupt(), "interrupted", "Ctrl-C"),
+        (Terminated(15), "interrupted", "ended by SIGTERM"),
+    ],
+)
+def test_a_run_that_fails_keeps_its_blocks_and_is_noted(tmp_path, error, state, detail):
     with (
         pytest.raises(type(error)),
         recording.recording("check", PLAN, tmp_path / "run") as record,
@@ -148,7 +156,7 @@ def test_a_run_that_fails_keeps_its_blocks_and_is_noted(tmp_path, error):
         record.append(BLOCK)
         raise error
     [run] = Ledger().runs()
-    assert run.state == "failed" and run.detail in ("no way", "KeyboardInterrupt")
+    assert (run.state, run.detail) == (state, detail)
     found = verify(tmp_path / "run")
     assert found.ok and not found.finished and found.blocks == 1
 

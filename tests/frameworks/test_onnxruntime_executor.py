@@ -10,7 +10,7 @@ import pytest
 
 from deep500.contracts.network import Network
 from deep500.contracts.optimizer import Optimizer, State
-from deep500.errors import Deep500Error
+from deep500.errors import Deep500Error, Unsupported
 from deep500.frameworks import framework
 from deep500.networks import DigitsCnn, Mlp
 from deep500.optimizers.adam import Adam
@@ -332,9 +332,9 @@ def test_arrays_that_have_to_be_converted_are_not_bound() -> None:
     assert executor._bound.built == 1  # type: ignore[attr-defined]
 
 
-def test_the_optimiser_is_always_on_and_may_be_asked_for() -> None:
+def test_the_optimiser_is_always_on_and_there_is_no_compiler() -> None:
     level = onnxruntime.SessionOptions().graph_optimization_level
     assert level == onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-    inputs = batch()
-    compiled = ENGINE.executor(digits(), compile=True).inference(inputs)
-    assert close(compiled["loss"], ENGINE.executor(digits()).inference(inputs)["loss"])
+    with pytest.raises(Unsupported, match="no compiled execution.*only deferred"):
+        ENGINE.executor(digits(), compile=True)
+    assert ENGINE.executor(digits()).execution == "deferred"

@@ -127,6 +127,18 @@ def test_its_import_is_quiet(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "[2.]\n", "")
 
 
+def test_only_the_notes_of_its_import_are_left_out(capfd: Any) -> None:
+    from deep500.frameworks.tensorflow.quiet_import import without_notes
+
+    with pytest.raises(KeyError), without_notes():
+        os.write(
+            2, b"I0000 00:00:1.5  3 port.cc:153] oneDNN custom operations are on.\n"
+        )
+        os.write(2, b"an error of somebody else\n")
+        raise KeyError
+    assert capfd.readouterr().err == "an error of somebody else\n"
+
+
 @pytest.mark.parametrize("pads", [(1, 1, 1, 1), (0, 0, 0, 0), (1, 0, 2, 1)])
 def test_channels_may_stay_last_between_kernels(pads: tuple[int, ...]) -> None:
     """A convolution, its activation and a pool hand over channels last; an Add and a Flatten want them second."""

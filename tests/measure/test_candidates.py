@@ -74,9 +74,21 @@ def test_statements_that_cannot_be_timed_are_refused_in_one_line(text):
     assert "\n" not in str(error.value)
 
 
-def test_star_imports_are_refused_with_the_reason():
-    with pytest.raises(Deep500Error, match="module level"):
-        Statement("pass", "from math import *").timer({}, None, None)
+def test_a_setup_may_import_every_name_of_a_module():
+    setup = "k = 2; from math import *\ndef area(r): return k * pi * r"
+    statement = Statement("pi = floor(pi); assert pi * k == 6 < area(1)", setup)
+    count_of(statement.timer({}, None, None), 2)
+    count_of(Statement("assert n == floor(n)", setup).timer({"n": 3}, None, None), 1)
+
+
+def test_a_star_import_that_fails_is_the_setups_fault():
+    with pytest.raises(Deep500Error, match=r"the setup raised ModuleNotFoundError"):
+        Statement("pass", "from no_such_module import *").timer({}, None, None)
+
+
+def test_star_imports_in_a_timed_statement_are_refused_with_the_reason():
+    with pytest.raises(Deep500Error, match=r"module level; move it to the setup"):
+        Statement("from math import *").timer({}, None, None)
 
 
 @pytest.mark.parametrize("path", ["no_such_module:f", "math:no_such_name", "math:pi"])

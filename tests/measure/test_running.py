@@ -208,3 +208,30 @@ def test_few_rounds_in_most_processes_do_not_break_the_balance():
         best_rounds([np.array([1.0]), np.array([2.0]), np.array([1.0, 2.0])], 0.1, 0.1)
         is None
     )
+
+
+@pytest.mark.parametrize("processes", [1, 3, 4, 6])
+def test_a_median_is_the_middle_of_the_processes_that_were_measured(processes):
+    """One process beside a busy neighbour must not move what is called a median beyond all modes."""
+    medians = [85, 80, 470, 100, 90, 86][:processes]
+    plan = measure.plan.make_plan({"a": "pass"}, seed=1).to_json()
+    blocks = []
+    for process, median in enumerate(medians):
+        rounds = [[median + i % 3 - 1] for i in range(60)]
+        block = {"process": process, "calls": [1], "orders": [[0]] * 60, "ns": rounds}
+        blocks.append(block)
+    [entry] = measure.Result(plan, blocks).derived["entries"]
+    assert entry["median"] == pytest.approx(1e-9 * np.median(medians))
+    assert entry["low"] <= entry["median"] <= entry["high"]
+
+
+def test_bundles_of_before_keep_their_numbers():
+    plan = measure.plan.make_plan({"a": "pass"}, seed=1).to_json()
+    del plan["point"]
+    blocks = [
+        {"process": i, "calls": [1], "orders": [[0]] * 60, "ns": [[10**i]] * 60}
+        for i in (1, 2, 4)
+    ]
+    assert measure.Result(plan, blocks).interval("a").estimate == pytest.approx(
+        1e-9 * 10 ** (7 / 3)
+    )

@@ -8,11 +8,15 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from deep500.contracts.graph import Node, Subgraph
 from deep500.contracts.network import Network
 from deep500.errors import Deep500Error, Unsupported
 from deep500.formats.onnx import Onnx
 from deep500.frameworks import available_frameworks, framework
+from deep500.frameworks.reference.namespace import NumpyNamespace
 from deep500.onnx import reading
+from deep500.onnx.operators import If
+from deep500.registry import find
 
 read = Onnx().read
 
@@ -654,3 +658,32 @@ def test_a_scan_over_an_open_batch(name: str, back: int) -> None:
     network = read(model)
     for x in X, X[:2], np.concatenate([X, X]):
         agree(run(network, x, name), right(model, x))
+
+
+class BothBranches(NumpyNamespace):
+    """Runs both branches, as a recorder does, and then fails in its own way."""
+
+    def __init__(self, error: Exception | None) -> None:
+        super().__init__()
+        self.error = error
+
+    def cond(self, condition: Any, then: Any, other: Any, *xs: Any) -> Any:
+        results = then(*xs), other(*xs)
+        if self.error is not None:
+            raise self.error
+        return results[0]
+
+
+def test_unlike_branches_do_not_hide_another_failure() -> None:
+    x = np.ones((2, 3), "float32")
+    sum_of = Node("sum", find("operators", "ReduceSum")(), ("x", None), ("s",))
+    same = Node("same", find("operators", "Identity")(), ("x",), ("t",))
+    branches = Subgraph(("x",), (same,), ("t",)), Subgraph(("x",), (sum_of,), ("s",))
+    operator = If(*branches)
+    for error in (Deep500Error("shape inference failed"), KeyError("ours")):
+        with pytest.raises(type(error)) as caught:
+            operator.forward(BothBranches(error), np.array(True), x)
+        assert caught.value is error
+    for refusal in (TypeError("branches differ"), None):
+        with pytest.raises(Unsupported, match="the branches of an If make the shapes"):
+            operator.forward(BothBranches(refusal), np.array(True), x)

@@ -160,8 +160,9 @@ def test_a_modifier_twice_and_other_mistakes_are_refused() -> None:
         ClipByNorm(-1.0)
     with pytest.raises(d5.Deep500Error, match="steps of Accumulate is 0"):
         Accumulate(0)
-    with pytest.raises(d5.Deep500Error, match="give an instance, as in SGD"):
-        Group("*", SGD)
+    assert Group("*", SGD) == Group("*", SGD())  # a class with defaults is made
+    with pytest.raises(d5.Deep500Error, match="optimizer of Group is 3"):
+        Group("*", 3)
     with pytest.raises(TypeError):
         _ = SGD(0.1) | 3
     with pytest.raises(

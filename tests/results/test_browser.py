@@ -5,16 +5,18 @@ import re
 import shutil
 import subprocess
 from html import escape, unescape
+from pathlib import Path
 
 import pytest
 
 from . import bench_data as results
-from .rendering import html
+from .rendering import bundle_html, html
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
     None,
 )
+BEFORE = Path(__file__).parents[1] / "data" / "before" / "recipe-0.1.0.zip"
 FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -36,6 +38,9 @@ READ = """addEventListener("load", () => {
     cut: [...p.querySelectorAll(".picture svg")].filter(s => s.getBoundingClientRect().right >
       s.closest(".picture").getBoundingClientRect().right + 1).length,
     font: getComputedStyle(p.querySelector("body")).fontSize, pictures: p.querySelectorAll("svg").length,
+    text: Math.min(...[...p.querySelectorAll("svg text")].filter(t => t.getBoundingClientRect().width).map(t => {
+      const s = t.closest("svg"); return parseFloat(getComputedStyle(t).fontSize) *
+        s.getBoundingClientRect().width / s.viewBox.baseVal.width; })),
     outside: [...p.querySelectorAll("svg text")].filter(t => { const a = t.getBoundingClientRect(),
       b = t.closest("svg").getBoundingClientRect(); return a.left < b.left - 1 || a.right > b.right + 1; }).length})));
 })"""
@@ -53,12 +58,17 @@ def seen(tmp_path_factory):
     broken = broken.replace(
         "</style>", ".picture svg { min-width: 33rem !important; }</style>"
     )
+    return read_frames(folder, [*frames, (broken, 400)])
+
+
+def read_frames(folder, frames):
+    """What the browser says of pages in frames of some widths, and its log."""
     file = folder / "frames.html"
     file.write_text(
         f"<!DOCTYPE html><meta charset='utf-8'><script>{READ}</script>"
         + "".join(
             f'<iframe width="{width}" height="800" srcdoc="{escape(page)}"></iframe>'
-            for page, width in [*frames, (broken, 400)]
+            for page, width in frames
         ),
         encoding="utf-8",
     )
@@ -71,6 +81,18 @@ def seen(tmp_path_factory):
     found = re.search(r"<body>(.*)</body>", run.stdout, re.S)
     assert found, run.stderr[-500:]
     return json.loads(unescape(found[1])), run.stderr
+
+
+def test_pictures_of_a_recipe_are_readable_on_a_phone(tmp_path):
+    """Their text was 6 pixels high on a screen of 390; the page's small text is 12.8."""
+    if BROWSER is None:
+        pytest.skip("no Chromium is installed: the page is not looked at in a browser")
+    page = bundle_html(BEFORE)
+    wide_only = page.replace(".wide-screen { display: none; }", "")
+    pages = [(page, 390), (page, 1200), (wide_only, 390)]
+    (phone, desktop, broken), _ = read_frames(tmp_path, pages)
+    assert phone["text"] >= 12.8 and desktop["text"] >= 12.8 > broken["text"]
+    assert (phone["wider"], phone["cut"], phone["outside"]) == (0, 0, 0)
 
 
 def test_no_page_is_wider_than_its_window(seen):

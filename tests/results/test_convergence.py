@@ -7,6 +7,7 @@ from deep500.contracts.task import Quality
 from deep500.measure.statistics.intervals import interval
 from deep500.reports.canvas import settings
 from deep500.results.outcomes.convergence import convergence, convergence_band
+from deep500.results.outcomes.curves import losses, quality
 from deep500.results.outcomes.data import outcome_data
 
 from .test_splitting import record_of
@@ -47,3 +48,13 @@ def test_too_few_seeds_have_no_interval_and_one_has_no_band(count):
     band = convergence_band(outcome_data(record_of([(3, 0.01)] * count)), ACCURACY)
     assert (band is None) == (count == 1)
     assert band is None or band.low is None
+
+
+@pytest.mark.parametrize("count", [6, 10])
+@pytest.mark.parametrize("draw", [quality, losses])
+def test_many_seeds_are_a_median_and_a_band(draw, count):
+    with settings():
+        picture = draw(outcome_data(record_of([(3, 0.01)] * count)))
+    assert picture is not None and f"n = {count} seeds" in picture.caption
+    assert ("seed 0" in picture.svg) == (count == 6)
+    assert ("Band:" in picture.caption) == (count == 10)

@@ -11,6 +11,8 @@ import pytest
 from deep500 import bundle, cli
 from deep500.contracts.result import Record
 from deep500.errors import Deep500Error
+from deep500.evidence.comparing import environment_blocks
+from deep500.measure.machine import Environment, environment_difference
 from deep500.reports.terminal import blocks_text
 from deep500.results.outcomes.metric_contrast import compare_metric
 from deep500.results.recipe import Recipe
@@ -66,7 +68,8 @@ def run(*metrics: dict, seeds: range | None = None, **changes: object) -> Record
 
 def compared(a: Record, b: Record, margin: float = 0.02):
     contrast = Recipe().compare(a, b, margin, 0.95)
-    return contrast, blocks_text(contrast.blocks, drawn=False)
+    assert contrast.answer is not None
+    return contrast, blocks_text([contrast.answer, *contrast.blocks], drawn=False)
 
 
 ACCURACY = [97.0, 97.2, 96.9, 97.1, 97.3, 97.0]
@@ -106,9 +109,11 @@ def test_times_are_compared_as_ratios_and_noise_is_inconclusive():
     assert answer["effect"] == "ratio" and answer["value"] == pytest.approx(
         2.0, rel=0.01
     )
+    [row] = contrast.blocks[0].rows
     assert answer["verdict"] == "worse" and re.search(
-        r"2\.00\d × \[1\.9\d+, 2\.0\d+\], n = 4", text
+        r"2\.00\d × \[1\.9\d+, 2\.0\d+\], n = 4", row[3]
     )
+    assert "B has 2.010 s where A has 1.000 s in time: 2.00" in text
     noisy = run(metric("Time", [0.5, 2.2, 1.1, 0.7], "cost", "lower"))
     assert compared(a, noisy)[0].data["comparisons"][0]["verdict"] == "inconclusive"
 
@@ -189,10 +194,13 @@ def test_epochs_and_threads_that_differ_are_warned_of():
         run(metric("Time", [1.0, 1.1, 0.9], "cost")),
     )
     b.plan["epochs"], b.plan["threads"] = 2, 4  # type: ignore[index]
-    _, text = compared(a, b)
+    contrast, text = compared(a, b)
     assert (
         "different numbers of epochs" in text and "different numbers of threads" in text
     )
+    assert text.startswith("**A and B cannot be compared")
+    [answer] = contrast.data["comparisons"]
+    assert answer["verdict"] == "inconclusive"
 
 
 def test_no_shared_metric_is_one_line():
@@ -232,3 +240,64 @@ def test_the_gate_closes_on_what_is_worse(tmp_path, monkeypatch, capsys):
     assert cli.main(["compare", bad, good, "--gate"]) == 0
     assert cli.main(["compare", good, bad, "--json"]) == 0
     capsys.readouterr()
+
+
+def test_a_small_certain_loss_of_accuracy_is_worse_not_the_same():
+    """2 % of an accuracy of 98.93 were the margin: a loss of 0.6 points was called the same."""
+    before = [99.33, 98.67, 99.33, 99.00, 98.33]
+    losses = [0.0, 0.9, 1.0, 0.3, 0.8]
+    after = [value - loss for value, loss in zip(before, losses, strict=True)]
+    a, b = (run(metric("TestAccuracy", values)) for values in (before, after))
+    contrast, text = compared(a, b)
+    [answer] = contrast.data["comparisons"]
+    assert answer["high"] == pytest.approx(-0.06, abs=0.06)
+    assert answer["verdict"] == "worse" and answer["unit"] == "points"
+    wide = compared(a, b, margin=0.3)[0].data["comparisons"][0]
+    assert wide["verdict"] == "same" and wide["same_within"] == "3 points"
+    noise = run(metric("TestAccuracy", [99.0, 98.9, 99.1, 99.2, 98.3]))
+    assert compared(a, noise)[0].data["comparisons"][0]["verdict"] == "inconclusive"
+    assert "at most 0.2 points (test accuracy)" in text and "-0.6000 points" in text
+
+
+def test_the_answer_comes_first_in_one_sentence():
+    lower = [value - 5.0 for value in ACCURACY]
+    a, b = (run(metric("TestAccuracy", values)) for values in (lower, ACCURACY))
+    contrast, text = compared(a, b)
+    assert text.startswith(
+        "**B reaches 97.05 % where A reaches 92.05 % in test accuracy: 5.000 points better"
+    )
+    assert "over 6 seeds" in contrast.data["answer"]
+
+
+def test_what_was_unavailable_is_not_called_diverged():
+    reason = "virtual ranks compute in no time"
+    waiting = metric("Waiting", [None] * 3, "ratio") | {"unavailable": reason}
+    accuracy = metric("TestAccuracy", ACCURACY[:3])
+    _, text = compared(run(accuracy, waiting), run(accuracy, waiting))
+    assert f"waiting: unavailable in A and B: {reason}" in text
+    assert "diverged" not in text and "refused" not in text
+
+
+def test_names_of_qualities_are_those_that_a_reader_knows():
+    final = metric("FinalQuality", ACCURACY) | {
+        "settings": {"name": "R2", "split": "test"}
+    }
+    _, text = compared(run(final), run(final))
+    assert "| test R2" in text and "split" not in text
+
+
+@pytest.mark.parametrize(("load", "said"), [(0.1, False), (3.5, True)])
+def test_another_load_of_the_machine_is_mentioned(load, said, tmp_path):
+    environments = []
+    for of_run in (0.1, load):
+        environment = copy.deepcopy(CLASSES)
+        facts = environment["classes"]["benchmark measurement setup"]
+        facts["load (1 min)"] = {
+            "value": of_run,
+            "source": "/proc/loadavg",
+            "unavailable": None,
+        }
+        environments.append(Environment.from_json(environment))
+    [block] = environment_blocks(environment_difference(*environments))
+    assert ("The load of the machine was 0.1" in block.text) == said
+    assert ("nothing that can matter" in block.text) != said

@@ -115,7 +115,8 @@ def test_a_real_run_as_text(finished):
 def test_a_real_run_as_a_page(finished):
     source = outcome_html(finished)
     page = check_page(source)
-    assert source.count("<svg") == 4
+    assert sum(tag == "figure" for tag, _ in page.tags) == 4
+    assert source.count("<svg") == 2 * 4  # for wide screens, and for phones
     assert [row[0] for row in page.table("median over seeds")[1:]] == [
         "test accuracy",
         "time to accuracy (target 93)",
@@ -127,8 +128,8 @@ def test_a_real_run_as_a_page(finished):
     )
     assert "moving median" in page.text and "may be interpolated" in page.text
     assert page.headings[1:3] == ["Metrics", "Pictures"]
-    # the recipe and the environment
-    assert sum(tag == "details" for tag, _ in page.tags) == 2
+    # the methods, the recipe and the environment
+    assert sum(tag == "details" for tag, _ in page.tags) == 3
 
 
 GOOD, SPREAD = [97, 97.1, 97.2, 97.3, 97.4, 97.5], [90, 94, 96, 96, 97, 98]

@@ -176,7 +176,9 @@ def test_many_runs_as_profiles():
 
 def test_the_page_has_the_picture_and_the_table():
     page = html(runs_profile(grid()).report())
-    assert page.count("<svg") == 1 and "within τ" in page and "failed" in page
+    assert page.count("<figure") == 1 and "within τ" in page and "failed" in page
+    assert page.count("<svg") == 2  # for wide screens, and for phones
+    assert '<p class="headline">' in page and "is first by time to accuracy" in page
     assert "3 problems are few" in page
 
 

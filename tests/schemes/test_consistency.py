@@ -57,7 +57,7 @@ def test_without_a_bound_nobody_waits_for_one_that_stands_still() -> None:
 
 
 def test_staleness_of_equal_ranks_is_that_of_the_others_updates() -> None:
-    transport = Virtual(5, compute=0.01)
+    transport = Virtual(5, example=0.001)
     run = distributed(
         schemes.ParameterServer(staleness=None), 5, transport=transport, batch_size=8
     )
@@ -67,12 +67,12 @@ def test_staleness_of_equal_ranks_is_that_of_the_others_updates() -> None:
 
 
 def test_a_bound_holds_with_a_slow_rank() -> None:
-    transport = Virtual(4, compute=0.01, speed={0: 30.0})
+    transport = Virtual(4, example=0.001, speed={0: 30.0})
     run = distributed(
         schemes.ParameterServer(staleness=2), 4, transport=transport, batch_size=6
     )
     bounded = run.run().series["staleness of rank 3"]
-    free = Virtual(4, compute=0.01, speed={0: 30.0})
+    free = Virtual(4, example=0.001, speed={0: 30.0})
     run = distributed(
         schemes.ParameterServer(staleness=None), 4, transport=free, batch_size=6
     )
@@ -172,7 +172,7 @@ def test_a_lost_rank_is_named(scheme: Scheme, step: int) -> None:
 def test_two_runs_on_virtual_ranks_give_the_same_bits(scheme: Scheme) -> None:
     runs = []
     for _ in range(2):
-        transport = Virtual(4, compute=0.01, speed={0: 1.3, 1: 2.1})
+        transport = Virtual(4, example=0.001, speed={0: 1.3, 1: 2.1})
         runs.append(trained(scheme, 4, transport=transport))
     assert difference(params(runs[0], 1), params(runs[1], 1)) == 0
     assert runs[0].transport.clock(1) == runs[1].transport.clock(1)

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -239,6 +240,26 @@ def test_a_copy_answers_and_ends() -> None:
             child.answer("same", 10.0)
 
 
+EARLY_CTRL_C = """
+import os, signal
+from deep500.supervision.child import Child, Died
+
+os.register_at_fork(after_in_child=lambda: os.kill(os.getpid(), signal.SIGINT))
+try:
+    with Child.forked(lambda send: send({"never": 1})) as child:
+        child.answer("never", 20.0)
+except Died as error:
+    print("ended")
+"""
+
+
+def test_a_ctrl_c_in_the_first_moment_of_a_copy_prints_nothing() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", EARLY_CTRL_C], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")
+
+
 @may_fork
 def test_a_copy_that_fails_says_why_and_runs_nothing_of_the_parent(
     tmp_path: Path,
@@ -285,3 +306,23 @@ def test_a_copy_of_a_child_has_the_same_keeper_and_ends_with_it(servant: Child) 
     pid, _ = ask(servant, code)
     servant.kill()
     assert eventually(lambda: gone(pid))
+
+
+def test_a_partial_write_copies_nothing(servant: Child) -> None:
+    """A pipe takes 64 KiB at a time: copies of what remains would make a large request quadratic."""
+    request = b"x" * 10_000_000
+    servant._outgoing = memoryview(request)
+    servant._write()
+    assert 0 < len(servant._outgoing) < len(request)
+    assert servant._outgoing.obj is request
+
+
+def test_files_are_arguments_of_the_child(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "servant_of_a_test.py").write_text(SERVANT)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    with (tmp_path / "shared").open("w+b") as file:
+        with Child.fresh("servant_of_a_test", files=[file.fileno()]) as child:
+            ask(child, "import os, sys; os.write(int(sys.argv[3]), b'hello')")
+        assert os.pread(file.fileno(), 10, 0) == b"hello"

@@ -253,6 +253,24 @@ def test_workers_end_with_their_parent(number: signal.Signals) -> None:
         time.sleep(0.05)
 
 
+EARLY_CTRL_C = """
+import os, signal
+import numpy as np
+import deep500 as d5
+from deep500.training.loading import Loader
+os.register_at_fork(after_in_child=lambda: os.kill(os.getpid(), signal.SIGINT))
+with Loader(d5.Split({"x": np.arange(100)}), 2) as loader:
+    print(sum(int(batch["x"].sum()) for batch in loader.batches([np.arange(100)] * 4)))
+"""
+
+
+def test_worker_is_not_hit_by_a_ctrl_c_in_its_first_moment() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", EARLY_CTRL_C], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "19800\n", "")
+
+
 def is_running(process: int) -> bool:
     try:
         return Path(f"/proc/{process}/stat").read_text().split()[2] not in "ZX"

@@ -122,9 +122,7 @@ def test_a_recipe_trains_a_definition_of_modules() -> None:
         executor, SGD(0.1), data, OrderedSampler(64), 1, task=Classification()
     )
     assert run.run().evaluations[-1]["test"]["accuracy"] > 20
-    with pytest.raises(
-        Deep500Error, match=r"reference takes a d5.Network or .*, not a Sequential"
-    ):
+    with pytest.raises(Deep500Error, match="a torch module runs on pytorch only"):
         recipe_executor(recipe("reference"), Classification(), data["train"], 0, 1)
 
 
@@ -158,3 +156,24 @@ def test_what_a_network_does_not_take() -> None:
         Deep500Error, match="cannot read an ONNX model from 'nowhere.onnx'"
     ):
         PYTORCH.from_model("nowhere.onnx")
+
+
+@pytest.mark.parametrize("names", [{}, {"outputs": ["answer"]}])
+def test_a_module_with_one_output_needs_no_name_for_it(names: dict[str, Any]) -> None:
+    executor = PYTORCH.from_model(module(), inputs=["x"], seed=0, **names)
+    run = Trainer(executor, Momentum(0.1), splits(), OrderedSampler(8), 20, [])
+    assert run.run().evaluations[-1]["test"]["accuracy"] > 90
+
+
+def test_one_of_several_outputs_is_not_guessed() -> None:
+    class Two(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(6, 3)
+
+        def forward(self, x: Any) -> Any:
+            return self.layer(x), 2 * self.layer(x)
+
+    executor = PYTORCH.from_model(Two(), inputs=["x"], outputs=["a", "b"], seed=0)
+    with pytest.raises(Deep500Error, match="no output 'logits'|logits"):
+        Trainer(executor, SGD(0.1), splits(), OrderedSampler(8), 1, []).run()

@@ -9,6 +9,7 @@ import pytest
 
 from deep500.collectives.native import Native
 from deep500.collectives.ring import Ring
+from deep500.contracts.collective import Collective
 from deep500.contracts.loggp import LogGP
 from deep500.contracts.transport import (
     AllReduce,
@@ -116,6 +117,21 @@ def test_a_ring_reduces_and_counts_what_it_sends(size: int, length: int) -> None
     assert sent == received
 
 
+@pytest.mark.parametrize("size", [2, 3, 8])
+def test_a_native_allreduce_counts_what_a_ring_sends(size: int) -> None:
+    """So that the two are comparable: all ranks together send the same number of bytes."""
+
+    def sent(collective: Collective) -> int:
+        def program(rank: int) -> Program:
+            yield from collective.all_reduce(rank, size, np.zeros(96, np.float32))
+
+        virtual = Virtual(size, FREE)
+        virtual.run(program)
+        return sum(traffic.sent_bytes for traffic in virtual.traffic.values())
+
+    assert sent(Native()) == sent(Ring()) == 2 * 4 * 96 * (size - 1)
+
+
 def test_native_collectives_give_every_rank_the_result() -> None:
     def program(rank: int) -> Program:
         total = np.array([rank, 1.0])
@@ -132,11 +148,13 @@ def test_native_collectives_give_every_rank_the_result() -> None:
     results = virtual.run(program)
     assert [*results.values()] == [([3.0, 3.0], 2.0, 2.0, [[], [1], [2, 2]])] * 3
     assert virtual.traffic[2].bytes == {
-        "AllReduce": 24,
-        "Broadcast": 8,
-        "AllGather": 16,
+        "AllReduce": 22 + 11,  # 2 n (P - 1) / P of 16 and of 8 bytes, rounded up
+        "Broadcast": 11,  # it is the root
+        "AllGather": 32,  # 16 bytes to 2 others
         "Barrier": 0,
     }
+    assert virtual.traffic[0].bytes["Broadcast"] == 6
+    assert virtual.traffic[2].modelled_bytes == virtual.traffic[2].sent_bytes
     assert virtual.traffic[2].messages["AllReduce"] == 2
 
 

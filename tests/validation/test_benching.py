@@ -126,7 +126,7 @@ def test_a_right_operator_passes_before_and_after(mine):
 
 @pytest.mark.parametrize("how", ["one percent", "zeros"])
 def test_a_wrong_operator_is_found_before_it_is_timed(mine, how):
-    with pytest.raises(Wrong, match="reference native gives a wrong forward result"):
+    with pytest.raises(Wrong, match="reference custom gives a wrong forward result"):
         OperatorSubject(job(mine, "4x6", kernel="native", how=how))
 
 

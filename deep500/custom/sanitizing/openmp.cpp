@@ -362,6 +362,11 @@ void split(Region region, void *data, CopyArguments copy, long size, long alignm
         end_group(me);
 }
 
+// The mutex of a named critical section, where GCC has left room for a pointer.
+std::atomic<std::mutex *> &mutex_of(void **name) {
+    return *reinterpret_cast<std::atomic<std::mutex *> *>(name);
+}
+
 }  // namespace
 
 extern "C" {
@@ -380,7 +385,7 @@ void GOMP_atomic_start() { atomic.lock(); }
 void GOMP_atomic_end() { atomic.unlock(); }
 
 void GOMP_critical_name_start(void **name) {
-    auto &place = *reinterpret_cast<std::atomic<std::mutex *> *>(name);
+    auto &place = mutex_of(name);
     std::mutex *mutex = place.load(acquire);
     if (!mutex) {
         auto *fresh = new std::mutex;
@@ -391,7 +396,8 @@ void GOMP_critical_name_start(void **name) {
     }
     mutex->lock();
 }
-void GOMP_critical_name_end(void **name) { static_cast<std::mutex *>(*name)->unlock(); }
+// An atomic read: a thread that came first, too, may still try to write the name (GOMP_critical_name_start).
+void GOMP_critical_name_end(void **name) { mutex_of(name).load(acquire)->unlock(); }
 
 bool GOMP_single_start() { return !next_share(self()).taken.exchange(true, relaxed); }
 void *GOMP_single_copy_start() {

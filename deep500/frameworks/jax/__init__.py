@@ -29,6 +29,7 @@ from .optimizers import LAMBOptimizer as LAMBOptimizer
 from .optimizers import LionOptimizer as LionOptimizer
 from .optimizers import MomentumOptimizer as MomentumOptimizer
 from .optimizers import NesterovOptimizer as NesterovOptimizer
+from .optimizers import OptaxOptimizer as OptaxOptimizer
 from .optimizers import RMSPropOptimizer as RMSPropOptimizer
 from .optimizers import SGDOptimizer as SGDOptimizer
 
@@ -61,6 +62,7 @@ class Jax(Framework):
         decentralised=True,  # psum between processes
         custom_distribution=True,  # ppermute and others in shard_map
     )
+    usual_execution = "compiled"
     dtypes = ALL
 
     def __init__(self) -> None:
@@ -142,14 +144,14 @@ class Jax(Framework):
         return custom_op(operator)
 
     def _executor(
-        self, network: Network, seed: int, compile: bool
+        self, network: Network, seed: int, execution: str
     ) -> "JaxExecutor":
         from .executor import JaxExecutor
 
-        return JaxExecutor(self, network, seed, compile)
+        return JaxExecutor(self, network, seed, execution)
 
     def _wrap(
-        self, model: Any, wrapping: Wrapping, seed: int | None, compile: bool
+        self, model: Any, wrapping: Wrapping, seed: int | None, execution: str
     ) -> "WrappedFunction":
         if not callable(model) or isinstance(model, type):
             raise self.not_taken(model, "a function with params=…")
@@ -160,7 +162,7 @@ class Jax(Framework):
             )
         from .wrapped import WrappedFunction
 
-        return WrappedFunction(self, model, wrapping, seed, compile)
+        return WrappedFunction(self, model, wrapping, seed, execution)
 
 
 FRAMEWORK = Jax()

@@ -1,4 +1,4 @@
-"""Runs a network in JAX: pure functions of parameters and inputs, compiled once for every shape of the inputs."""
+"""Runs a network in JAX: pure functions of parameters and inputs, usually compiled once per shape of inputs."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -21,21 +21,21 @@ Call = Callable[[Values, Mapping[str, Any]], Values]
 
 
 class JaxExecutor(FunctionalExecutor):
-    """Runs a network compiled by XLA; native kernels are differentiated by JAX, formulas by their own derivatives.
+    """Runs a network; native kernels are differentiated by JAX, formulas by their own derivatives.
+
+    Usually XLA compiles whole functions; an eager execution calls one operator after the other.
 
     `params` holds the current arrays: a training step reuses their memory and replaces them by new ones.
     """
-
-    always_compiles = True
 
     def __init__(
         self,
         framework: Framework,
         network: Network,
         seed: int = 0,
-        compile: bool = False,
+        execution: str = "compiled",
     ):
-        super().__init__(framework, network, seed, compile)
+        super().__init__(framework, network, seed, execution)
         self.params = copies(network.params)
         # by the names of the inputs
         self._calls: dict[tuple[str, ...], Call] = {}
@@ -139,12 +139,22 @@ class JaxExecutor(FunctionalExecutor):
         return {name: outputs[name] for name in names if name in outputs}
 
     def native(self, value: Any, dtype: str) -> Any:
-        """Return an array of this dtype; JAX takes NumPy's arrays as they are."""
+        """Return an array of this dtype; compiled functions take NumPy's arrays as they are."""
         if not isinstance(value, jax.Array):
-            return np.asarray(value, dtype)
+            array = np.asarray(value, dtype)
+            # which NumPy would compute with if nothing is traced
+            return jnp.asarray(array) if self.execution == "eager" else array
         if value.dtype == dtype:
             return value
         return value.astype(dtype)
+
+    def jitted(
+        self, function: Callable[..., Any], donated: Sequence[int] = ()
+    ) -> Callable[..., Any]:
+        """Return the function compiled by XLA, or as it is for an eager execution."""
+        if self.execution == "eager":
+            return function
+        return jax.jit(function, donate_argnums=donated)
 
     def with_derivative(
         self, operator: Operator, inputs: Sequence[Any]
@@ -163,11 +173,11 @@ class JaxExecutor(FunctionalExecutor):
             check_traced(structure, named_values, used)
             return self.forward(nodes, params | named_values, outputs)
 
-        return jax.jit(run), used
+        return self.jitted(run), used
 
     def _backprop(self, y: str, training: bool) -> Program:
         run, used = self.backprop(y, training)
-        return jax.jit(run), used
+        return self.jitted(run), used
 
 
 def copies(arrays: Mapping[str, np.ndarray]) -> Values:

@@ -4,6 +4,7 @@ from types import ModuleType
 from typing import Any
 
 from ...contracts.native_optimizer import (
+    LibraryOptimizer,
     NativeAdaGrad,
     NativeAdam,
     NativeAdamW,
@@ -33,7 +34,7 @@ class OptaxRule(NativeOptimizer):
         import jax
 
         optax = _optax()
-        transformation = self.create(optax, self.settings["learning_rate"])
+        transformation = self.create(optax, self.settings.get("learning_rate"))
         names, structure = self._flat_state(param)
         leaves = [state[name] for name in names]
         optax_state = jax.tree.unflatten(structure, leaves)
@@ -54,6 +55,10 @@ class OptaxRule(NativeOptimizer):
             name = jax.tree_util.keystr(path, simple=True, separator="/")
             named[name] = leaf
         return named, structure
+
+
+class OptaxOptimizer(OptaxRule, LibraryOptimizer):
+    """Any gradient transformation of optax, which is applied to every tensor by itself."""
 
 
 class SGDOptimizer(OptaxRule, NativeSGD):

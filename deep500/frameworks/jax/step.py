@@ -44,7 +44,7 @@ class JaxStep(FunctionalStep):
         self._device_count = jnp.zeros((), "float32")
         self._names = tuple(params)
         self.programs: Programs[Program] = Programs()
-        self._half = jax.jit(self._updated_values, donate_argnums=(0, 2, 3))
+        self._half = executor.jitted(self._updated_values, (0, 2, 3))
 
     def __call__(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
         executor = self.executor
@@ -143,4 +143,4 @@ class JaxStep(FunctionalStep):
             )
             return outputs, statistics | params, leaves, count
 
-        return jax.jit(run, donate_argnums=(0, 1, 2)), used
+        return self.executor.jitted(run, (0, 1, 2)), used

@@ -23,7 +23,7 @@ from .executor import JaxExecutor
 
 
 class WrappedFunction(JaxExecutor):
-    """Runs function(params, *inputs), compiled by XLA, on copies of the arrays in the tree `params`.
+    """Runs function(params, *inputs), compiled by XLA or as it is, on copies of the arrays in the tree `params`.
 
     They are named by their paths, such as "layer1/w"; floats are trained, integers are not. `tree` returns them in the
     form that the function takes.
@@ -35,7 +35,7 @@ class WrappedFunction(JaxExecutor):
         function: Callable[..., Any],
         wrapping: Wrapping,
         seed: int | None,
-        compile: bool,
+        execution: str,
     ):
         self._tree = ParamTree(wrapping.params)
         loss = self._loss(framework, wrapping.loss)
@@ -48,7 +48,7 @@ class WrappedFunction(JaxExecutor):
             if jnp.issubdtype(array.dtype, jnp.inexact):
                 self._trained.append(path)
         outline = self._wrapped.outline(arrays, self._trained)
-        super().__init__(framework, outline, seed or 0)
+        super().__init__(framework, outline, seed or 0, execution)
 
     @property
     def tree(self) -> Any:
@@ -78,7 +78,10 @@ class WrappedFunction(JaxExecutor):
     def natives(self, inputs: Mapping[str, Any], used: Iterable[str]) -> Values:
         """Return the inputs that the function or the loss takes, in the dtypes that they have."""
         names = self._wrapped.known(inputs)
-        return {name: _array(inputs[name]) for name in names}
+        arrays = {name: _array(inputs[name]) for name in names}
+        if self.execution == "eager":
+            return {name: jnp.asarray(value) for name, value in arrays.items()}
+        return arrays
 
     def _inference(self, inputs: Collection[str]) -> Program:
         names = [*inputs]
@@ -87,7 +90,7 @@ class WrappedFunction(JaxExecutor):
             named_values = dict(zip(names, values, strict=True))
             return self._run(params, named_values)
 
-        return jax.jit(run), names
+        return self.jitted(run), names
 
     def _run(self, params: Values, inputs: Values) -> Values:
         tree = self._tree.filled(params)

@@ -40,6 +40,7 @@ class OnnxRuntime(Framework):
     abilities = Abilities(
         custom_operators=True, deferred=True, transformable=True
     )
+    usual_execution = "deferred"
     dtypes = ALL - {"float4_e2m1fn", "float8_e8m0fnu", "int2", "uint2"}
 
     def __init__(self) -> None:
@@ -93,8 +94,10 @@ class OnnxRuntime(Framework):
         """Return a function of recorded values: the ONNX node itself ("native"), or our formula ("composed").
 
         A node without a kernel for the dtypes of its inputs is recorded by the formula, too; the second value says so
-        only if arrays are given as inputs.
+        only if arrays are given as inputs. A custom operator is its own kernel, a function of arrays.
         """
+        if isinstance(operator, Custom):
+            return self._host.kernel(operator, outputs, inputs)
         xp, kernels = self.xp, self.xp.kernels
         from ...onnx.recording.nodes import node_or_formula
 
@@ -199,15 +202,15 @@ class OnnxRuntime(Framework):
         return custom_op(operator)
 
     def _executor(
-        self, network: Network, seed: int, compile: bool
+        self, network: Network, seed: int, execution: str
     ) -> "Executor":
         if any(isinstance(node.operator, Custom) for node in network.nodes):
             from .custom import SplitExecutor
 
-            return SplitExecutor(self, network, seed, compile)
+            return SplitExecutor(self, network, seed, execution)
         from .executor import OnnxRuntimeExecutor
 
-        return OnnxRuntimeExecutor(self, network, seed, compile)
+        return OnnxRuntimeExecutor(self, network, seed, execution)
 
 
 FRAMEWORK = OnnxRuntime()

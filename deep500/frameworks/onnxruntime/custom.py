@@ -67,6 +67,8 @@ class HostOnnxRuntime(OnnxRuntime):
     def _custom_op(self, operator: CustomOp) -> HostFunction:
         return HostFunction(operator)
 
+    # of values as they are: those of ONNX Runtime record graphs
+    formula = Framework.formula
     _evaluate, _gradient = Framework._evaluate, Framework._gradient
     _forward_call, _backward_call = (
         Framework._forward_call,
@@ -85,13 +87,13 @@ class SplitExecutor(ReferenceExecutor):
         framework: OnnxRuntime,
         network: Network,
         seed: int = 0,
-        compile: bool = False,
+        execution: str = "deferred",
     ):
         HOST.threads = framework.threads
         whole = network.copy()
         keys = take_keys(whole)
         kernel_kinds: dict[str, str] = {}
-        super().__init__(HOST, split(whole, kernel_kinds), seed, compile)
+        super().__init__(HOST, split(whole, kernel_kinds), seed, execution)
         self._whole = whole.outline()
         self._kernel_kinds = kernel_kinds
         self.random |= keys

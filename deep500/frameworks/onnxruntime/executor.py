@@ -30,7 +30,7 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
     `params` are the live buffers: a training step overwrites them, while `arrays` copies. Parameters are held twice,
     since a step reads one set and writes the other.
 
-    `compile` changes nothing: ONNX Runtime optimises every graph as far as it can (ORT_ENABLE_ALL) when it loads it.
+    Its only execution is deferred: every graph is optimised as far as possible (ORT_ENABLE_ALL) when it is loaded.
     """
 
     framework: OnnxRuntime
@@ -40,9 +40,9 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         framework: OnnxRuntime,
         network: Network,
         seed: int = 0,
-        compile: bool = False,
+        execution: str = "deferred",
     ):
-        super().__init__(framework, network, seed, compile)
+        super().__init__(framework, network, seed, execution)
         self.flat = (
             FlatValues(self.layout, network.params),
             FlatValues(self.layout),

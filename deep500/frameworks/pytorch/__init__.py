@@ -27,6 +27,7 @@ from .optimizers import MomentumOptimizer as MomentumOptimizer
 from .optimizers import NesterovOptimizer as NesterovOptimizer
 from .optimizers import RMSPropOptimizer as RMSPropOptimizer
 from .optimizers import SGDOptimizer as SGDOptimizer
+from .optimizers import TorchOptimizer as TorchOptimizer
 
 if TYPE_CHECKING:
     import torch
@@ -47,7 +48,6 @@ class PyTorch(Framework):
     extra = "pytorch"
     abilities = Abilities(
         custom_operators=True,
-        deferred=True,
         eager=True,
         compiled=True,
         transformable=True,
@@ -133,14 +133,14 @@ class PyTorch(Framework):
         return custom_op(operator)
 
     def _executor(
-        self, network: Network, seed: int, compile: bool
+        self, network: Network, seed: int, execution: str
     ) -> "PyTorchExecutor":
         from .executor import PyTorchExecutor
 
-        return PyTorchExecutor(self, network, seed, compile)
+        return PyTorchExecutor(self, network, seed, execution)
 
     def _wrap(
-        self, model: Any, wrapping: Wrapping, seed: int | None, compile: bool
+        self, model: Any, wrapping: Wrapping, seed: int | None, execution: str
     ) -> "WrappedModule":
         if (
             not isinstance(model, self.module.nn.Module)
@@ -149,18 +149,19 @@ class PyTorch(Framework):
             raise self.not_taken(model, "a torch.nn.Module")
         from .wrapped import WrappedModule
 
-        return WrappedModule(self, model, wrapping, seed, compile)
+        return WrappedModule(self, model, wrapping, seed, execution)
 
 
-def ddp_hook(codec: Codec, seed: int = 0) -> Callable:
+def ddp_hook(codec: Codec | str | type, seed: int = 0) -> Callable:
     """A codec as a hook of DistributedDataParallel: `model.register_comm_hook(None, ddp_hook(codec))`.
 
     Call it on every rank, behind init_process_group. Raises Deep500Error without PyTorch or a process group.
     """
     FRAMEWORK.require()
+    from ...contracts.definition_text import definition_given
     from .ddp_hooks import create_hook
 
-    return create_hook(codec, seed)
+    return create_hook(definition_given(codec, "codecs"), seed)
 
 
 FRAMEWORK = PyTorch()

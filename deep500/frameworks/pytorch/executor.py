@@ -60,9 +60,9 @@ class PyTorchExecutor(AutogradExecutor):
         framework: Framework,
         network: Network,
         seed: int = 0,
-        compile: bool = False,
+        execution: str = "eager",
     ):
-        super().__init__(framework, network, seed, compile)
+        super().__init__(framework, network, seed, execution)
         self._param_buffers = self.layout.gather(network.params)
         self.flat = tensors(self._param_buffers)
         self.trained = self.layout.views(self.flat)
@@ -194,7 +194,7 @@ class PyTorchExecutor(AutogradExecutor):
             program = compile_network(
                 self, mode.outputs, params, mode.training, example
             )
-            if self.compile:
+            if self.execution == "compiled":
                 program = self._compiled(program, values, mode)
             mode.programs[place] = program
         return program

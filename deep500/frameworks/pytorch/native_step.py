@@ -1,6 +1,6 @@
 """A training step by an optimizer of torch.optim."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from .executor import PyTorchExecutor
     from .wrapped import WrappedModule
 
-TorchState = dict[str, torch.Tensor]
+# tensors, and numbers such as an optimizer's own count of steps
+TorchState = dict[str, Any]
 
 
 class TorchOptimStep(AutogradStep):
@@ -75,7 +76,7 @@ class TorchOptimStep(AutogradStep):
             current = self._torch_optimizer.state.get(param, {})
             for key, zeros in self._first_states[name].items():
                 value = current.get(key, zeros)
-                arrays[f"{name}.{key}"] = array(value.clone())
+                arrays[f"{name}.{key}"] = _saved(value, array)
         return arrays
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
@@ -88,14 +89,26 @@ class TorchOptimStep(AutogradStep):
         tensor = self.executor.framework.tensor
         for name, param in trained.items():
             param_state = self._torch_optimizer.state[param]
-            for key in self._first_states[name]:
-                value = tensor(arrays[f"{name}.{key}"])
+            for key, zero in self._first_states[name].items():
+                saved = arrays[f"{name}.{key}"]
+                if not isinstance(zero, torch.Tensor):
+                    param_state[key] = type(zero)(saved.item())
+                    continue
+                value = tensor(saved)
                 param_state[key] = laid_out_as(param.detach(), value)
 
 
 def _zeros(state: Mapping[str, Any]) -> TorchState:
-    zeros = {}
+    zeros: TorchState = {}
     for key, value in state.items():
         if isinstance(value, torch.Tensor):
             zeros[key] = torch.zeros_like(value)
+        elif isinstance(value, bool | int | float):
+            zeros[key] = type(value)(0)
     return zeros
+
+
+def _saved(value: Any, array: Callable[[Any], np.ndarray]) -> np.ndarray:
+    if isinstance(value, torch.Tensor):
+        return array(value.clone())
+    return np.asarray(value, np.float64)

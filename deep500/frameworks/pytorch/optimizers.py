@@ -3,6 +3,7 @@
 from typing import Any
 
 from ...contracts.native_optimizer import (
+    LibraryOptimizer,
     NativeAdaGrad,
     NativeAdam,
     NativeAdamW,
@@ -99,3 +100,13 @@ class AdamWOptimizer(NativeAdamW):
         return lambda params: library.AdamW(
             params, rate, betas, self.epsilon, self.weight_decay, fused=True
         )
+
+
+class TorchOptimizer(LibraryOptimizer):
+    """Any subclass of torch.optim.Optimizer: `maker` is the class, and its arguments leave the parameters out."""
+
+    framework = "pytorch"
+
+    def create(self, library: Any, rate: Any) -> Any:
+        options = dict(self.options)
+        return lambda params: self.maker(params, *self.args, **options)

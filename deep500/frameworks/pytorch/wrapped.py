@@ -33,9 +33,9 @@ from .step import PyTorchStep
 class WrappedModule(AutogradExecutor):
     """Runs a module as it is; parameters are named as in its state_dict and stay in the module's own tensors.
 
-    A step changes them in place, tied parameters count once under their first name, and `flat_params` copies. The mode
-    of the module follows `training`, except for submodules that were in evaluation mode within a module in training
-    mode.
+    A step changes them in place, tied parameters count once under their first name, and `flat_params` copies. Inference
+    leaves the module in the mode in which it was; backprop and `training` set it, except for submodules that were in
+    evaluation mode within a module in training mode.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class WrappedModule(AutogradExecutor):
         module: torch.nn.Module,
         wrapping: Wrapping,
         seed: int | None,
-        compile: bool,
+        execution: str,
     ):
         # if torch.compile wraps it
         original = getattr(module, "_orig_mod", module)
@@ -52,7 +52,8 @@ class WrappedModule(AutogradExecutor):
         self._module = original
         self._frozen = _in_evaluation(original)
         self._draws_by_seed = seed is not None
-        call = torch.compile(module) if compile else module
+        compiled = execution == "compiled"
+        call = torch.compile(module) if compiled else module
         loss = self._loss(framework, wrapping.loss)
         name = type(original).__name__
         arguments = arguments_of(original.forward, wrapping.inputs)
@@ -63,7 +64,10 @@ class WrappedModule(AutogradExecutor):
             if param.requires_grad:
                 trained[path] = param
         outline = self._wrapped.outline(self._specs, trained)
-        super().__init__(framework, outline, seed or 0, compile)
+        was_training = original.training
+        super().__init__(framework, outline, seed or 0, execution)
+        if not was_training:
+            self._set_mode(False)
         self.params = params
         self.trained = trained
 
@@ -77,14 +81,15 @@ class WrappedModule(AutogradExecutor):
         self._set_mode(value)
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
-        if self._module.training:
+        was_training = self._module.training
+        if was_training:
             self._set_mode(False)
         try:
             with torch.no_grad():
                 outputs, _ = self._run(inputs)
             return outputs
         finally:
-            if self._training:
+            if was_training:
                 self._set_mode(True)
 
     def inference_and_backprop(

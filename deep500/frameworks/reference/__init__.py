@@ -93,11 +93,11 @@ class Reference(Framework):
         return HostFunction(operator)
 
     def _executor(
-        self, network: Network, seed: int, compile: bool
+        self, network: Network, seed: int, execution: str
     ) -> "ReferenceExecutor":
         from .executor import ReferenceExecutor
 
-        return ReferenceExecutor(self, network, seed, compile)
+        return ReferenceExecutor(self, network, seed, execution)
 
 
 FRAMEWORK = Reference()

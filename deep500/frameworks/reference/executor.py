@@ -15,7 +15,6 @@ from ...contracts.executor import (
 from ...contracts.framework import Framework
 from ...contracts.network import Network, Node
 from ...contracts.optimizer import Optimizer, State
-from ...errors import Unsupported
 
 
 class ReferenceExecutor(HostMemoryExecutor):
@@ -31,13 +30,9 @@ class ReferenceExecutor(HostMemoryExecutor):
         framework: Framework,
         network: Network,
         seed: int = 0,
-        compile: bool = False,
+        execution: str = "eager",
     ):
-        if compile:
-            raise Unsupported(
-                f"{framework.name} has no compiler: leave compile out"
-            )
-        super().__init__(framework, network, seed)
+        super().__init__(framework, network, seed, execution)
         self._param_buffers = self.layout.gather(network.params)
         trained = self.layout.views(self._param_buffers)
         self.params = {}

@@ -19,12 +19,14 @@ from ...namespace import Namespace
 from .optimizers import AdaGradOptimizer as AdaGradOptimizer
 from .optimizers import AdamOptimizer as AdamOptimizer
 from .optimizers import AdamWOptimizer as AdamWOptimizer
+from .optimizers import KerasOptimizer as KerasOptimizer
 from .optimizers import LAMBOptimizer as LAMBOptimizer
 from .optimizers import LionOptimizer as LionOptimizer
 from .optimizers import MomentumOptimizer as MomentumOptimizer
 from .optimizers import NesterovOptimizer as NesterovOptimizer
 from .optimizers import RMSPropOptimizer as RMSPropOptimizer
 from .optimizers import SGDOptimizer as SGDOptimizer
+from .quiet_import import without_notes
 
 if TYPE_CHECKING:
     from .executor import TensorFlowExecutor
@@ -54,6 +56,7 @@ class TensorFlow(Framework):
         asynchronous=True,
         custom_distribution=True,  # CrossDeviceOps
     )
+    usual_execution = "deferred"
     dtypes = PLAIN | {
         "bfloat16",
         "float8_e4m3fn",
@@ -64,9 +67,8 @@ class TensorFlow(Framework):
 
     @cached_property
     def module(self) -> ModuleType:
-        # or the import of TensorFlow writes notes on the processor to stderr
-        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-        return super().module
+        with without_notes():
+            return super().module
 
     def _namespace(self) -> Namespace:
         from .namespace import TensorFlowNamespace
@@ -126,14 +128,14 @@ class TensorFlow(Framework):
         return custom_op(operator)
 
     def _executor(
-        self, network: Network, seed: int, compile: bool
+        self, network: Network, seed: int, execution: str
     ) -> "TensorFlowExecutor":
         from .executor import TensorFlowExecutor
 
-        return TensorFlowExecutor(self, network, seed, compile)
+        return TensorFlowExecutor(self, network, seed, execution)
 
     def _wrap(
-        self, model: Any, wrapping: Wrapping, seed: int | None, compile: bool
+        self, model: Any, wrapping: Wrapping, seed: int | None, execution: str
     ) -> "WrappedKeras":
         keras = self.module.keras
         if not isinstance(model, keras.Model) or wrapping.params is not None:
@@ -145,7 +147,7 @@ class TensorFlow(Framework):
             )
         from .wrapped import WrappedKeras
 
-        return WrappedKeras(self, model, wrapping, seed, compile)
+        return WrappedKeras(self, model, wrapping, seed, execution)
 
 
 FRAMEWORK = TensorFlow()

@@ -36,16 +36,14 @@ class TensorFlowExecutor(FunctionalExecutor):
     `params` are the live variables: a training step assigns to them, while `arrays` copies.
     """
 
-    always_compiles = True
-
     def __init__(
         self,
         framework: Framework,
         network: Network,
         seed: int = 0,
-        compile: bool = False,
+        execution: str = "deferred",
     ):
-        super().__init__(framework, network, seed, compile)
+        super().__init__(framework, network, seed, execution)
         self.params = self._own_variables(network)
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
@@ -103,9 +101,11 @@ class TensorFlowExecutor(FunctionalExecutor):
 
         return run, used
 
-    def traced(self, function: Callable[..., Any]) -> "Traced":
-        """Return the function as graphs, which XLA compiles if the executor was created with `compile`."""
-        return Traced(function, self.compile)
+    def traced(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function as graphs, which XLA compiles if asked to; or, for an eager execution, as it is."""
+        if self.execution == "eager":
+            return function
+        return Traced(function, compile=self.execution == "compiled")
 
     def native(self, value: Any, dtype: str) -> Any:
         if not tf.is_tensor(value):

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ...contracts.native_optimizer import (
+    LibraryOptimizer,
     NativeAdaGrad,
     NativeAdam,
     NativeAdamW,
@@ -102,3 +103,9 @@ class LAMBOptimizer(NativeLAMB):
         return library.Lamb(
             rate, *betas, self.epsilon, weight_decay=self.weight_decay
         )
+
+
+class KerasOptimizer(LibraryOptimizer):
+    """Any subclass of keras.optimizers.Optimizer."""
+
+    framework = "tensorflow"

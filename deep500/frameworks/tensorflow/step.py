@@ -1,6 +1,6 @@
 """A training step in TensorFlow: forward, backward and the optimizer's formula in one graph or in two."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ...contracts.optimizer import Optimizer, State
 from ...contracts.programs import Programs
 
 if TYPE_CHECKING:
-    from .executor import TensorFlowExecutor, Traced
+    from .executor import TensorFlowExecutor
 
 
 class TensorFlowStep(FunctionalStep):
@@ -34,7 +34,7 @@ class TensorFlowStep(FunctionalStep):
                 variables[key] = tf.Variable(value)
             self.states[name] = variables
         self.programs: Programs[Program] = Programs()
-        self._half: Traced | None = None
+        self._half: Callable[..., Any] | None = None
         self._device_count = tf.Variable(tf.zeros((), "float32"))
 
     def __call__(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:

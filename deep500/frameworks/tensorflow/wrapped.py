@@ -48,7 +48,7 @@ class WrappedKeras(TensorFlowExecutor):
         model: keras.Model,
         wrapping: Wrapping,
         seed: int | None,
-        compile: bool,
+        execution: str,
     ):
         self._model = model
         self._variables = _named_variables(model)
@@ -60,7 +60,7 @@ class WrappedKeras(TensorFlowExecutor):
         arguments = _arguments(model, wrapping.inputs)
         name = type(model).__name__
         self._wrapped = Wrapped(name, self._call, arguments, wrapping, loss)
-        super().__init__(framework, self._outline(), seed or 0, compile)
+        super().__init__(framework, self._outline(), seed or 0, execution)
         if seed is not None:
             self._seed_generators(seed)
 

@@ -114,13 +114,61 @@ struct float16_bits {
 using bfloat16 = short_float<bfloat16_bits>;
 using float16 = short_float<float16_bits>;
 
+// A double whose every result is off by up to a unit of rounding of a shorter format: `d5 check` and `d5 bench` compile
+// operators with it, to see what rounding inside them does. The error of a number depends on its bits and the seed alone.
+struct perturbed {
+    double value;
+
+    static inline std::atomic<uint64_t> seed{0};
+    static inline std::atomic<int> fraction{52};  // bits of the shorter format
+
+    perturbed() = default;
+    template<typename N, typename = std::enable_if_t<std::is_arithmetic_v<N>>>
+    perturbed(N exact) : value(std::is_integral_v<N> ? double(exact) : spoilt(double(exact))) {}
+    operator double() const { return value; }
+
+    static double spoilt(double exact) {
+        uint64_t bits;
+        std::memcpy(&bits, &exact, sizeof bits);
+        int few = fraction / 4;
+        uint64_t rest = (uint64_t(1) << (53 - few)) - 1;
+        if ((bits & rest) == 0 || !std::isfinite(exact))
+            return exact;  // numbers of few bits are exact in every format
+        uint64_t mixed = bits ^ (seed * 0x9e3779b97f4a7c15u);
+        mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9u;
+        mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebu;
+        double uniform = double(int64_t(mixed ^ (mixed >> 31))) * 0x1p-63;
+        return exact * (1 + std::ldexp(uniform, -fraction));
+    }
+};
+
+#define D500_PERTURBED(SIGN)                                                                                          \
+    inline perturbed operator SIGN(perturbed a, perturbed b) { return perturbed(a.value SIGN b.value); }              \
+    template<typename N, typename = std::enable_if_t<std::is_arithmetic_v<N>>>                                        \
+    perturbed operator SIGN(perturbed a, N b) { return a SIGN perturbed(b); }                                         \
+    template<typename N, typename = std::enable_if_t<std::is_arithmetic_v<N>>>                                        \
+    perturbed operator SIGN(N a, perturbed b) { return perturbed(a) SIGN b; }                                         \
+    inline perturbed &operator SIGN##=(perturbed &a, perturbed b) { return a = a SIGN b; }                            \
+    template<typename N, typename = std::enable_if_t<std::is_arithmetic_v<N>>>                                        \
+    perturbed &operator SIGN##=(perturbed &a, N b) { return a = a SIGN perturbed(b); }
+D500_PERTURBED(+)
+D500_PERTURBED(-)
+D500_PERTURBED(*)
+D500_PERTURBED(/)
+#undef D500_PERTURBED
+
+inline perturbed operator-(perturbed a) {
+    a.value = -a.value;
+    return a;
+}
+
 // ---- What D500_REGISTER_OP is made of.
 
 template<typename T>
 constexpr const char *type_name() {
     if constexpr (std::is_same_v<T, void>) return "any";
     else if constexpr (std::is_same_v<T, float>) return "float32";
-    else if constexpr (std::is_same_v<T, double>) return "float64";
+    else if constexpr (std::is_same_v<T, double> || std::is_same_v<T, perturbed>) return "float64";
     else if constexpr (std::is_same_v<T, float16>) return "float16";
     else if constexpr (std::is_same_v<T, bfloat16>) return "bfloat16";
     else if constexpr (std::is_same_v<T, bool>) return "bool";
@@ -251,6 +299,16 @@ std::string signature() {
 
 }  // namespace deep500
 
+template<> struct std::numeric_limits<deep500::perturbed> : std::numeric_limits<double> {};
+
+#ifdef _OPENMP
+#pragma omp declare reduction(+ : deep500::perturbed : omp_out += omp_in) initializer(omp_priv = 0)
+#pragma omp declare reduction(- : deep500::perturbed : omp_out += omp_in) initializer(omp_priv = 0)
+#pragma omp declare reduction(* : deep500::perturbed : omp_out *= omp_in) initializer(omp_priv = 1)
+#pragma omp declare reduction(max : deep500::perturbed : omp_out = std::max(omp_out, omp_in)) initializer(omp_priv = omp_orig)
+#pragma omp declare reduction(min : deep500::perturbed : omp_out = std::min(omp_out, omp_in)) initializer(omp_priv = omp_orig)
+#endif
+
 #ifdef D500_WRAPS_OPENMP
 // A parallel region of one thread is a call: libgomp would make a team for it and free it, which takes a microsecond.
 extern "C" void __real_GOMP_parallel(void (*region)(void *), void *data, unsigned threads, unsigned flags);
@@ -270,19 +328,25 @@ void *create_new_op(deep500::tensor_t *, int, deep500::tensor_t *, int);
 #define D500_VISIBLE extern "C" __attribute__((visibility("default")))
 
 // `data` holds the pointers: inputs, outputs; or gradients of outputs, inputs, outputs, gradients of inputs.
-// Both return nothing, or what went wrong.
+// Both return nothing, or what went wrong. An operator may have any name that does not begin with d500_.
 #define D500_REGISTER_OP(...)                                                                                         \
     D500_VISIBLE const char *d500_signature() {                                                                       \
         static const std::string text = deep500::signature<__VA_ARGS__>();                                            \
         return text.c_str();                                                                                          \
     }                                                                                                                 \
     D500_VISIBLE void d500_set_threads(int count) { deep500::threads_asked = count; }                                 \
-    D500_VISIBLE const char *d500_forward(deep500::tensor_t *tensors, int inputs, int outputs, void **data,           \
-                                          int threads) {                                                              \
-        return deep500::run<__VA_ARGS__>(false, create_new_op, tensors, inputs, outputs, data, threads);              \
+    D500_VISIBLE void d500_perturb(uint64_t seed, int fraction) {                                                     \
+        deep500::perturbed::seed = seed;                                                                              \
+        deep500::perturbed::fraction = fraction;                                                                      \
     }                                                                                                                 \
-    D500_VISIBLE const char *d500_backward(deep500::tensor_t *tensors, int inputs, int outputs, void **data,          \
-                                           int threads) {                                                             \
-        return deep500::run<__VA_ARGS__>(true, create_new_op, tensors, inputs, outputs, data, threads);               \
+    D500_VISIBLE const char *d500_forward(deep500::tensor_t *d500_tensors, int d500_inputs, int d500_outputs,         \
+                                          void **d500_data, int d500_threads) {                                       \
+        return deep500::run<__VA_ARGS__>(false, create_new_op, d500_tensors, d500_inputs, d500_outputs, d500_data,    \
+                                         d500_threads);                                                               \
+    }                                                                                                                 \
+    D500_VISIBLE const char *d500_backward(deep500::tensor_t *d500_tensors, int d500_inputs, int d500_outputs,        \
+                                           void **d500_data, int d500_threads) {                                      \
+        return deep500::run<__VA_ARGS__>(true, create_new_op, d500_tensors, d500_inputs, d500_outputs, d500_data,     \
+                                         d500_threads);                                                               \
     }                                                                                                                 \
     static_assert(true, "ends with a semicolon")

@@ -3,7 +3,7 @@
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -60,6 +60,12 @@ class Interval:
         if near > 0 and same_sign:
             return math.sqrt(far / near) - 1
         return math.inf
+
+    def around(self, estimate: float) -> "Interval":
+        """The same interval with another estimate, which it contains."""
+        low = min(self.low, estimate)
+        high = max(self.high, estimate)
+        return replace(self, estimate=estimate, low=low, high=high)
 
 
 def interval(
@@ -254,13 +260,24 @@ def _quantile_of(ordered: Array, quantile: float) -> float:
     return _at_rank(ordered, rank)
 
 
+def middle_process(samples: Samples, quantile: float = 0.5) -> float:
+    """The quantile in the middle one of the processes (with an even number, between the two in the middle)."""
+    medians = _process_quantiles(as_processes(samples), quantile)
+    return _quantile_of(medians, 0.5)
+
+
+def _process_quantiles(series: list[Array], quantile: float) -> Array:
+    """The quantile of every process, sorted."""
+    centres = [_quantile_of(np.sort(values), quantile) for values in series]
+    return np.sort(centres)
+
+
 def _of_processes(
     series: list[Array], quantile: float, level: float
 ) -> Interval:
     count = len(series)
     _check_processes(series, quantile)
-    centres = [_quantile_of(np.sort(values), quantile) for values in series]
-    medians = np.sort(centres)
+    medians = _process_quantiles(series, quantile)
     of_each = "medians" if quantile == 0.5 else _name(quantile)
     ranks = None
     if count >= 6:

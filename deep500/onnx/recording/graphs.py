@@ -240,15 +240,16 @@ def kernel(
 def _native_results(
     xp: OnnxRecorder, node: Node, inputs: Sequence[Any], training: bool
 ) -> tuple[Recorded, ...] | None:
-    """The results of the ONNX node; None if ONNX gives them other dtypes than the derivative needs.
+    """The results of the ONNX node; None if ONNX gives fewer, or in other dtypes than the derivative needs.
 
-    ONNX's LayerNormalization of float64, for one, gives its statistics in float32.
+    ONNX's BatchNormalization gives its statistics in training mode only, its LayerNormalization of float64 in float32.
     """
     operator = node.operator
     if operator.variadic:
         return record_operator(xp, operator, inputs)
     if not training:
-        return record_operator(xp, operator, inputs, len(node.outputs))
+        results = record_operator(xp, operator, inputs, len(node.outputs))
+        return results if len(results) == len(node.outputs) else None
     results = record_operator(xp, operator, inputs, _result_count(node))
     if len(results) > 1 and operator.differentiable:
         specs = operator.infer(*specs_of(inputs))

@@ -80,6 +80,7 @@ def node(
             f"ONNX opset {OPSET} has no operator {type(operator).__name__}, or not with these settings: "
             "use the formula instead"
         )
+    _check_static_values(operator, inputs)
     dtypes = _static_dtypes(operator, inputs)
     names: list[str] = []
     arguments: dict[str, Recorded] = {}
@@ -106,6 +107,22 @@ def node(
     for result in results:
         xp.kernels.dtype(result.dtype.name)  # raises if the engine lacks it
     return tuple(results)
+
+
+def _check_static_values(operator: Operator, inputs: Sequence[Any]) -> None:
+    """Raise the ValueError of our own shape inference: an engine may divide by a frame length of 0, and end."""
+    if not operator.static:
+        return
+    specs = specs_of(inputs)
+    for spec in specs:
+        if isinstance(spec, TensorSpec) and None in spec.shape:
+            return  # it cannot be told before the run
+    try:
+        operator.infer(*specs)
+    except ValueError:
+        raise
+    except Exception:  # what only a run can tell
+        return
 
 
 def _output_count(

@@ -11,11 +11,19 @@ from ...measure.results import Result
 from ...measure.statistics.comparison import Comparison
 from ...measure.statistics.groups import compare_family
 from ...measure.statistics.intervals import ONE_PROCESS, Interval
-from ...reports.blocks import Block, Bullets, Sentence, Table
+from ...reports.blocks import (
+    Block,
+    Bullets,
+    Figures,
+    PageOnly,
+    Picture,
+    Sentence,
+    Table,
+)
 from ...reports.tables import NOTHING, measured, ratio
-from ...reports.text import Text, VerdictWord, clean
+from ...reports.text import Text, VerdictWord, clean, flat
+from .contrast_answer import Answer, contrast_banner, verdict_of_answer
 
-Answer = Comparison | TooFewSamples
 DRIFT = (
     "A and B ran at different times: a machine that drifts shows up as a difference. "
     "For a sharper answer measure both in one `d5 bench`."
@@ -37,16 +45,18 @@ def contrast(a: Result, b: Result, margin: float, level: float) -> Contrast:
     slower = []
     for name, answer in answers.items():
         comparisons.append({"name": name} | _json(answer))
-        if _verdict(answer) == "slower":
+        if verdict_of_answer(answer) == "slower":
             slower.append(name)
+    answer_first = contrast_banner(answers)
     data = {
+        "answer": "".join(flat(answer_first.sentence)),
         "only_in_a": only_in_a,
         "only_in_b": only_in_b,
         "comparisons": comparisons,
         "plan": differences,
     }
     blocks = _blocks(answers, only_in_a, only_in_b, differences)
-    return Contrast(data, blocks, slower)
+    return Contrast(data, blocks, slower, answer_first)
 
 
 def _pairs(a: Result, b: Result) -> list[tuple[str, str]]:
@@ -174,10 +184,26 @@ def _blocks(
         if names:
             listing = ", ".join(map(clean, names))
             blocks.append(Sentence(f"only in {side}: {listing}"))
+    blocks.append(PageOnly([_picture(answers)]))
     lines = [clean(note) for note in sorted(notes)]
     for difference in plan_differences:
         lines.append(f"the plans differ in {clean(difference)}")
     return [*blocks, Bullets(lines), Sentence(DRIFT)]
+
+
+def _picture(answers: Mapping[str, Answer]) -> Figures:
+    """Both measurements in one picture; what draws is imported when a page asks for it."""
+    comparisons = {}
+    for name, answer in answers.items():
+        if isinstance(answer, Comparison):
+            comparisons[name] = answer
+
+    def draw() -> list[Picture]:
+        from .contrast_picture import contrast_pictures
+
+        return contrast_pictures(comparisons)
+
+    return Figures(draw)
 
 
 def _row(answer: Answer) -> list[Text]:
@@ -196,12 +222,6 @@ def _side(side: Interval | None) -> str:
     if not side:
         return NOTHING
     return measured(side.estimate, side.low, side.high, side.n, side.level)
-
-
-def _verdict(answer: Answer) -> str:
-    if isinstance(answer, TooFewSamples):
-        return "inconclusive"
-    return answer.verdict
 
 
 def _json(answer: Answer) -> dict[str, Any]:

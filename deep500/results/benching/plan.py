@@ -122,6 +122,7 @@ _SETTINGS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "precision": ("precision asked for", _precision),
     "margin": ("margin", _margin),
     "level": ("level of intervals", percent),
+    "point": ("estimate of a median", plain),
     "control": ("control", _control),
     "layout": ("place in memory", _layout),
     "timeout_s": ("time limit of one answer", _duration),

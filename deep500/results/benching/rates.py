@@ -27,8 +27,9 @@ Work = Mapping[str, Any]  # what the plan says of an operator that is measured
 Rate = Mapping[str, Any]  # "value", "low" and "high" of one rate of an entry
 KERNELS = {
     "native": "the framework's own kernel",
-    "composed": "our formula over the framework's arrays",
-    "compiled": "our formula through the framework's own compiler",
+    "custom": "your own code",
+    "composed": "the operator's formula over the framework's arrays",
+    "compiled": "the formula, or your function, through the framework's own compiler",
 }
 HEADERS = [
     "problem",
@@ -42,7 +43,11 @@ HEADERS = [
     "of the roofline",
     "memory of a call",
 ]
-OMISSIONS = {"wrong": "WRONG, and so without a time", "left_out": "left out"}
+OMISSIONS = {
+    "wrong": "WRONG, and so without a time",
+    "left_out": "left out",
+    "differing": "NOT THE SAME PROBLEM",
+}
 KIB = 2**10
 MIB = 2**20
 

@@ -6,9 +6,9 @@ from typing import Any
 from ...contracts.result import Contrast, Record
 from ...errors import Deep500Error, TooFewSamples
 from ...measure.statistics.comparison import compare
-from ...reports.blocks import Block, Bullets, Table
+from ...reports.blocks import Banner, Block, Bullets, Table
 from ...reports.tables import Number, number, ratio
-from ...reports.text import Text, VerdictWord, clean, plain
+from ...reports.text import Text, VerdictWord, clean, flat, plain
 from .numbers import region_series, step_seconds, value_series
 from .report import step_time
 
@@ -27,7 +27,9 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
     qualities = _qualities(a, b)
     course = _course(a, b)
     settings = _settings(a, b)
+    answer = _answer(times[0])
     data = {
+        "answer": "".join(flat(answer.sentence)),
         "comparisons": times,
         "qualities": qualities,
         "losses": course,
@@ -42,7 +44,23 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
         Bullets([course["sentence"], ONE_RUN_EACH]),
         _setting_table(settings),
     ]
-    return Contrast(data, blocks)
+    return Contrast(data, blocks, answer=answer)
+
+
+def _answer(step: Row) -> Banner:
+    """What one run of each says about the time of a step."""
+    verdicts = {VerdictWord("inconclusive"): 1}
+    sentence: list[Text] = [
+        f"One run each gives no verdict on A and B: {step['note']}"
+    ]
+    if step["ratio"] is not None:
+        factor = ratio(step["ratio"], step["low"], step["high"], step["n"])
+        sentence = [
+            "A step takes ",
+            Number(factor.value, factor.interval),
+            " as long in B as in A; one run each gives no verdict",
+        ]
+    return Banner(sentence, sentence, verdicts)
 
 
 def _times(a: Record, b: Record, margin: float, level: float) -> list[Row]:

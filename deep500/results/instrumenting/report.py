@@ -26,7 +26,7 @@ Derived = Mapping[str, Any]  # what derived.json holds
 PARTS = {
     "steps": "in steps, data included",
     "evaluation": "from the last step before an evaluation to its end",
-    "outside": "before the first step of a stretch",
+    "outside": "outside steps and evaluations",
     "recording": "writing this bundle",
 }
 QUEUED = (

@@ -40,8 +40,9 @@ Work = Mapping[str, Any]  # what the plan says of an entry
 Breakdown = Mapping[str, Any]  # one of the breakdowns in derived.json
 OMISSIONS = {"wrong": "WRONG, and so without a time", "left_out": "left out"}
 LEGEND = (
-    "native: the framework's own kernels; composed: our formula over its arrays; compiled: the network "
-    "through the framework's compiler. Ratios between these compare different programs. Memory by "
+    "native: the framework's own kernels; composed: our formula over its arrays; eager: one operator "
+    "after the other; deferred: a graph that the engine interprets; compiled: the network through the "
+    "framework's compiler. Ratios between these compare different programs. Memory by "
     "allocator: bytes handed out; by process: by how much the process grew, which tells less."
 )
 

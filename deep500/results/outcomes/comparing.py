@@ -2,17 +2,34 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from ...contracts.result import Contrast, Record
 from ...errors import Deep500Error
 from ...measure.machine import Environment, environment_difference
-from ...reports.blocks import Bullets, Table
-from ...reports.tables import Number, count, number, percent, ratio
-from ...reports.text import Text, VerdictWord
+from ...reports.blocks import (
+    Block,
+    Bullets,
+    Details,
+    Figures,
+    PageOnly,
+    Picture,
+    Table,
+)
+from ...reports.tables import (
+    NOTHING,
+    Number,
+    count,
+    percent,
+    quantity,
+    ratio,
+)
+from ...reports.text import Text, VerdictWord, flat
+from .answer import comparison_banner
+from .data import outcome_data
 from .metric_contrast import TIMED, MetricContrast, compare_metric
-from .metric_text import Metric, amount, metric_name
+from .metric_text import Metric, amount, is_unavailable, metric_name
 from .recipe_differences import (
     changed_sources,
     difference_blocks,
@@ -20,7 +37,7 @@ from .recipe_differences import (
     recipe_differences,
     recipe_identity,
 )
-from .splitting import split_blocks, split_data, time_splits
+from .splitting import TimeSplit, split_blocks, split_data, time_splits
 
 MACHINE = (
     "cpu model",
@@ -46,9 +63,14 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
         for of_a, of_b in pairs
     ]
     differences = recipe_differences(a, b)
+    incomparable = _incomparable(a, b)
+    if incomparable:
+        answers = [_without_verdict(answer) for answer in answers]
     warnings = _warnings(a, b, pairs, differences["run"])
     splits = time_splits(a, b, level)
+    answer = comparison_banner(pairs, answers, incomparable)
     data = {
+        "answer": "".join(flat(answer.sentence)),
         "recipes": {"a": recipe_identity(a), "b": recipe_identity(b)},
         "comparisons": [asdict(answer) for answer in answers],
         "level": level,
@@ -61,19 +83,32 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
     }
     notes = []
     worse = []
-    for answer in answers:
-        if answer.note:
-            notes.append(f"{answer.name}: {answer.note}")
-        if answer.verdict == "worse":
-            worse.append(answer.name)
-    method = _method(answers, margin, level)
-    blocks = [
+    for metric in answers:
+        if metric.note:
+            notes.append(f"{metric.name}: {metric.note}")
+        if metric.verdict == "worse":
+            worse.append(metric.name)
+    pairing = _pairing(answers, level)
+    blocks: list[Block] = [
         _metric_table(pairs, answers),
-        Bullets([*notes, *warnings, method]),
+        Bullets([_margins(answers), *notes, *warnings, pairing]),
+        PageOnly([_pictures(a, b)]),
         *split_blocks(splits),
         *difference_blocks(differences, a, b),
+        _methods(answers, splits),
     ]
-    return Contrast(data, blocks, worse)
+    return Contrast(data, blocks, worse, answer)
+
+
+def _pictures(a: Record, b: Record) -> Figures:
+    """Both runs in one picture; what draws is imported when a page asks for it."""
+
+    def draw() -> list[Picture]:
+        from .contrast_pictures import contrast_pictures
+
+        return contrast_pictures(outcome_data(a), outcome_data(b))
+
+    return Figures(draw)
 
 
 def _metric_table(pairs: Pairs, answers: Sequence[MetricContrast]) -> Table:
@@ -84,11 +119,12 @@ def _metric_table(pairs: Pairs, answers: Sequence[MetricContrast]) -> Table:
             answer.name,
             amount(of_a, with_count),
             amount(of_b, with_count),
-            _effect(answer),
+            _effect(answer, is_unavailable(of_a) or is_unavailable(of_b)),
             VerdictWord(answer.verdict),
         ]
         rows.append(row)
-    return Table(["median over seeds", "A", "B", "B against A", "B is"], rows)
+    headers = ["median over seeds", "A", "B", "B - A or B / A", "B is"]
+    return Table(headers, rows)
 
 
 def _shared_metrics(a: Record, b: Record) -> list[tuple[Metric, Metric]]:
@@ -118,39 +154,63 @@ def _seeds(record: Record) -> list[int]:
     return record.derived["seeds"] if record.derived else []
 
 
-def _effect(answer: MetricContrast) -> Text:
+def _effect(answer: MetricContrast, unavailable: bool) -> Text:
+    if unavailable:
+        return NOTHING
     if answer.value is None:
         return Number("refused", n=count(answer.n))
     if answer.effect == "ratio":
         return ratio(answer.value, answer.low, answer.high, answer.n)
-    difference = _signed(answer.value)
-    low = _signed(answer.low)
-    high = _signed(answer.high)
-    value = f"{difference} {answer.unit}".rstrip()
-    return Number(value, f"[{low}, {high}]", count(answer.n))
+    full = quantity(
+        answer.value, answer.low, answer.high, answer.n, answer.unit
+    )
+    sign = "+" if answer.value > 0 else ""
+    return Number(sign + full.value, full.interval, full.n)
 
 
-def _signed(x: float | None) -> str:
-    if x is not None and x > 0:
-        return f"+{number(x)}"
-    return number(x)
+def _margins(answers: Sequence[MetricContrast]) -> str:
+    """How far apart B and A may lie and still be the same, by metric."""
+    names: dict[str, list[str]] = {}
+    for answer in answers:
+        names.setdefault(answer.same_within, []).append(answer.name)
+    parts = [f"{margin} ({', '.join(of)})" for margin, of in names.items()]
+    return f"the same is what differs by at most {'; '.join(parts)}"
 
 
-def _method(
-    answers: Sequence[MetricContrast], margin: float, level: float
-) -> str:
-    """How the intervals were computed, and what counts as the same."""
+def _pairing(answers: Sequence[MetricContrast], level: float) -> str:
+    """Whether seeds were paired, and what an interval promises."""
     pairing = "not paired: the seeds differ"
     if answers[0].paired:
         pairing = "paired seed by seed"
-    methods = {answer.method for answer in answers if answer.value is not None}
-    by = ""
-    if methods:
-        by = f" (by {', '.join(sorted(methods))})"
-    return (
-        f"{pairing}; each interval holds by itself at {percent(level)}{by}; "
-        f"up to {percent(margin)} of A's value counts as the same"
-    )
+    return f"{pairing}; each interval holds by itself at {percent(level)}"
+
+
+def _methods(
+    answers: Sequence[MetricContrast], splits: Sequence[TimeSplit]
+) -> Details:
+    """The names of the methods, for those who want to look them up."""
+    names: dict[str, list[str]] = {}
+    for answer in answers:
+        if answer.value is not None:
+            names.setdefault(answer.method, []).append(answer.name)
+    for split in splits:
+        label = f"why: {split.metric}"
+        names.setdefault(split.step_time.method, []).append(label)
+    lines = [f"{', '.join(users)}: {name}" for name, users in names.items()]
+    return Details("How the intervals were computed", [Bullets(lines)])
+
+
+def _incomparable(a: Record, b: Record) -> str:
+    """Why no metric can be compared; empty if they can."""
+    epochs_a = a.plan["epochs"]
+    epochs_b = b.plan["epochs"]
+    if epochs_a == epochs_b:
+        return ""
+    return f"A was trained for different numbers of epochs than B ({epochs_a} against {epochs_b})"
+
+
+def _without_verdict(answer: MetricContrast) -> MetricContrast:
+    return replace(answer, verdict="inconclusive")
 
 
 def _warnings(
@@ -169,10 +229,6 @@ def _warnings(
             f"{timed} compare the machines as well as the recipes"
         )
     changed = {row[0] for row in run_differences}
-    if "epochs" in changed:
-        warnings.append(
-            "A and B were trained for different numbers of epochs: no metric is comparable"
-        )
     if "threads" in changed and timed_names:
         warnings.append(
             f"A and B used different numbers of threads: this shows in {timed}"

@@ -4,20 +4,22 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ...reports.blocks import Table
+from ...contracts.metric import History
+from ...reports.blocks import Bullets, Details, Table
 from ...reports.tables import percent, seconds
 from ...reports.text import (
     Code,
     Text,
     VerdictWord,
     clean,
-    listed,
     plain,
     shortened,
 )
 from ...training.resumption import Resumption
+from .byte_counting import byte_counting
 from .data import OutcomeData
 from .metric_text import (
+    Metric,
     against_target,
     amount,
     met,
@@ -37,6 +39,8 @@ WORDS = {
 }
 
 CHANGES_SHOWN = 8
+MOST_SEEDS_NAMED = 3  # of those that were not trained to the end
+LONGEST_REASON = 100
 LONGEST_VALUE = 60
 # A first step is reported if it takes more than one part in this many of the time of all steps.
 SLOW_START = 5
@@ -71,7 +75,22 @@ def headline(data: OutcomeData) -> list[Text]:
         ]
     missed = [metric for metric in judged if not metric["acceptable"]]
     decisive = missed or judged
-    return listed([against_target(metric) for metric in decisive], "; ")
+    if len(decisive) == 1:
+        return list(against_target(decisive[0]))
+    verb = "missed" if missed else "met"
+    parts = [_beside_target(metric) for metric in decisive]
+    return [
+        f"{len(decisive)} of {len(judged)} targets are {verb}: {', '.join(parts)}"
+    ]
+
+
+def _beside_target(metric: Metric) -> str:
+    """The median beside the target, without the interval that the table has."""
+    value = amount(metric, with_count=False).value
+    text = f"{metric_name(metric)} {value} (target {target(metric)})"
+    if metric["acceptable"] and not metric["sure"]:
+        text += " not surely"
+    return text
 
 
 def sentence(data: OutcomeData) -> list[Text]:
@@ -86,14 +105,35 @@ def progress(data: OutcomeData) -> str:
     trained = data.trained_seeds
     verb = "was" if planned == 1 else "were"
     seeds = seed_count(planned)
-    parts = [f"{len(trained)} of {seeds} {verb} trained to the end"]
-    for run in data.runs:
-        if run.seed not in trained:
-            reached = len(run.evaluations)
+    complete = [run for run in data.runs if is_complete(data, run)]
+    parts = [f"{len(complete)} of {seeds} {verb} trained to the end"]
+    others = [run for run in data.runs if not is_complete(data, run)]
+    for run in others[:MOST_SEEDS_NAMED]:
+        reached = len(run.evaluations)
+        if run.divergence:
+            epoch, step = run.divergence
+            parts.append(
+                f"seed {run.seed} diverged at epoch {epoch}, step {step}"
+            )
+        elif run.seed in trained:
+            reason = clean(run.ended)[:LONGEST_REASON]
+            parts.append(
+                f"seed {run.seed} was stopped in epoch {reached}: {reason}"
+            )
+        else:
             parts.append(
                 f"seed {run.seed} got through {reached} of {epochs} epochs"
             )
+    if len(others) > MOST_SEEDS_NAMED:
+        parts.append(f"and {len(others) - MOST_SEEDS_NAMED} more were not")
     return ", ".join(parts)
+
+
+def is_complete(data: OutcomeData, run: History) -> bool:
+    """Whether a seed was trained to the end of its last epoch with losses that are all finite."""
+    if run.seed not in data.trained_seeds:
+        return False
+    return not run.ended and run.divergence is None
 
 
 def metrics(data: OutcomeData) -> Table:
@@ -101,7 +141,7 @@ def metrics(data: OutcomeData) -> Table:
     level = percent(data.plan["level"])
     headers = [
         "metric",
-        f"median over seeds [{level} interval], n",
+        f"median over seeds [{level}], n",
         "seeds, from … to",
         "target",
         "verdict",
@@ -136,8 +176,8 @@ def notes(data: OutcomeData) -> list[Text]:
             "The numbers are those of the seeds trained so far, and no verdict on the recipe."
         )
     lines += map(resumption_sentence, data.resumptions)
+    lines += byte_counting(data)
     lines += _slow_starts(data)
-    lines += _interval_methods(data)
     return lines
 
 
@@ -154,12 +194,15 @@ def _metric_notes(data: OutcomeData) -> list[str]:
     return lines
 
 
-def _interval_methods(data: OutcomeData) -> list[str]:
-    methods = set()
+def interval_methods(data: OutcomeData) -> Details:
+    """The names of the methods, for those who want to look them up."""
+    names: dict[str, list[str]] = {}
     for metric in data.metrics:
         if metric["low"] is not None:
-            methods.add(metric["method"])
-    return [f"Intervals by {method}." for method in sorted(methods)]
+            users = names.setdefault(clean(metric["method"]), [])
+            users.append(metric_name(metric))
+    lines = [f"{', '.join(users)}: {method}" for method, users in names.items()]
+    return Details("How the intervals were computed", [Bullets(lines)])
 
 
 def resumption_sentence(resumption: Resumption) -> str:

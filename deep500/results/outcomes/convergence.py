@@ -1,21 +1,16 @@
 """How the task's first quality converges over the steps: the median of all seeds, and bands around it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ...contracts.task import Quality
-from ...errors import TooFewSamples
-from ...measure.statistics.intervals import interval
 from ...reports.blocks import Picture
-from ...reports.canvas import INK, colour, figure, svg
+from ...reports.canvas import colour, figure, legend_below, svg
 from ...reports.tables import percent
 from ...reports.text import clean
 from ...training.outcome import qualities
-from .curves import draw_targets, drawable, quality_label
+from .curves import draw_targets, quality_label
 from .data import OutcomeData
+from .seed_bands import SeedBand, draw_median, draw_range, seed_band
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,18 +21,6 @@ CAPTION = (
     "seed. {inner}Only epochs that every seed has reached are drawn. n = {n} seeds."
 )
 INNER = "Dark band: the {level} interval of the median, epoch by epoch. "
-
-
-@dataclass(frozen=True)
-class Band:
-    """Numbers for every epoch that all seeds have reached; `low` and `high` are None with too few seeds."""
-
-    steps: list[int]
-    median: list[float]
-    worst: list[float]
-    best: list[float]
-    low: list[float] | None
-    high: list[float] | None
 
 
 def convergence(data: OutcomeData) -> Picture | None:
@@ -55,9 +38,7 @@ def convergence(data: OutcomeData) -> Picture | None:
     axes.grid()
     _draw_band(axes, band, level)
     draw_targets(axes, data, main)
-    canvas.legend(
-        loc="outside lower left", ncols=3, frameon=False, labelcolor=INK
-    )
+    legend_below(canvas, 3)
     inner = ""
     if band.low is not None:
         inner = INNER.format(level=level)
@@ -68,18 +49,10 @@ def convergence(data: OutcomeData) -> Picture | None:
     )
 
 
-def _draw_band(axes: "Axes", band: Band, level: str) -> None:
+def _draw_band(axes: "Axes", band: SeedBand, level: str) -> None:
     """The range of all seeds, the interval of the median within it, and the median as a line."""
     ink = colour(0)
-    axes.fill_between(
-        band.steps,
-        band.worst,
-        band.best,
-        color=ink,
-        alpha=0.15,
-        lw=0,
-        label="all seeds",
-    )
+    draw_range(axes, band.steps, band, ink, "all seeds")
     if band.low is not None and band.high is not None:
         axes.fill_between(
             band.steps,
@@ -90,57 +63,14 @@ def _draw_band(axes: "Axes", band: Band, level: str) -> None:
             lw=0,
             label=f"{level} interval of the median",
         )
-    axes.plot(
-        band.steps,
-        band.median,
-        color=ink,
-        lw=2,
-        marker="o",
-        ms=3,
-        label="median over seeds",
-    )
+    draw_median(axes, band.steps, band, ink, "median over seeds")
 
 
-def convergence_band(data: OutcomeData, main: Quality) -> Band | None:
+def convergence_band(data: OutcomeData, main: Quality) -> SeedBand | None:
     """Median, range and interval over seeds for every epoch that all of them have."""
-    evaluations = [run.evaluations for run in data.runs]
-    epochs = min(map(len, evaluations), default=0)
-    if len(evaluations) < FEWEST or epochs < 2:
+    if len(data.runs) < FEWEST:
         return None
-    rows = [_qualities(of_seed[:epochs], main) for of_seed in evaluations]
-    table = np.array(rows)
-    steps = [evaluation["step"] for evaluation in evaluations[0][:epochs]]
-    if not np.isfinite(table).all():
+    band = seed_band(data.runs, main, data.plan["level"])
+    if band is None or len(band.steps) < FEWEST:
         return None
-    median = np.median(table, axis=0).tolist()
-    worst = table.min(axis=0).tolist()
-    best = table.max(axis=0).tolist()
-    low, high = _intervals(table, data.plan["level"])
-    return Band(steps, median, worst, best, low, high)
-
-
-def _qualities(evaluations: Sequence[dict], main: Quality) -> list[float]:
-    """The quality of every evaluation; NaN where there is none that can be drawn."""
-    values = []
-    for evaluation in evaluations:
-        value = evaluation["validation"].get(main.name)
-        if not drawable(value, main):
-            value = np.nan
-        values.append(value)
-    return values
-
-
-def _intervals(
-    table: np.ndarray, level: float
-) -> tuple[list[float] | None, list[float] | None]:
-    """The ends of the interval of the median in every column."""
-    lows = []
-    highs = []
-    for column in table.T:
-        try:
-            of_median = interval(column[:, None].tolist(), level=level)
-        except TooFewSamples:
-            return None, None
-        lows.append(of_median.low)
-        highs.append(of_median.high)
-    return lows, highs
+    return band

@@ -1,7 +1,7 @@
 """The task's first quality over time and loss over steps, a line for each seed."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,22 +14,25 @@ from ...reports.canvas import (
     colour,
     dashes,
     figure,
+    legend_below,
     number_axis,
     svg,
     time_axis,
 )
-from ...reports.tables import is_number
 from ...reports.text import clean
 from ...training.outcome import qualities
 from ..benching.series import LARGEST, thinned
 from .data import OutcomeData
+from .drawable import drawable
 from .metric_text import Metric, metric_name
+from .seed_bands import SeedBand, draw_median, draw_range, seed_band
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_SEEDS = 40  # lines that a picture can hold
+MOST_SEEDS = 40  # whose losses are drawn
+MOST_LINES = 6  # as many as there are colours; of more seeds, a picture shows the median and a band
 MOST_STEPS = 6000  # of all lines together
 MOST_MEDIANS = 250  # points of the moving median
 WIDE = 30  # from this ratio of the largest to the smallest on, an axis is logarithmic
@@ -42,6 +45,15 @@ CURVES = (
 LOSSES = (
     "Thin lines: the loss of each batch, before its update, one line per seed. The thick line is a "
     "moving median, a help for the eye and no measurement (its window is cut off at both ends)."
+)
+MEDIANS = (
+    "Line: the median over seeds of the validation {0} after every epoch, at the median time of training steps alone. "
+    "Band: from the worst to the best seed. Only epochs that every seed has reached are drawn. Diamonds: the test {0} "
+    "of each seed at the end, which training never looks at."
+)
+LOSS_BAND = (
+    "Line: a moving median over all seeds of the loss of a batch, before its update. Band: the middle 80 % of these "
+    "losses. Both help the eye and are no measurement (their window is cut off at both ends)."
 )
 # number of the seed, its run, what is drawn
 Curve = tuple[int, History, np.ndarray]
@@ -63,8 +75,14 @@ def quality(data: OutcomeData) -> Picture | None:
     axes.set_xlabel(f"time of training ({_training_time_axis(axes, curves)})")
     axes.set_ylabel(quality_label(main))
     axes.grid()
-    for i, run, points in curves:
-        _draw_quality(axes, i, run, points, main)
+    caption = CURVES
+    band = seed_band(data.runs, main)
+    if len(data.runs) > MOST_LINES and band and band.has_times:
+        caption = MEDIANS
+        _draw_medians(axes, data, band, main)
+    else:
+        for i, run, points in curves:
+            _draw_quality(axes, i, run, points, main)
     axes.plot(
         [],
         [],
@@ -82,7 +100,7 @@ def quality(data: OutcomeData) -> Picture | None:
     title = f"{capitalised} over the time of training"
     alt = f"Validation {name} over the time of training, per seed"
     image = svg(canvas, "quality", alt)
-    caption = CURVES.format(name) + _target_sentences(targets, main)
+    caption = caption.format(name) + _target_sentences(targets, main)
     caption += f" n = {_count(curves, data)}."
     return Picture("quality", title, image, caption)
 
@@ -139,6 +157,29 @@ def _draw_quality(
         )
 
 
+def _draw_medians(
+    axes: "Axes", data: OutcomeData, band: SeedBand, main: Quality
+) -> None:
+    """The median and the range of many seeds, and a diamond for the test quality of each."""
+    ink = colour(0)
+    draw_range(axes, band.seconds, band, ink, "all seeds")
+    draw_median(axes, band.seconds, band, ink, "median over seeds")
+    for run in data.runs:
+        test = run.final("test", main.name)
+        if drawable(test, main):
+            axes.plot(
+                band.seconds[-1],
+                test,
+                marker="D",
+                ms=6,
+                mfc="none",
+                mec=ink,
+                mew=1.2,
+                alpha=0.5,
+                ls="none",
+            )
+
+
 def _target_sentences(
     targets: Mapping[float, Sequence[str]], main: Quality
 ) -> str:
@@ -170,6 +211,22 @@ def losses(data: OutcomeData) -> Picture | None:
     axes.set_ylabel(label)
     axes.grid()
     most = MOST_STEPS // len(curves)
+    longest = max(map(len, series))
+    width = max(5, longest // 20) | 1
+    steps, medians = _moving_quantile(series, width, 50)
+    label = f"moving median of {width} steps, all seeds"
+    if len(curves) > MOST_LINES:
+        ink = colour(0)
+        _, low = _moving_quantile(series, width, 10)
+        _, high = _moving_quantile(series, width, 90)
+        axes.fill_between(
+            steps, low, high, color=ink, alpha=0.2, lw=0, label="middle 80 %"
+        )
+        axes.plot(steps, medians, color=ink, lw=2, label=label)
+        legend_below(canvas, 2)
+        caption = f"{LOSS_BAND} n = {_count(curves, data)}."
+        image = svg(canvas, "losses", "Training loss per step")
+        return Picture("losses", "Training loss step by step", image, caption)
     for i, run, values in curves:
         drawn = thinned(values, most)
         axes.plot(
@@ -181,10 +238,6 @@ def losses(data: OutcomeData) -> Picture | None:
             alpha=0.55,
             label=f"seed {run.seed}",
         )
-    longest = max(map(len, series))
-    width = max(5, longest // 20) | 1
-    steps, medians = _moving_median(series, width)
-    label = f"moving median of {width} steps, all seeds"
     axes.plot(steps, medians, color=INK, lw=2, label=label)
     _legend(canvas, axes, len(curves))
     caption = LOSSES
@@ -229,13 +282,6 @@ def _points(run: History, main: Quality) -> np.ndarray:
     return np.array(points)
 
 
-def drawable(value: object, main: Quality) -> TypeGuard[float]:
-    """Whether a value of the quality is a number that fits into a picture."""
-    if not is_number(value) or not abs(value) < LARGEST:
-        return False
-    return main.unit != "%" or 0 <= value <= 100
-
-
 def _with_unit(level: float, main: Quality) -> str:
     return f"{level:g} {clean(main.unit)}".rstrip()
 
@@ -270,10 +316,10 @@ def _level(metric: Metric, main: Quality) -> tuple[Any, str]:
     return None, ""
 
 
-def _moving_median(
-    series: Sequence[np.ndarray], width: int
+def _moving_quantile(
+    series: Sequence[np.ndarray], width: int, per_cent: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Steps, and the median of all losses in a window around each; NaN where none is finite."""
+    """Steps, and a quantile of all losses in a window around each; NaN where none is finite."""
     longest = max(map(len, series))
     spaced = np.linspace(0, longest - 1, min(longest, MOST_MEDIANS))
     places = np.unique(spaced.round().astype(int))
@@ -285,7 +331,7 @@ def _moving_median(
         near = np.concatenate([values[first:end] for values in series])
         median = np.nan
         if np.isfinite(near).any():
-            median = np.nanmedian(near)
+            median = np.nanpercentile(near, per_cent)
         medians.append(median)
     return places + 1, np.array(medians)
 
@@ -298,14 +344,7 @@ def _legend(canvas: "Figure", axes: "Axes", seeds: int) -> None:
         if seeds <= MOST_ENTRIES or not label.startswith("seed "):
             handles.append(handle)
             labels.append(label)
-    canvas.legend(
-        handles,
-        labels,
-        loc="outside lower left",
-        ncols=4,
-        frameon=False,
-        handlelength=2.4,
-    )
+    legend_below(canvas, 4, handles, labels)
 
 
 def _count(drawn: Sequence[Any], data: OutcomeData) -> str:

@@ -14,6 +14,7 @@ from ...reports.canvas import (
     number_axis,
     svg,
     time_axis,
+    wrapped,
 )
 from ..benching.series import LARGEST
 from .curves import WIDE
@@ -32,7 +33,9 @@ CAPTION = (
 
 def dots(data: OutcomeData) -> Picture | None:
     """One panel per metric; None if no metric has a value that can be drawn."""
-    drawn = [metric for metric in data.metrics if _drawable(metric["values"])]
+    drawn = [
+        metric for metric in data.metrics if drawable_values(metric["values"])
+    ]
     drawn = drawn[:MOST_ENTRIES]
     if not drawn:
         return None
@@ -47,7 +50,8 @@ def dots(data: OutcomeData) -> Picture | None:
     return Picture("seeds", "Every metric, seed by seed", image, caption)
 
 
-def _drawable(values: Sequence[float | None]) -> list[float]:
+def drawable_values(values: Sequence[float | None]) -> list[float]:
+    """The values that a picture can show."""
     drawable = []
     for value in values:
         if value is not None and abs(value) < LARGEST:
@@ -57,14 +61,14 @@ def _drawable(values: Sequence[float | None]) -> list[float]:
 
 def _panel(axes: "Axes", metric: Metric, colours: list[str]) -> None:
     seeds = metric["n"]
-    unit = _value_axis(axes, metric)
+    unit = value_axis(axes, metric)
     title = metric_name(metric)
     if unit:
         title += f" ({unit})"
     title += f", n = {seeds}"
     if never(metric):
         title += f"; {never(metric)} of {seeds} seeds never reached it"
-    axes.set_title(title, loc="left")
+    axes.set_title(wrapped(title), loc="left")
     axes.set_ylim(1.35, -0.2)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
@@ -72,19 +76,22 @@ def _panel(axes: "Axes", metric: Metric, colours: list[str]) -> None:
     if metric["target"] is not None:
         axes.axvline(metric["target"], color=INK, lw=1.3, ls=(0, (5, 3)))
     _draw_seeds(axes, metric["values"], colours)
-    _draw_median(axes, metric)
+    draw_median_bar(axes, metric, 1.1)
 
 
-def _value_axis(axes: "Axes", metric: Metric) -> str:
-    """Scale the axis to every value, the target and the interval; returns the unit of its labels."""
-    marks = _drawable([metric["target"], metric["low"], metric["high"]])
-    shown = _drawable(metric["values"]) + marks
+def value_axis(axes: "Axes", *metrics: Metric) -> str:
+    """Scale the axis to the values, targets and intervals of one metric in several runs; returns its unit."""
+    shown: list[float] = []
+    for metric in metrics:
+        marks = [metric["target"], metric["low"], metric["high"]]
+        shown += drawable_values([*metric["values"], *marks])
     low = min(shown)
     high = max(shown)
     log = low > 0 and high > WIDE * low
-    if metric["unit"] != "s" or low <= 0:
+    unit = metrics[0]["unit"]
+    if unit != "s" or low <= 0:
         scale = number_axis(axes, "x", low, high, log)
-        return ", ".join(filter(None, (metric["unit"], scale)))
+        return ", ".join(filter(None, (unit, scale)))
     if log:
         return time_axis(axes, "x", low / 1.2, high * 1.2, log)
     room = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
@@ -110,18 +117,18 @@ def _draw_seeds(
             )
 
 
-def _draw_median(axes: "Axes", metric: Metric) -> None:
+def draw_median_bar(axes: "Axes", metric: Metric, height: float) -> None:
+    """The median as a tick, on a bar that is its interval."""
     low = metric["low"]
     high = metric["high"]
     median = metric["median"]
     if low is not None:
         if high is None:
             high = axes.get_xlim()[1]  # an open end runs off the panel
-        axes.plot(
-            [low, high], [1.1, 1.1], color=INK, lw=4, solid_capstyle="butt"
-        )
+        heights = [height, height]
+        axes.plot([low, high], heights, color=INK, lw=4, solid_capstyle="butt")
     if median is not None:
-        ends = [0.93, 1.27]
+        ends = [height - 0.17, height + 0.17]
         axes.plot(
             [median, median], ends, color=INK, lw=1.8, solid_capstyle="butt"
         )

@@ -10,7 +10,7 @@ from ...measure.statistics.equivalence import Equivalence, equivalence
 from ...reports.blocks import Block, Bullets, Table
 from ...reports.tables import Number, count, number, percent
 from ...reports.text import Text, VerdictWord
-from .metric_text import Metric, metric_name
+from .metric_text import POINTS, Metric, difference_unit, metric_name
 
 Answer = Equivalence | str  # the tests, or why there are none
 
@@ -64,6 +64,7 @@ def _method(level: float) -> str:
 
 
 def _row(name: str, answer: Answer, margin: float, unit: str) -> list[Text]:
+    unit = difference_unit(unit)
     margin_text = f"± {number(margin)} {unit}".rstrip()
     if isinstance(answer, str):
         return [
@@ -81,7 +82,7 @@ def _row(name: str, answer: Answer, margin: float, unit: str) -> list[Text]:
 
 def quality_margin(metric: Metric, margin: float) -> float:
     """The margin in the unit of a metric: points for a quality in %, else a percentage of its median."""
-    if metric["unit"] == "%" or not metric["median"]:
+    if metric["unit"] in POINTS or not metric["median"]:
         return margin
     return abs(metric["median"]) * margin / 100
 

@@ -9,24 +9,45 @@ from ...reports.text import Text, VerdictWord, clean, plain
 
 Metric = Mapping[str, Any]  # one of the metrics in derived.json
 SIGNS = {"higher": "≥ ", "lower": "≤ "}
+# The units whose differences and margins are points.
+POINTS = "%", "points"
+# Metrics whose name a reader would not know, with the settings that their phrase needs.
+PHRASES = {
+    "FinalQuality": ("{split} {name}", ("split", "name")),
+    "TimeToQuality": ("time to {name} (target {target})", ("name", "target")),
+}
+# Settings that say nothing to a reader unless they were changed.
+USUAL_SETTINGS = {("LoadImbalance", "significance"): "0.05"}
 
 
 def metric_name(metric: Metric) -> str:
-    """TimeToAccuracy(target=93.0) is "time to accuracy (target 93)"."""
+    """TimeToAccuracy(target=93.0) is "time to accuracy (target 93)", FinalQuality("R2") is "test R2"."""
     name = clean(metric["name"])
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).lower()
-    settings = []
+    settings = {}
     for key, value in metric["settings"].items():
-        settings.append(_setting(key, value))
-    if not settings:
+        settings[clean(key)] = _setting_text(value)
+    phrase, needed = PHRASES.get(name, ("", ()))
+    if phrase and settings.keys() >= set(needed):
+        return phrase.format(**settings)
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).lower()
+    shown = []
+    for key, value in settings.items():
+        if value != USUAL_SETTINGS.get((name, key)):
+            shown.append(f"{key} {value}")
+    if not shown:
         return words
-    return f"{words} ({', '.join(settings)})"
+    return f"{words} ({', '.join(shown)})"
 
 
-def _setting(key: str, value: object) -> str:
+def _setting_text(value: object) -> str:
     if isinstance(value, float):
-        return f"{clean(key)} {value:g}"
-    return f"{clean(key)} {plain(value)}"
+        return f"{value:g}"
+    return plain(value)
+
+
+def difference_unit(unit: str) -> str:
+    """The unit of a difference: two percentages differ by points."""
+    return "points" if unit == "%" else unit
 
 
 def amount(metric: Metric, with_count: bool = True) -> Number:
@@ -34,7 +55,7 @@ def amount(metric: Metric, with_count: bool = True) -> Number:
     seeds = ""
     if with_count:
         seeds = count(metric["n"])
-    if metric.get("unavailable"):
+    if is_unavailable(metric):
         return Number("unavailable")
     median = metric["median"]
     low = metric["low"]
@@ -85,6 +106,11 @@ def met(metric: Metric) -> str:
     return VerdictWord("met")
 
 
+def is_unavailable(metric: Metric) -> bool:
+    """Whether the run could not measure what the metric needs."""
+    return bool(metric.get("unavailable"))
+
+
 def never(metric: Metric) -> int:
     """How many seeds gave no value."""
     return sum(value is None for value in metric["values"])
@@ -109,7 +135,7 @@ def _doubt(metric: Metric) -> str:
     """Why the verdict is not certain; empty if the interval settles it."""
     seeds = metric["n"]
     without_value = never(metric)
-    if metric.get("unavailable"):
+    if is_unavailable(metric):
         return clean(metric["unavailable"])
     if without_value:
         return f"{without_value} of {seed_count(seeds)} never reached it"
@@ -139,7 +165,7 @@ def seed_range(metric: Metric) -> str:
     """From the smallest to the largest value of a seed, and how many seeds have none."""
     reached = [value for value in metric["values"] if value is not None]
     unit = metric["unit"]
-    if metric.get("unavailable"):
+    if is_unavailable(metric):
         return NOTHING
     if not reached:
         return "no seed reached it"

@@ -10,15 +10,14 @@ def outcome_pictures(data: OutcomeData) -> list[Picture]:
     """All the pictures that the data allow; what draws is imported here, where it is needed."""
     if len(data.runs) > MOST_SEEDS:
         return []
-    from ...reports.canvas import settings
+    from ...reports.canvas import for_phones_too, settings
     from .convergence import convergence
     from .curves import losses, quality
     from .dots import dots
 
-    pictures = []
+    def draw_all() -> list[Picture]:
+        drawn = [draw(data) for draw in (quality, convergence, losses, dots)]
+        return [picture for picture in drawn if picture]
+
     with settings():
-        for draw in (quality, convergence, losses, dots):
-            picture = draw(data)
-            if picture:
-                pictures.append(picture)
-    return pictures
+        return for_phones_too(draw_all)

@@ -4,7 +4,17 @@ import numpy as np
 
 from ...measure.statistics.profiles import Profiles
 from ...reports.blocks import Picture
-from ...reports.canvas import colour, dashes, figure, labels, settings, svg
+from ...reports.canvas import (
+    colour,
+    dashes,
+    figure,
+    for_phones_too,
+    labels,
+    legend_below,
+    settings,
+    svg,
+    wrapped,
+)
 
 CAPTION = (
     "A curve is one system. At τ it shows on how many of the problems the system costs at most τ times as much as the "
@@ -14,7 +24,12 @@ CAPTION = (
 TICKS = (1, 1.25, 1.5, 2, 3, 4, 6, 8)
 
 
-def profile_picture(profiles: Profiles, metric: str) -> Picture:
+def profile_pictures(profiles: Profiles, metric: str) -> list[Picture]:
+    """The picture of the profiles, for wide screens and for phones."""
+    return for_phones_too(lambda: [_profile_picture(profiles, metric)])
+
+
+def _profile_picture(profiles: Profiles, metric: str) -> Picture:
     """One step function for each system, over τ on a logarithmic axis."""
     with settings():
         canvas = figure(3.9)
@@ -40,13 +55,15 @@ def profile_picture(profiles: Profiles, metric: str) -> Picture:
         axes.set_xticks(ticks, [f"{tau:g}" for tau in ticks])
         axes.minorticks_off()
         axes.set_ylim(-3, 103)
-        axes.set_xlabel(f"τ: {metric} over that of the best system (log scale)")
+        label = f"τ: {metric} over that of the best system (log scale)"
+        axes.set_xlabel(wrapped(label))
         axes.set_ylabel("problems within τ (%)")
         axes.grid()
-        canvas.legend(
-            loc="outside lower left", ncols=2, frameon=False, handlelength=2.4
+        legend_below(canvas, 2)
+        problems = len(profiles.problems)
+        count = (
+            "n = 1 problem." if problems == 1 else f"n = {problems} problems."
         )
-        count = f"n = {len(profiles.problems)} problems."
         drawn = svg(canvas, "profiles", "Performance profiles of all systems")
         return Picture(
             "profiles", "Performance profiles", drawn, CAPTION + count

@@ -14,6 +14,7 @@ from ...measure.statistics.profiles import (
     performance_profiles,
 )
 from ...reports.blocks import (
+    Banner,
     Block,
     Bullets,
     Figures,
@@ -65,8 +66,8 @@ class RunsProfile:
     def report(self) -> Report:
         """The page: who is within which factor of the best, how often, and how sure the order is."""
         systems = len(self.profiles.systems)
-        problems = len(self.profiles.problems)
-        title = f"{systems} systems on {problems} problems"
+        problems = _counted(len(self.profiles.problems), "problem")
+        title = f"{_counted(systems, 'system')} on {problems}"
         return Report("Deep500 performance profiles", title, self.blocks())
 
     def blocks(self) -> list[Block]:
@@ -74,37 +75,61 @@ class RunsProfile:
             _score_table(self.profiles),
             Bullets(self._notes()),
         ]
-        picture = Figures(lambda: [self._picture()])
+        picture = Figures(self._pictures)
         return [
+            self._answer(),
             Section(f"By {self.metric_words}", scores),
             PageOnly([Section("Picture", [picture])]),
             Section("Problem by problem", [_ratio_table(self.profiles)]),
         ]
 
+    def _answer(self) -> Banner:
+        """Who is first, and how sure that is."""
+        profiles = self.profiles
+        first = profiles.systems[0]
+        problem_count = len(profiles.problems)
+        if len(profiles.systems) == 1:
+            sentence = f"{first.system} is the only system: there is nothing to rank it against"
+            return Banner(sentence, sentence)
+        if problem_count == 1:
+            sentence = (
+                f"{first.system} has the best {self.metric_words} on {profiles.problems[0]}; "
+                "one problem ranks no system over others"
+            )
+            return Banner(sentence, sentence)
+        sentence = (
+            f"{first.system} is first by {self.metric_words} over {problem_count} problems: "
+            f"the best on {percent(first.wins, 3)} of them, within 2 × of the best on {percent(first.share(2.0), 3)}"
+        )
+        stays = percent(profiles.first_stays, 3)
+        status = f"With other problems like these it would stay first in {stays} of all draws."
+        return Banner(sentence, sentence, status=status)
+
     def _notes(self) -> list[Text]:
         profiles = self.profiles
-        first = profiles.order[0]
         problem_count = len(profiles.problems)
-        stays = percent(profiles.first_stays, 3)
         notes = [
-            f"{first} stays first in {stays} of {problem_count} problems drawn anew "
-            "with replacement; intervals are those of that bootstrap.",
             "The score is the area under a profile over log τ up to "
             f"{profiles.tau_max:g}: 100 % is the best on every problem. No mean of ratios is taken.",
         ]
+        if problem_count > 1:
+            notes.append(
+                "Intervals, and how often the first stays first, come from drawing the problems anew with replacement."
+            )
         if profiles.swapped_by:
             problems = ", ".join(profiles.swapped_by)
             notes.append(f"Another system is first without one of: {problems}.")
         if problem_count < FEW_PROBLEMS:
+            verb = "is" if problem_count == 1 else "are"
             notes.append(
-                f"{problem_count} problems are few: others may rank these systems otherwise."
+                f"{_counted(problem_count, 'problem')} {verb} few: others may rank these systems otherwise."
             )
         return [*notes, *self.warnings]
 
-    def _picture(self) -> Picture:
-        from .profile_picture import profile_picture
+    def _pictures(self) -> list[Picture]:
+        from .profile_picture import profile_pictures
 
-        return profile_picture(self.profiles, self.metric_words)
+        return profile_pictures(self.profiles, self.metric_words)
 
 
 def runs_profile(
@@ -241,7 +266,14 @@ def _score_table(profiles: Profiles) -> Table:
     return Table(headers, rows, "llrrrr")
 
 
+def _counted(n: int, noun: str) -> str:
+    """1 problem, 2 problems."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
 def _score(profile: Profile, problems: int) -> Number:
+    if problems == 1:
+        return Number(f"{number(100 * profile.score, 1)} %")
     low = number(100 * profile.low, 1)
     high = number(100 * profile.high, 1)
     value = f"{number(100 * profile.score, 1)} %"

@@ -9,16 +9,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from ... import registry
-from ...contracts.canonical_form import canonical_form, source_hash
+from ...contracts.canonical_form import canonical_form
 from ...contracts.device import CPUDevice, GPUDevice
 from ...contracts.recipe import Recipe
 from ...contracts.recipe_entries import TABLE, definition_keys, subject_of
+from ...contracts.source_form import source_hash
 from ...errors import Deep500Error
 from ...frameworks import framework
 from ...reports.text import clean
 
 DEVICES = {device.__name__: device for device in (CPUDevice, GPUDevice)}
-DEFINITION_KEYS = {"definition", "name", "partial", "instance"}
+DEFINITION_KEYS = {"definition", "name", "partial", "instance", "array"}
 # what an evaluation does without
 OF_UPDATES = "optimizer", "optimizers", "events"
 OUR_FRAMEWORK = re.compile(r"deep500\.frameworks\.(\w+):\w+\.from_model")
@@ -100,9 +101,17 @@ def _part(
 def _same_definition(a: Any, b: Any) -> bool:
     """Whether two canonical forms are of one definition; its source may have changed since."""
     if isinstance(a, Mapping) and isinstance(b, Mapping):
-        keys = (a.keys() | b.keys()) - {"source"}
-        return all(a.get(key) == b.get(key) for key in keys)
+        keys = (a.keys() | b.keys()) - {"source", "uses", "name"}
+        if not all(a.get(key) == b.get(key) for key in keys):
+            return False
+        return _own_name(a) == _own_name(b)
     return a == b
+
+
+def _own_name(form: Mapping[str, Any]) -> str:
+    """The name without the module, which bundles of earlier versions also have for a user's own code."""
+    name = str(form.get("name", ""))
+    return name if name.startswith("deep500.") else name.rpartition(":")[2]
 
 
 def _entry(key: str, value: Any) -> Any:

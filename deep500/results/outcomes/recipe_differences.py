@@ -108,18 +108,34 @@ def difference_blocks(
     rows = []
     for part, label in LABELS.items():
         for key, value_a, value_b in differences[part]:
-            row = [
-                clean(key).replace("_", " "),
-                _setting(value_a),
-                _setting(value_b),
-                label,
-            ]
-            rows.append(row)
+            text_a = _setting(value_a)
+            text_b = _setting(value_b)
+            if text_a == text_b:
+                difference = source_difference(value_a, value_b)
+                text_b += difference or " with other values"
+            rows.append([clean(key).replace("_", " "), text_a, text_b, label])
     return [
         Sentence(_same_recipe(differences)),
         Table(["setting", "A", "B", "part"], rows, "lttl"),
         Bullets(_proof(a, b)),
     ]
+
+
+def source_difference(a: Any, b: Any) -> str:
+    """In what two definitions of one name differ, to follow the name; empty if it is in nothing of their source."""
+    if not isinstance(a, Mapping) or not isinstance(b, Mapping):
+        return ""
+    differing = []
+    if a.get("source") != b.get("source"):
+        differing.append("source")
+    uses_a = a.get("uses", {})
+    uses_b = b.get("uses", {})
+    for name in dict.fromkeys([*uses_a, *uses_b]):
+        if uses_a.get(name) != uses_b.get(name):
+            differing.append(clean(name))
+    if not differing:
+        return ""
+    return f" with another {', '.join(differing)}"
 
 
 def _same_recipe(differences: Mapping[str, Sequence[Any]]) -> str:

@@ -162,8 +162,19 @@ def _arguments(positional: object, named: object) -> list[str]:
 def _assignments(settings: Entries) -> list[str]:
     assignments = []
     for key, value in settings.items():
-        assignments.append(f"{clean(key)}={plain(value)}")
+        assignments.append(f"{clean(key)}={_setting_text(value)}")
     return assignments
+
+
+def _setting_text(value: object) -> str:
+    """A setting on one line; an array by its dtype and shape."""
+    if not isinstance(value, Mapping):
+        return plain(value)
+    if isinstance(value.get("array"), str):
+        return clean(value["array"])
+    if any(isinstance(item, Mapping) for item in value.values()):
+        return f"{{{', '.join(_assignments(value))}}}"
+    return plain(value)
 
 
 def _call(value: object, arguments: Sequence[str]) -> Text:

@@ -11,6 +11,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load
 
 from ...contracts.dataset import Split
+from ...contracts.dataset_splits import loaded_splits
 from ...contracts.executor import Executor
 from ...contracts.metric import History, Metric
 from ...contracts.procedure import Procedure, load_procedure
@@ -201,7 +202,7 @@ def _recorded_data(
     dataset = recipe.make("dataset")
     dataset_name = type(dataset).__name__
     try:
-        splits = dataset.load()
+        splits = loaded_splits(dataset)
     except (Deep500Error, OSError, ImportError, MemoryError) as error:
         raise NotReplayable(
             f"the data set {dataset_name} is not available: {one_line(error)}"

@@ -18,6 +18,8 @@ from ...reports.text import clean, flat
 from .contents import (
     claims,
     headline,
+    interval_methods,
+    is_complete,
     metrics,
     notes,
     progress,
@@ -35,7 +37,12 @@ def outcome_report(data: OutcomeData) -> Report:
     """The blocks of the report."""
     written = Preformatted(_recipe(data))
     recipe = Details("The recipe as it was hashed", [written], long=True)
-    results: list[Block] = [metrics(data), claims(data), Bullets(notes(data))]
+    results: list[Block] = [
+        metrics(data),
+        claims(data),
+        Bullets(notes(data)),
+        interval_methods(data),
+    ]
     pictures = Section("Pictures", [Figures(lambda: outcome_pictures(data))])
     blocks: list[Block] = [
         _banner(data),
@@ -53,10 +60,16 @@ def _banner(data: OutcomeData) -> Banner:
     first, *others = flat(headline(data))
     capitalised = first[:1].upper() + first[1:]
     figures = []
+    targets = [metric["target"] for metric in data.metrics]
+    several_targets = len(targets) - targets.count(None) > 1
     for metric in data.metrics:
-        if metric["target"] is None:
+        if metric["target"] is None or several_targets:
             figures.append((metric_name(metric), amount(metric)))
-    epochs = f"{progress(data)}, {data.plan['epochs']} epochs each."
+    epochs = (
+        f"{progress(data)}; planned were {data.plan['epochs']} epochs each."
+    )
+    if all(is_complete(data, run) for run in data.runs):
+        epochs = f"{progress(data)}, {data.plan['epochs']} epochs each."
     status = resuming(data) or epochs
     verdicts = {verdict(data): 1}
     title = [capitalised, *others]

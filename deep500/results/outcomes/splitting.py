@@ -5,7 +5,7 @@ For every seed, time to target = steps to target × mean time of those steps. Th
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import variance
 from typing import Any
@@ -71,10 +71,15 @@ def time_splits(a: Record, b: Record, level: float) -> list[TimeSplit]:
     for form, _ in a.plan["recipe"]["metrics"]:
         if form["definition"] in TIME_TO_TARGET and form in forms_b:
             metric = recorded_metric(form, a.plan)
+            if not (_has_times(metric, a) and _has_times(metric, b)):
+                continue
             name = metric_name(
                 {"name": form["definition"], "settings": metric.settings}
             )
-            splits.append(_split(name, metric, runs_a, runs_b, level))
+            arrivals_a = _arrivals(metric, runs_a)
+            arrivals_b = _arrivals(metric, runs_b)
+            if _took_time(arrivals_a) and _took_time(arrivals_b):
+                splits.append(_split(name, arrivals_a, arrivals_b, level))
     return splits
 
 
@@ -94,13 +99,10 @@ def split_blocks(splits: Sequence[TimeSplit]) -> list[Block]:
 
 def _split(
     name: str,
-    metric: Metric,
-    runs_a: Sequence[History],
-    runs_b: Sequence[History],
+    by_seed_a: Mapping[int, TargetArrival],
+    by_seed_b: Mapping[int, TargetArrival],
     level: float,
 ) -> TimeSplit:
-    by_seed_a = {run.seed: _arrival(metric, run) for run in runs_a}
-    by_seed_b = {run.seed: _arrival(metric, run) for run in runs_b}
     paired = list(by_seed_a) == list(by_seed_b)
     arrivals_a = list(by_seed_a.values())
     arrivals_b = list(by_seed_b.values())
@@ -119,6 +121,24 @@ def _split(
         time = factor(lambda arrival: math.log(arrival.seconds))
         steps = factor(lambda arrival: math.log(arrival.steps))
     return TimeSplit(name, time, steps, step_time, censored, paired, level)
+
+
+def _arrivals(
+    metric: Metric, runs: Sequence[History]
+) -> dict[int, TargetArrival]:
+    """Where every seed reached the target."""
+    return {run.seed: _arrival(metric, run) for run in runs}
+
+
+def _has_times(metric: Metric, record: Record) -> bool:
+    """Whether the run could measure what the metric needs."""
+    unavailable = record.plan.get("unavailable", {})
+    return not any(need in unavailable for need in metric.needs)
+
+
+def _took_time(arrivals: Mapping[int, TargetArrival]) -> bool:
+    """Whether every seed has a time; virtual ranks compute in none."""
+    return all(arrival.seconds > 0 for arrival in arrivals.values())
 
 
 def _arrival(metric: Metric, run: History) -> TargetArrival:
@@ -193,9 +213,7 @@ def _number(factor: Factor | None) -> Number:
 
 def _notes(split: TimeSplit) -> Bullets:
     pairing = "paired seed by seed" if split.paired else "seeds are not paired"
-    notes = [
-        f"Below 1, B is ahead; {pairing}; intervals by {split.step_time.method}."
-    ]
+    notes = [f"Below 1, B is ahead; {pairing}."]
     if split.censored:
         notes.append(
             f"{split.censored} runs never reached the target: leaving them out would flatter whoever lost them, "

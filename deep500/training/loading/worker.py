@@ -12,6 +12,7 @@ from contextlib import suppress
 from ...contracts.dataset import Split
 from ...errors import Deep500Error, one_line
 from ...supervision.kernel import end_with_parent, keep_memory
+from ...supervision.signals import ENDINGS, held_back
 from .ring import SharedRing
 
 REQUEST = struct.Struct("=qqq")  # slot, examples, epoch
@@ -39,7 +40,7 @@ class LoaderWorker:
         context = multiprocessing.get_context("fork")
         args = (os.getpid(), [*others])
         process = context.Process(target=self._serve, args=args, daemon=True)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), held_back(ENDINGS):
             # JAX warns about any fork; a worker never uses it
             warnings.simplefilter("ignore")
             process.start()
@@ -110,6 +111,7 @@ class LoaderWorker:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 # not what the parent does then
                 signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)
         end_with_parent(signal.SIGKILL)
         if os.getppid() != parent:
             return

@@ -18,16 +18,23 @@ class BenchProblem:
     attributes: Mapping[str, Any]
     shape: str
     name: str = ""  # where a suite has one
+    rival: str = ""  # its name among operators that are compared
 
     @property
     def label(self) -> str:
+        """Its name in tables: the operator, the shape and the attributes."""
         if self.name:
             return self.name
-        operator = self.operator.rpartition(":")[2]
+        operator = self.rival or self.operator.rpartition(":")[2]
         words = [operator, self.shape]
         for name, value in self.attributes.items():
             words.append(f"{name}={value}".replace(", ", ","))
         return " ".join(words)
+
+    @property
+    def level(self) -> str:
+        """What entries must have in common to be compared: rivals the inputs, others all of it."""
+        return self.shape if self.rival else self.label
 
 
 @dataclass(frozen=True)

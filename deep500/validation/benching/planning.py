@@ -1,11 +1,14 @@
 """From jobs to a plan: every job is tried first, and those that cannot be timed are recorded with the reason."""
 
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, Unpack
+
+import numpy as np
 
 from ...contracts.framework import ITS_OWN
 from ...errors import Deep500Error, Wrong
@@ -15,10 +18,19 @@ from ...measure.candidates import Statement
 from ...measure.machine.host.files import HostFiles
 from ...measure.machine.host.memory import memory_available
 from ...measure.plan import Plan, PlanEntry, Settings, make_plan
-from ..isolation import Died, isolated
+from ...supervision.child import Ended
+from ..isolation import Died, isolated_each
 from .jobs import DIRECTIONS, BenchProblem, OperatorJob, check_dtype
+from .truth import shared_arrays
 
 Says = Callable[[str], None]
+CRASHES = {
+    signal.SIGSEGV,
+    signal.SIGBUS,
+    signal.SIGILL,
+    signal.SIGFPE,
+    signal.SIGABRT,
+}
 TRIAL = f"{__package__}.trial:attempt"
 IMPORTS = f"from {__package__}.jobs import OperatorJob\nfrom {__package__}.subject import OperatorSubject\n"
 
@@ -62,50 +74,128 @@ class OperatorTrial:
         return str(self.result["state"])
 
     @property
+    def is_own(self) -> bool:
+        """Whether the operator is a user's."""
+        return ":" in self.job.operator
+
+    @property
     def text(self) -> str:
         """Why it cannot be timed."""
         return str(self.result["text"])
 
     @property
     def levels(self) -> dict[str, str]:
-        return {
-            "problem": self.problem.label,
+        """What entries that are compared have in common; rivals are compared on each framework."""
+        levels = {
+            "problem": self.problem.level,
             "dtype": self.job.dtype,
             "direction": self.job.direction,
         }
+        if self.problem.rival:
+            levels["framework"] = self.job.framework
+        return levels
 
     @property
-    def candidate(self) -> str:
-        kernel = (
-            self.result.get("kernel") or self.job.kernel or "its own choice"
-        )
-        return f"{self.job.framework} {kernel}"
+    def kernel(self) -> str:
+        """Whose code runs, as far as it is known."""
+        if self.state == "ok":
+            return str(self.result["label"])
+        if self.job.kernel == "native" and self.is_own:
+            return "custom"
+        return self.job.kernel or "its own choice"
 
     @property
     def name(self) -> str:
-        return " ".join([self.candidate, *self.levels.values()])
+        words = (
+            self.job.framework,
+            self.kernel,
+            self.problem.label,
+            self.job.dtype,
+            self.job.direction,
+        )
+        return " ".join(words)
+
+
+@dataclass
+class Pace:
+    """How long the checks will take; says so once, if they and the starts of processes take longer than the budget."""
+
+    total: int
+    frameworks: int
+    budget_s: float
+    tell: Says
+    done: int = 0
+    first_s: float = 0.0  # of the first job, which starts its framework
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def elapsed_s(self) -> float:
+        return time.monotonic() - self.began
+
+    def step(self) -> None:
+        """One more job was checked."""
+        self.done += 1
+        if self.done == 1:
+            self.first_s = self.elapsed_s
+        if self.done < min(2, self.total):
+            return
+        if self.before_s > self.budget_s:
+            self.tell(self._warning)
+            self.tell = _say_nothing
+
+    @property
+    def before_s(self) -> float:
+        """How long everything takes before the first sample; the processes that time start once more."""
+        starts_s = self.frameworks * self.first_s
+        others_s = 0.0
+        if self.done > 1:
+            others_s = (self.elapsed_s - self.first_s) / (self.done - 1)
+        return 2 * starts_s + (self.total - self.frameworks) * others_s
+
+    @property
+    def _warning(self) -> str:
+        combinations = "one combination"
+        advice = ""
+        if self.total > 1:
+            combinations = f"{self.total} combinations"
+            advice = ": fewer shapes, frameworks or kernels take less"
+        seconds = max(1, round(self.before_s))
+        return (
+            f"to check {combinations} and to start processes takes about {seconds} s beside the budget of "
+            f"{self.budget_s:g} s{advice}"
+        )
+
+
+def _say_nothing(text: str) -> None:
+    pass
 
 
 def operator_plan(
     problems: Sequence[BenchProblem],
     over: BenchFactors,
     scope: str = "",
-    says: Says = lambda text: None,
+    says: Says = _say_nothing,
+    tell: Says = _say_nothing,
     **settings: Unpack[Settings],
 ) -> Plan:
-    """Try every combination, and plan those that give right results."""
+    """Try every combination, and plan those that give right results.
+
+    `says` is called with what is being done, `tell` at most once, with a line that the user should see.
+    """
     timeout_s = _timeout_s(settings)
     settings["timeout_s"] = timeout_s
     # This checks the settings before anything runs.
     base = make_plan({"an operator": Statement("pass")}, **settings)
-    began = time.monotonic()
-    trials = _distinct(_trials(problems, over, timeout_s, says))
-    # About what the first processes will need before their first sample.
-    starting_s = time.monotonic() - began
+    tasks = _tasks(problems, over)
+    pace = Pace(len(tasks), len(over.frameworks), base.budget_s, tell)
+    trials = _distinct(_trials(tasks, timeout_s, says, pace))
+    # About what the first processes will need before their first sample; they share what was computed.
+    starting_s = pace.elapsed_s - _truth_s(trials)
     good = [trial for trial in trials if trial.state == "ok"]
     wrong = _reasons(trials, "wrong")
     if not good:
         raise _nothing_to_time(trials, wrong)
+    _check_rivals(trials)
     _check_memory(good)
     says("the peaks of this machine")
     about = {
@@ -115,6 +205,8 @@ def operator_plan(
         "threads": _threads(over),
         "inputs": "the same in every call; overwritten with others for the check after the timing",
     }
+    if differing := _differing(good):
+        about["differing"] = differing
     if scope:
         about["scope"] = scope
     return replace(
@@ -153,10 +245,28 @@ def _nothing_to_time(
     return Deep500Error(reasons[0] + more)
 
 
+def _check_rivals(trials: Sequence[OperatorTrial]) -> None:
+    """Raise a Deep500Error if a user's operator that is to be compared runs on none of the frameworks."""
+    reasons: dict[str, list[str]] = {}
+    running = set()
+    for trial in trials:
+        if not trial.problem.rival or not trial.is_own:
+            continue
+        if trial.state == "unsupported":
+            reasons.setdefault(trial.job.operator, []).append(trial.text)
+        else:
+            running.add(trial.job.operator)
+    for operator, texts in reasons.items():
+        if operator not in running:
+            raise Deep500Error(
+                f"{operator} cannot be compared with the others: {texts[0]}"
+            )
+
+
 def _levels(trials: Sequence[OperatorTrial]) -> dict[str, list[str]]:
     """The levels of every factor, in the order in which they occur."""
     levels = {}
-    for factor in ("problem", "dtype", "direction"):
+    for factor in trials[0].levels:
         occurring = [trial.levels[factor] for trial in trials]
         levels[factor] = list(dict.fromkeys(occurring))
     return levels
@@ -175,38 +285,17 @@ def _threads(over: BenchFactors) -> int | str:
     return f"{over.threads}; {ITS_OWN} on {names}"
 
 
-def _trials(
-    problems: Sequence[BenchProblem],
-    factors: BenchFactors,
-    timeout_s: float,
-    says: Says,
-) -> list[OperatorTrial]:
-    """One child process per framework; if it dies, one per job, so that only the guilty one is left out."""
-    trials: list[OperatorTrial] = []
-    for name in factors.frameworks:
-        tasks = _tasks(problems, factors, name)
-        says(f"checking {len(tasks)} on {name}")
-        results = _results([job for _, job in tasks], timeout_s)
-        for (problem, job), result in zip(tasks, results, strict=True):
-            trials.append(OperatorTrial(problem, job, result))
-
-    def place(trial: OperatorTrial) -> tuple[int, int, int]:
-        return (
-            problems.index(trial.problem),
-            factors.dtypes.index(trial.job.dtype),
-            factors.directions.index(trial.job.direction),
-        )
-
-    return sorted(trials, key=place)
-
-
 def _tasks(
-    problems: Sequence[BenchProblem], factors: BenchFactors, name: str
+    problems: Sequence[BenchProblem], factors: BenchFactors
 ) -> list[tuple[BenchProblem, OperatorJob]]:
-    """A job for every combination of a problem with the factors, on one framework."""
+    """A job for every combination of a problem with the factors, framework by framework."""
     tasks = []
-    for problem, dtype, direction, kernel in product(
-        problems, factors.dtypes, factors.directions, factors.kernels
+    for name, problem, dtype, direction, kernel in product(
+        factors.frameworks,
+        problems,
+        factors.dtypes,
+        factors.directions,
+        factors.kernels,
     ):
         job = OperatorJob(
             problem.operator,
@@ -223,40 +312,105 @@ def _tasks(
     return tasks
 
 
-def _results(
-    jobs: Sequence[OperatorJob], timeout_s: float
-) -> list[dict[str, Any]]:
-    documents = [job.to_json() for job in jobs]
-    try:
-        return isolated(TRIAL, {"jobs": documents}, timeout_s)
-    except Died as death:
-        if len(jobs) <= 1:
-            return [_dead(death)]
-    return [_alone(job, timeout_s) for job in jobs]
+def _trials(
+    tasks: Sequence[tuple[BenchProblem, OperatorJob]],
+    timeout_s: float,
+    says: Says,
+    pace: Pace,
+) -> list[OperatorTrial]:
+    """Try the jobs of each framework in a process of its own; sorted so that what is compared stands together."""
+    trials: list[OperatorTrial] = []
+    for name in dict.fromkeys(job.framework for _, job in tasks):
+        own_tasks = [task for task in tasks if task[1].framework == name]
+        calls = [{"job": job.to_json()} for _, job in own_tasks]
+        says(f"checking {len(calls)} on {name}")
+        results = isolated_each(TRIAL, calls, timeout_s)
+        for (problem, job), result in zip(own_tasks, results, strict=True):
+            if isinstance(result, Died):
+                result = _death(job, result)
+            trials.append(OperatorTrial(problem, job, result))
+            pace.step()
+    places: dict[tuple, int] = {}
+    for trial in trials:
+        places.setdefault(_place(trial), len(places))
+    return sorted(trials, key=lambda trial: places[_place(trial)])
 
 
-def _alone(job: OperatorJob, timeout_s: float) -> dict[str, Any]:
-    request = {"jobs": [job.to_json()]}
-    try:
-        return isolated(TRIAL, request, timeout_s)[0]
-    except Died as death:
-        return _dead(death)
-
-
-def _dead(death: Died) -> dict[str, Any]:
+def _death(job: OperatorJob, death: Died) -> dict[str, str]:
+    """The result of a job whose process gave no answer; a user's operator that crashes it is wrong."""
+    is_crash = isinstance(death, Ended) and -death.code in CRASHES
+    if is_crash and ":" in job.operator:
+        return {"state": "wrong", "text": f"{job.operator}: {death}"}
     return {"state": "unsupported", "text": str(death)}
+
+
+def _place(trial: OperatorTrial) -> tuple[str, ...]:
+    """The levels without the framework: what stands together in tables."""
+    levels = trial.levels
+    return levels["problem"], levels["dtype"], levels["direction"]
+
+
+def _truth_s(trials: Sequence[OperatorTrial]) -> float:
+    """How long the truths took, which are computed once."""
+    return sum(trial.result.get("truth_s", 0.0) for trial in trials)
 
 
 def _distinct(trials: Sequence[OperatorTrial]) -> list[OperatorTrial]:
     """One trial per name: the framework's choice of a kernel and one that was asked for may be the same."""
-    by_name = {trial.name: trial for trial in trials}
+    by_name: dict[str, OperatorTrial] = {}
+    for trial in trials:
+        by_name.setdefault(trial.name, trial)
     return list(by_name.values())
+
+
+def _differing(good: Sequence[OperatorTrial]) -> dict[str, str]:
+    """Which rivals compute something else than the first of them, by their names."""
+    first_at: dict[tuple, OperatorTrial] = {}
+    differing = {}
+    for trial in good:
+        if not trial.problem.rival:
+            continue
+        levels = tuple(trial.levels.values())
+        first = first_at.setdefault(levels, trial)
+        if fault := _difference(first, trial):
+            differing[trial.name] = fault
+    return differing
+
+
+def _difference(first: OperatorTrial, other: OperatorTrial) -> str:
+    """How far the exact results of two rivals are apart, if rounding does not explain it."""
+    if first.result["truth"] == other.result["truth"]:
+        return ""
+    arrays = []
+    for trial in (first, other):
+        for part in ("outputs", "output_bounds"):
+            arrays.append(shared_arrays(trial.result["truth"], part))
+    if any(part is None for part in arrays):
+        return ""  # too large to be shared
+    base = first.problem.rival
+    for a, bound_a, b, bound_b in zip(*arrays, strict=False):
+        if a.shape != b.shape:
+            return (
+                f"it gives {list(b.shape)} where {base} gives {list(a.shape)}"
+            )
+        with np.errstate(all="ignore"):
+            apart = np.abs(np.subtract(a, b, dtype="float64"))
+            is_beyond = apart > bound_a + bound_b
+        if is_beyond.any():
+            largest = float(apart[is_beyond].max())
+            count = int(is_beyond.sum())
+            return (
+                f"it computes something else than {base}: {count} of {a.size} results differ, by up to "
+                f"{largest:.3g}"
+            )
+    return ""
 
 
 def _entry(trial: OperatorTrial) -> PlanEntry:
     """The statement that the clock sees, and around it what makes and checks it."""
     result = trial.result
-    job = replace(trial.job, kernel=result["kernel"])
+    kernel = trial.job.kernel or result["kernel"]
+    job = replace(trial.job, kernel=kernel)
     arguments = [f"x{i}" for i in range(result["arguments"])]
     names = ", ".join(arguments)
     document = job.to_json()
@@ -272,7 +426,7 @@ def _entry(trial: OperatorTrial) -> PlanEntry:
         "process_memory": result["process_memory"],
         "dtype": job.dtype,
         "framework": job.framework,
-        "kernel": job.kernel,
+        "kernel": trial.kernel,
         "direction": job.direction,
         "problem": trial.problem.label,
         "operator": job.operator,

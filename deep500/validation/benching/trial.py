@@ -1,6 +1,6 @@
-"""Every job once, before anything is timed, in a process of its own: which can be timed, and why others cannot."""
+"""A job once, before anything is timed, in a process of its own: whether it can be timed, or why not."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...contracts.operator import TensorSpec
@@ -13,25 +13,29 @@ from .subject import OperatorSubject
 
 
 def attempt(
-    jobs: Sequence[Mapping[str, Any]], progress: Callable[[str], None]
-) -> list[dict[str, Any]]:
-    """The result of trying each job; called in a child process."""
-    results = []
-    for job in [OperatorJob(**fields) for fields in jobs]:
-        facts = (job.framework, job.kernel, job.shape, job.dtype, job.direction)
-        progress(" ".join(facts))
-        results.append(_attempt(job))
-    return results
+    job: Mapping[str, Any], progress: Callable[[str], None]
+) -> dict[str, Any]:
+    """The result of trying a job; called in a child process."""
+    tried = OperatorJob(**job)
+    progress(
+        f"{tried.framework} {tried.kernel} {tried.shape} {tried.dtype} {tried.direction}"
+    )
+    return _attempt(tried)
 
 
 def _attempt(job: OperatorJob) -> dict[str, Any]:
     try:
         subject = OperatorSubject(job)
+        with subject.one_line(job.framework):
+            work = _work(subject)
         return {
             "state": "ok",
             "kernel": subject.kernel,
+            "label": subject.label,
+            "truth": subject.truth_key,
+            "truth_s": subject.truth_s,
             "arguments": len(subject.call.arguments),
-            **_work(subject),
+            **work,
         }
     except Wrong as error:
         return {"state": "wrong", "text": str(error)}

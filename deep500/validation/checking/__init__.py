@@ -5,6 +5,8 @@ examples.py      an operator with inputs, and what is right for them
 regimes.py       harder inputs made from these
 checks.py        the promises; batches.py and treatment.py hold some, comparing.py and bounds.py judge arrays
 isolated.py      a user's code judged from another process: processes.py asks, questioned.py answers
+functions.py     plain functions of arrays or tensors, as operators and references
+opaque.py        rounding inside of code without a formula
 dock.py          an operator as a framework runs it
 witness.py       what is right by an operator's own code or by a reference
 """

@@ -6,13 +6,19 @@
 unit of rounding ε of the dtype: much where terms cancel (x · (1 + erf x) far left of 0), little elsewhere. `depth` is
 the number of operations behind one element; rounding errors add up as random numbers do, hence its root. The last term
 is for kernels that set numbers below the smallest normal one to 0. Gradients may be off by half a unit of the largest
-element more: frameworks make them from results (tanh' = 1 - y²), which cancel where the function is flat. A result that
+element more: frameworks make them from results (tanh' = 1 - y²), which cancel where the function is flat. For code that
+is no formula over a namespace, the errors inside are made by opaque.py in runs of their own, and 4 times the farthest
+move is allowed as well: in a loop that adds, they add up already. A result that
 is no float must be the same; only a quantised one (integers of up to 16 bits) may be off by one where such moves change
 it, as they do at a tie of rounding.
+
+Moves are random, and all may be small by chance. MOVES of them let nearly every correct element pass. What they do not
+explain is not called wrong yet: the `wider_` bounds are the farthest of MOST moves, which can only be larger.
 """
 
 from collections.abc import Callable, Sequence
 from functools import wraps
+from typing import Any
 
 import numpy as np
 
@@ -26,13 +32,18 @@ from .formats import (
     is_float,
     largest_finite,
     largest_magnitude,
+    map_arrays,
     map_floats,
     wide,
 )
 from .rounding import PerturbedRun, RoundedNamespace
+from .subjects import is_custom
 
 FACTOR = 4  # correct kernels were seen to need up to 1
-MOVES = 8
+MOVES = 8  # at first
+MOST = 32  # before anything is called wrong
+FIRST_MOVES = range(MOVES)
+FURTHER_MOVES = range(MOVES, MOST)
 PROBES = 8  # elements of every input whose influence is followed
 MANY = 10_000  # an input of this many elements is large
 FEW = 2  # probes of a large input, and moves for loose bounds
@@ -54,24 +65,64 @@ def _once(function: Callable[[Example], list]) -> Callable[[Example], list]:
 @_once
 def output_bounds(example: Example) -> list[Array]:
     """The allowed difference of every element of every output."""
+    inner = _inner_output_moves(example) if is_opaque(example) else None
+    return _output_bounds(example, output_moves(example), inner)
+
+
+@_once
+def wider_output_bounds(example: Example) -> list[Array]:
+    """The same by more moves: an element beyond these is wrong."""
+    moves = _output_moves(example, FURTHER_MOVES)
+    moves = _farther(output_moves(example), moves)
+    inner = None
+    if is_opaque(example):
+        inner = _inner_outputs(example, FURTHER_MOVES)
+        inner = _farther(_inner_output_moves(example), inner)
+    return _output_bounds(example, moves, inner)
+
+
+def _output_bounds(
+    example: Example, moves: Sequence[Array], inner: Sequence[Array] | None
+) -> list[Array]:
     bounds = []
     outputs = example.outputs
-    for want, move in zip(outputs, output_moves(example), strict=True):
+    for want, move in zip(outputs, moves, strict=True):
         if not is_float(want):
             bounds.append(_integer_bound(want, move))
             continue
         operations = depth(example) / max(want.size, 1)
         moved = move + _output_slack(example)
         bounds.append(allowed(want, moved, example.dtype, operations))
-    return bounds
+    return _plus(outputs, bounds, inner)
 
 
 @_once
 def gradient_bounds(example: Example) -> list[Array | None]:
     """The allowed difference of every element of every gradient that the formula declares."""
+    inner = None
+    if _derives_unseen(example):
+        inner = _inner_gradient_moves(example)
+    return _gradient_bounds(example, _first_gradient_moves(example), inner)
+
+
+@_once
+def wider_gradient_bounds(example: Example) -> list[Array | None]:
+    """The same by more moves: an element beyond these is wrong."""
+    moves = _gradient_moves(example, FURTHER_MOVES)
+    moves = _farther(_first_gradient_moves(example), moves)
+    inner = None
+    if _derives_unseen(example):
+        inner = _inner_gradients(example, FURTHER_MOVES)
+        inner = _farther(_inner_gradient_moves(example), inner)
+    return _gradient_bounds(example, moves, inner)
+
+
+def _gradient_bounds(
+    example: Example, moves: Sequence[Array], inner: Sequence[Array] | None
+) -> list[Array | None]:
     bounds: list[Array | None] = []
     gradients = example.gradients
-    for want, move in zip(gradients, _gradient_moves(example), strict=True):
+    for want, move in zip(gradients, moves, strict=True):
         if want is None:
             bounds.append(None)
             continue
@@ -79,7 +130,41 @@ def gradient_bounds(example: Example) -> list[Array | None]:
         slack = _flat(want, example.dtype) + _gradient_slack(example)
         moved = move + slack
         bounds.append(allowed(want, moved, example.dtype, operations))
-    return bounds
+    return _plus(gradients, bounds, inner)
+
+
+def _derives_unseen(example: Example) -> bool:
+    return is_opaque(example) and example.operator.differentiable
+
+
+def _farther(first: Sequence[Array], further: Sequence[Array]) -> list[Array]:
+    """The farther of two moves, element by element."""
+    pairs = zip(first, further, strict=True)
+    return [np.maximum(near, far) for near, far in pairs]
+
+
+def is_opaque(example: Example) -> bool:
+    """Whether its truth is code rather than a formula: a reference, a custom operator, a plain function."""
+    operator = example.operator
+    is_function = getattr(operator, "is_function", False)
+    is_code = is_function or is_custom(operator)
+    return example.reference is not None or is_code
+
+
+def _plus(
+    right: Values,
+    bounds: Sequence[Array | None],
+    moves: Sequence[Array] | None,
+) -> list:
+    """The bounds of floats, with room for rounding inside of code; all of its steps are in these moves."""
+    if moves is None:
+        return list(bounds)
+    sums = []
+    for want, bound, move in zip(right, bounds, moves, strict=True):
+        if bound is not None and is_float(want):
+            bound = bound + FACTOR * move
+        sums.append(bound)
+    return sums
 
 
 def _output_slack(example: Example) -> float:
@@ -98,16 +183,19 @@ def _gradient_slack(example: Example) -> float:
     return eps * max(1.0, example.slack) * largest
 
 
-def loose_bounds(example: Example, derived: bool) -> list[Array | None]:
+def loose_bounds(
+    example: Example, derived: bool, count: int = FEW
+) -> list[Array | None]:
     """Bounds of the outputs, or of the gradients, in any order of additions; from few moves, for large examples."""
     right: Sequence[Array | None]
+    numbers = range(count)
     if derived:
         right = example.gradients
-        moves = _gradient_moves(example, FEW)
+        moves = _gradient_moves(example, numbers)
         slack = _gradient_slack(example)
     else:
         right = example.outputs
-        moves = _output_moves(example, FEW)
+        moves = _output_moves(example, numbers)
         slack = _output_slack(example)
     bounds: list[Array | None] = []
     for want, move in zip(right, moves, strict=True):
@@ -116,7 +204,11 @@ def loose_bounds(example: Example, derived: bool) -> list[Array | None]:
             continue
         bound = allowed(want, move, example.dtype, example.size)
         bounds.append(np.maximum(bound, slack))
-    return bounds
+    inner = None
+    if is_opaque(example):
+        made = _inner_gradients if derived else _inner_outputs
+        inner = made(example, numbers)
+    return _plus(right, bounds, inner)
 
 
 def allowed(want: Array, moved: Array, dtype: str, operations: float) -> Array:
@@ -176,7 +268,7 @@ def _probed(inputs: tuple, i: int, place: int) -> tuple:
     """The inputs with one element changed."""
     probed = list(inputs)
     probed[i] = inputs[i].copy()
-    probed[i].reshape(-1)[place] *= 1 + 2.0**-10
+    probed[i].flat[place] *= 1 + 2.0**-10
     return tuple(probed)
 
 
@@ -191,29 +283,74 @@ def _reach(probed: Sequence[Array], outputs: Sequence[Array]) -> int:
 @_once
 def output_moves(example: Example) -> list[Array]:
     """How far every element of the outputs moves at most when inputs and results on the way move by a unit."""
-    return _output_moves(example, MOVES)
+    return _output_moves(example, FIRST_MOVES)
 
 
-def _output_moves(example: Example, count: int) -> list[Array]:
+def _output_moves(example: Example, numbers: range) -> list[Array]:
     calls = []
-    for noise in _noises(example, count):
-        inputs = moved(example.inputs, noise)
+    for noise in _noises(example, numbers):
+        inputs = _moved(example, example.inputs, noise)
+        calls.append((inputs, _namespace(example, noise)))
+    return _largest(example.outputs, example.truths(calls))
+
+
+@_once
+def _inner_output_moves(example: Example) -> list[Array]:
+    return _inner_outputs(example, FIRST_MOVES)
+
+
+def _inner_outputs(example: Example, numbers: range) -> list[Array]:
+    """How far every element moves when results on the way to it are off, inside of code."""
+    inputs = wide(example.inputs)
+    calls = []
+    for noise in _noises(example, numbers):
         calls.append((inputs, RoundedNamespace(noise)))
     return _largest(example.outputs, example.truths(calls))
 
 
-def _gradient_moves(example: Example, count: int = MOVES) -> list[Array]:
-    """The same of the gradients, when the gradients of the outputs move too."""
+@_once
+def _inner_gradient_moves(example: Example) -> list[Array]:
+    return _inner_gradients(example, FIRST_MOVES)
+
+
+def _inner_gradients(example: Example, numbers: range) -> list[Array]:
+    inputs = wide(example.inputs)
+    seeds = wide(example.seeds)
     calls = []
-    for noise in _noises(example, count):
-        inputs = moved(example.inputs, noise)
-        seeds = moved(example.seeds, noise)
+    for noise in _noises(example, numbers):
         calls.append((inputs, seeds, RoundedNamespace(noise)))
     return _largest(example.gradients, example.formulas(calls))
 
 
-def _noises(example: Example, count: int) -> list[PerturbedRun]:
-    return [PerturbedRun(number, example.dtype) for number in range(count)]
+def _namespace(example: Example, noise: PerturbedRun) -> Any:
+    """One that makes errors, if its code is a formula; the errors inside of other code are made apart."""
+    return XP if is_opaque(example) else RoundedNamespace(noise)
+
+
+def _moved(example: Example, values: tuple, noise: PerturbedRun) -> tuple:
+    result = moved(values, noise)
+    if is_opaque(example):
+        return map_arrays(np.asarray, result)
+    return result
+
+
+@_once
+def _first_gradient_moves(example: Example) -> list[Array]:
+    return _gradient_moves(example, FIRST_MOVES)
+
+
+def _gradient_moves(example: Example, numbers: range) -> list[Array]:
+    """The same of the gradients, when the gradients of the outputs move too."""
+    calls = []
+    for noise in _noises(example, numbers):
+        inputs = _moved(example, example.inputs, noise)
+        seeds = _moved(example, example.seeds, noise)
+        calls.append((inputs, seeds, _namespace(example, noise)))
+    return _largest(example.gradients, example.formulas(calls))
+
+
+def _noises(example: Example, numbers: range) -> list[PerturbedRun]:
+    return [PerturbedRun(number, example.dtype) for number in numbers]
 
 
 def _largest(right: Values, runs: Sequence[Values]) -> list[Array]:

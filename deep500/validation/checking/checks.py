@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from ...errors import Deep500Error, Unsupported, one_line
+from ...errors import Deep500Error, Unsupported, one_line, raise_if_mistake
 from .batches import batch
 from .comparing import gradient_check, output_check, shape_check
 from .derivatives import difference_check
 from .examples import Example
 from .formats import Values, is_float
+from .functions import ReferenceFailed
 from .regimes import (
     LARGE,
     SCALARS,
@@ -41,15 +42,39 @@ def checks(dock: Any, example: Example) -> Iterator[CheckResult]:
         outputs = dock.run(example.operator, example.inputs)
     except Exception as error:
         # the code of a user or a framework may raise anything
+        raise_if_mistake(error)
+        if _is_too_wide(dock, example):
+            reason = f"it does not take float64: {one_line(error)}"
+            yield example.no_verdict("forward", reason)
+            return
         yield failure(example, "forward", error)
         return
     yield shape_check(example, outputs)
     forward = output_check(example, outputs)
-    if forward.ok and example.reference is None and is_custom(example.operator):
+    if forward.ok and _is_by_itself(example):
         forward = replace(forward, text=OWN_CODE)
     yield forward
     for name, promise in PROMISES.items():
         yield attempted(name, promise, dock, example, outputs)
+
+
+def _is_by_itself(example: Example) -> bool:
+    """Whether its own code is the truth."""
+    operator = example.operator
+    is_own = is_custom(operator) or getattr(operator, "is_function", False)
+    return example.reference is None and is_own
+
+
+def _is_too_wide(dock: Any, example: Example) -> bool:
+    """Whether it takes the same inputs in float32, and a reference tells what is right for them."""
+    if example.reference is None or example.dtype != "float64":
+        return False
+    try:
+        dock.run(example.operator, example.cast("float32").inputs)
+    except Exception as error:
+        raise_if_mistake(error)
+        return False
+    return True
 
 
 def regime_checks(
@@ -70,6 +95,7 @@ def _in_regime(
     try:
         outputs = forgiven(harder, dock.run(harder.operator, harder.inputs))
     except Exception as error:  # loud, and so not a wrong answer
+        raise_if_mistake(error)
         yield harder.no_verdict("forward", f"refused: {one_line(error)}")
         return
     shape = shape_check(harder, outputs)
@@ -98,15 +124,24 @@ def attempted(
 
 def failure(example: Example, name: str, error: Exception) -> CheckResult:
     """The check for an exception: wrong, unless the framework lacks the operation or the inputs are harder ones."""
+    raise_if_mistake(error)
     text = one_line(error, kind=not isinstance(error, Deep500Error))
-    if example.regime or isinstance(error, Unsupported | NotImplementedError):
+    harmless = Unsupported | NotImplementedError | ReferenceFailed
+    if example.regime or isinstance(error, harmless):
         return example.no_verdict(name, text)
     return example.check(name, False, text=text)
 
 
 def gradient(dock: Any, example: Example, outputs: Values) -> CheckResult:
     """The framework's run of the derivative against the derivative in float64."""
-    if reason := example.no_derivative:
+    try:
+        reason = example.no_derivative
+    except Exception as error:
+        if not getattr(example.operator, "is_function", False):
+            raise
+        raise_if_mistake(error)
+        return _gradient_of_reference(dock, example, error)
+    if reason:
         return example.no_verdict("gradient", reason)
     gradients = dock.gradient(example.operator, example.inputs, example.seeds)
     if example.regime.startswith(LARGE):
@@ -114,8 +149,26 @@ def gradient(dock: Any, example: Example, outputs: Values) -> CheckResult:
     return gradient_check(example, gradients)
 
 
+def _gradient_of_reference(
+    dock: Any, example: Example, error: Exception
+) -> CheckResult:
+    """The gradient of a function that has none in float64, against slopes of the reference."""
+    try:
+        gradients = dock.gradient(
+            example.operator, example.inputs, example.seeds
+        )
+    except Exception as raised:
+        raise_if_mistake(raised)
+        reason = f"it cannot be differentiated: {one_line(error)}"
+        return example.no_verdict("gradient", reason)
+    return difference_check(example, gradients, "gradient")
+
+
 def by_itself(dock: Any, example: Example, outputs: Values) -> CheckResult:
     """The framework's own differentiation of its kernel against the derivative in float64."""
+    if getattr(example.operator, "is_function", False):
+        reason = "the gradient of a function is the framework's own already"
+        return example.no_verdict("autodiff", reason)
     if reason := example.no_derivative:
         return example.no_verdict("autodiff", reason)
     if dock.kernel(example.operator, example.inputs) != "native":
@@ -136,13 +189,16 @@ def slopes(dock: Any, example: Example, outputs: Values) -> CheckResult:
     if not example.floats or not any(map(is_float, example.outputs)):
         reason = "integers and booleans have no derivative"
         return example.no_verdict("differences", reason)
-    if example.operator.differentiable:
-        return difference_check(example, example.gradients)
-    gradients = None
-    if example.reference:
-        gradients = autodiff(dock, example)
-    if gradients is None:
+    if not example.operator.differentiable:
         return example.no_verdict("differences", "it declares no derivative")
+    try:
+        gradients = example.gradients
+    except Exception as error:
+        if not getattr(example.operator, "is_function", False):
+            raise
+        raise_if_mistake(error)
+        reason = f"it has no derivative in float64: {one_line(error)}"
+        return example.no_verdict("differences", reason)
     return difference_check(example, gradients)
 
 

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from .examples import XP, Example
-from .formats import Array, Values, wide
+from .formats import FORMATS, Array, Values, wide
 from .report import CheckResult
 
 DIRECTIONS = 3  # normal ones: errors of opposite signs do not cancel along them
 # a smaller one is tried if a kink lies within the larger
 STEPS = 1e-5, 1e-6, 1e-7
 TOLERANCE = 1e-7
+OF_A_UNIT = 8  # for gradients in shorter formats
 KINK = 1e-6  # slopes on both sides that differ by more than this are two slopes
 BETWEEN = 1e-4  # how far beyond these two slopes a derivative may seem to lie
 
@@ -161,7 +162,8 @@ class _Slopes:
         """The gradient against the slope between two places."""
         claimed = self._claimed(direction)
         slope = (high.total - low.total) / (2 * step)
-        bound = TOLERANCE * (self.size + high.size / self.scale)
+        share = max(TOLERANCE, OF_A_UNIT * FORMATS[self.example.dtype].eps)
+        bound = share * (self.size + high.size / self.scale)
         off = abs(slope - claimed)
         if off <= bound:
             return self.example.check(self.name, True, off, bound)

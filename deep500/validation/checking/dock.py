@@ -15,7 +15,7 @@ from ...custom.cpp import CppOp
 from ...custom.sanitizing import sanitized
 from ...registry import find
 from .examples import XP
-from .formats import Array, Values, map_arrays
+from .formats import Array, Values, is_float, map_arrays
 from .memory import Guard, laid_out
 
 Arrays = list[Array]
@@ -58,7 +58,23 @@ class Dock:
         """One gradient for every input."""
         new_inputs = laid_out(inputs, layout)
         new_seeds = laid_out(seeds, layout)
-        return _copies(self.framework.gradient(operator, new_inputs, new_seeds))
+        return _copies(self._derived(operator, new_inputs, new_seeds))
+
+    def _derived(
+        self, operator: Operator, inputs: Values, seeds: Values
+    ) -> Gradients:
+        """By the operator's own derivative; a function is differentiated by the framework."""
+        if not getattr(operator, "is_function", False):
+            return self.framework.gradient(operator, inputs, seeds)
+        floats = [i for i, x in enumerate(inputs) if is_float(x)]
+        gradients = self.autodiff(operator, inputs, seeds, floats)
+        if gradients is None:
+            return [None] * len(inputs)
+        # PyTorch and TensorFlow say None where nothing depends on an input; a detached one must not pass
+        for i in floats:
+            if gradients[i] is None:
+                gradients[i] = np.zeros_like(inputs[i])
+        return gradients
 
     def autodiff(
         self,
@@ -94,7 +110,7 @@ class Dock:
         new_inputs = laid_out(inputs, "plain")
         new_seeds = laid_out(seeds, "plain")
         if new_seeds:
-            self.framework.gradient(operator, new_inputs, new_seeds)
+            self._derived(operator, new_inputs, new_seeds)
         else:
             self.framework.evaluate(operator, new_inputs)
         return [*new_inputs, *new_seeds]

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from ... import registry
-from ...contracts.framework import gradient_formula
 from ...contracts.operator import Operator, TensorSpec
-from ...errors import Deep500Error
+from ...errors import Deep500Error, raise_if_mistake
 from ...frameworks import framework
 from .formats import (
     FORMATS,
@@ -25,6 +24,7 @@ from .formats import (
     map_floats,
     wide,
 )
+from .opaque import derive, refer, run
 from .report import CheckResult
 
 XP = framework("reference").xp
@@ -157,6 +157,17 @@ class Example:
     def outputs(self) -> list[Array]:
         return self.truth(wide(self.inputs), FIRST)
 
+    @cached_property
+    def reference_dtypes(self) -> list[str]:
+        """The dtypes that the reference gives for inputs in this dtype; none if there is nothing to learn from it."""
+        if self.reference is None or self.regime or self.dtype == "float64":
+            return []
+        try:
+            return [y.dtype.name for y in self.truth(self.inputs)]
+        except Exception as error:  # it may take float64 alone
+            raise_if_mistake(error)
+            return []
+
     def truth(self, inputs: Values, xp: Any = XP) -> list[Array]:
         """The outputs for these inputs, by the reference or the formula."""
         return self.truths([(inputs, xp)])[0]
@@ -164,25 +175,15 @@ class Example:
     def truths(self, calls: Sequence[tuple[Values, Any]]) -> list[list[Array]]:
         """The same for several calls at once, which is one question to another process."""
         if self.reference is not None:
-            every_inputs = [inputs for inputs, _ in calls]
-            return self._by_reference(self.reference, every_inputs)
+            results = referred(self.reference, calls)
+            return [_as_arrays(outputs) for outputs in results]
         operator = self.operator
         run_each = getattr(operator, "run_each", None)
         if run_each:
             results = run_each(calls)
         else:
-            results = [operator.run(xp, *inputs) for inputs, xp in calls]
+            results = [run(operator, xp, inputs) for inputs, xp in calls]
         return [_as_arrays(operator.published(result)) for result in results]
-
-    def _by_reference(
-        self, reference: Reference, every_inputs: Sequence[Values]
-    ) -> list[list[Array]]:
-        each = getattr(reference, "each", None)
-        if each:
-            results = each(every_inputs)
-        else:
-            results = [reference(*inputs) for inputs in every_inputs]
-        return [_as_arrays(outputs) for outputs in results]
 
     @cached_property
     def other(self) -> "Example":
@@ -222,7 +223,8 @@ class Example:
             return self
         try:
             _ = changed.outputs
-        except Exception:
+        except Exception as error:
+            raise_if_mistake(error)
             return self
         return changed
 
@@ -287,7 +289,7 @@ class Example:
             return list(derived_each(calls))
         gradients = []
         for inputs, seeds, xp in calls:
-            gradients.append(gradient_formula(xp, operator, inputs, seeds))
+            gradients.append(derive(operator, xp, inputs, seeds))
         return gradients
 
     @cached_property
@@ -309,7 +311,8 @@ class Example:
         """Whether it has a derivative that works; one that fails is reported by the check of the gradient."""
         try:
             return not self.no_derivative
-        except Exception:
+        except Exception as error:
+            raise_if_mistake(error)
             return False
 
     def check(
@@ -350,6 +353,14 @@ class Example:
         return f"{name}[{number}]"
 
 
+def referred(reference: Reference, calls: Sequence[tuple[Values, Any]]) -> list:
+    """What a reference returns for each call of inputs and namespace."""
+    each = getattr(reference, "each", None)
+    if each:
+        return list(each(calls))
+    return [refer(reference, xp, inputs) for inputs, xp in calls]
+
+
 def _as_arrays(results: Any) -> list[Array]:
     """One result or several as a list of arrays."""
     if not isinstance(results, tuple | list):
@@ -378,7 +389,7 @@ def _changed_in_the_middle(x: Array) -> Array:
     if x.size > 2:
         middle = x.size // 2 + 1
     if x.size:
-        changed.reshape(-1)[middle] *= 1.5
+        changed.flat[middle] *= 1.5
     return changed
 
 

@@ -1,35 +1,39 @@
 """A user's code, judged from another process than its own: it sees neither the verdict nor the truth."""
 
-import importlib.util
 import inspect
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from ...contracts.operator import Operator
 from ...custom.cpp import CppOp
 from ...custom.operators import CustomOp
 from ...custom.python import CustomPythonOp
-from ..shapes import inputs_of
-from .examples import Domain, Example, Reference, examples_of
-from .formats import Values, map_floats
+from ...frameworks import framework as find_framework
+from ...import_address import import_address
+from .examples import XP, Domain, Example, Reference, examples_of
+from .formats import Values, map_arrays, map_floats
 from .judging import DTYPES, Progress, check_examples, ended, quiet
 from .pictured import Pictured, furthest_off
 from .processes import POISON, Processes, ProcessLost, Questioned
 from .remote import remote_operator
-from .report import OperatorReport
+from .report import CheckResult, OperatorReport
 from .subjects import (
+    SHAPE,
     adapted,
     declared_domain,
     examples_for,
+    free_rank,
     instance_of,
     is_ours,
     named,
-    needs_reference,
 )
 from .treatment import sanitizing
 from .wire import PLAIN
+from .witness import noise_of
 
 Address = Mapping[str, Any]
 
@@ -87,14 +91,12 @@ def _instance(operator: Any) -> Address | None:
 
 
 def _by_name(thing: Any, settings: Mapping[str, Any]) -> Address | None:
-    """The address of a class or a function by module and name; None if it cannot be imported by them."""
-    module = thing.__module__
+    """The address of a class or a function; None if another process cannot import it."""
+    address = import_address(thing)
+    if address is None:
+        return None
     name = thing.__qualname__
-    if module == "__main__" or "<" in name:
-        return None
-    if importlib.util.find_spec(module) is None:
-        return None
-    return {"module": module, "name": name, "settings": dict(settings)}
+    return {"import": address, "name": name, "settings": dict(settings)}
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,8 @@ def check_elsewhere(
             isolated=True,
             keep_rank=bool(request.shapes) or request.inputs is not None,
         )
+        if _are_guessed(request, examples[0]):
+            report = replace(report, checks=with_guess(report.checks))
         last_dtype = request.dtypes[-1]
         try:
             if request.sanitize:
@@ -169,6 +173,28 @@ def check_elsewhere(
         except ProcessLost as error:
             report.checks.append(ended(error))
     return report
+
+
+def _are_guessed(request: CheckRequest, example: Example) -> bool:
+    """Whether nobody said how large the inputs are."""
+    is_given = bool(request.shapes) or request.inputs is not None
+    is_users = not is_built_in(request.subject)
+    return is_users and not is_given and free_rank(example.operator)
+
+
+def with_guess(checks: Sequence[CheckResult]) -> list[CheckResult]:
+    """The checks; that of the shapes, and the first that is wrong, say that the inputs were guessed."""
+    guess = "x".join(map(str, SHAPE))
+    text = f"the inputs are guessed as {guess} each: give --shape (inputs= in Python) for others"
+    told = list(checks)
+    for i, check in enumerate(checks):
+        if check.name == "shape" and not check.regime and check.ok:
+            told[i] = replace(check, text=text)
+    for i, check in enumerate(checks):
+        if check.ok is False:
+            told[i] = replace(check, text=f"{check.text}; {text}")
+            break
+    return told
 
 
 def _opened(
@@ -188,7 +214,7 @@ def _opened(
         operator = _built_in(request)
         operators = _operators_of(operator, request.seed)
     elif description["function"]:
-        operator = _function(request, description, descriptions, truth)
+        operator = _function(request, description, descriptions, others, truth)
         operators = [operator]
     else:
         witness = others["witness"]
@@ -237,13 +263,15 @@ def _function(
     request: CheckRequest,
     description: dict[str, Any],
     others: Mapping[str, Any],
+    processes: Mapping[str, Questioned],
     truth: "Referred | None",
 ) -> Operator:
-    """A function of another process as an operator, whose formula is the reference."""
+    """A function of another process as an operator, whose formula is the reference, or itself in float64."""
     name = str(description["name"])
-    if truth is None:
-        raise needs_reference(name)
-    [facts] = others["reference"]
+    role = "witness" if truth is None else "reference"
+    [facts] = others[role]
+    witness = processes["witness"]
+    truth = truth or Referred(witness)
     try:
         labels = tuple(map(str, facts["labels"]))
         required = int(facts["required"])
@@ -253,8 +281,11 @@ def _function(
         raise truth.process.malformed("a description of a function") from None
     if len(labels_of_function) == len(labels):
         labels = labels_of_function
+    derived = None
+    if find_framework(request.framework).abilities.autodiff:
+        derived = Derived(witness)
     return adapted(
-        name, truth, truth, request.framework, labels, required, domain
+        name, truth, truth, request.framework, labels, required, domain, derived
     )
 
 
@@ -265,11 +296,37 @@ class Referred:
     process: Questioned
 
     def __call__(self, *inputs: Any) -> Any:
-        return self.each([inputs])[0]
+        return self.each([(inputs, XP)])[0]
 
-    def each(self, calls: Sequence[Values]) -> list:
-        questions = [(tuple(inputs),) for inputs in calls]
+    def each(self, calls: Sequence[tuple[Values, Any]]) -> list:
+        questions = []
+        for inputs, xp in calls:
+            questions.append((map_arrays(np.asarray, inputs), noise_of(xp)))
         answers = self.process.each("reference", questions)
+        if not isinstance(answers, list) or len(answers) != len(calls):
+            raise self.process.malformed("one answer for every question")
+        return answers
+
+
+@dataclass(frozen=True)
+class Derived:
+    """The derivative of a function in another process, as its framework differentiates it."""
+
+    process: Questioned
+
+    def __call__(
+        self,
+        operator: Operator,
+        calls: Sequence[tuple[Values, Values, Any]],
+    ) -> list[list]:
+        questions = []
+        for inputs, seeds, xp in calls:
+            arrays = (
+                map_arrays(np.asarray, inputs),
+                map_arrays(np.asarray, seeds),
+            )
+            questions.append((operator, *arrays, noise_of(xp)))
+        answers = self.process.each("differentiated", questions)
         if not isinstance(answers, list) or len(answers) != len(calls):
             raise self.process.malformed("one answer for every question")
         return answers
@@ -279,6 +336,8 @@ def _examples(
     request: CheckRequest, operator: Any, truth: Reference | None
 ) -> list[Example]:
     """One example for each shape; without shapes, those of the inputs or of the operator's own cases."""
+    from ..shapes import inputs_of  # which imports this package
+
     seed = request.seed
     framework = request.framework
     if not request.shapes:

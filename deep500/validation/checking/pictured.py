@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import raise_if_mistake
 from .differences import absolute
 from .examples import Example
 from .formats import Array
@@ -58,5 +59,6 @@ def _first_output(dock: Any, example: Example) -> Array | None:
     try:
         outputs = dock.run(example.operator, example.inputs)
         return np.asarray(outputs[0])
-    except Exception:  # the report has it already
+    except Exception as error:  # the report has it already
+        raise_if_mistake(error)
         return None

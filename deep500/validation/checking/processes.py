@@ -2,14 +2,15 @@
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import partial
 from typing import Any
 
 from ...contracts.operator import Operator
 from ...errors import Deep500Error, Unsupported
 from ...supervision.child import Child, Died, Silent
-from .wire import Malformed, decoded, encoded
+from .functions import ReferenceFailed
+from .wire import ArrayFile, Malformed, decoded, encoded
 
 SERVING = f"{__package__}.questioned"
 ROLES = {
@@ -38,13 +39,46 @@ class ProcessLost(BaseException):
         self.wrong = role != "reference" and not is_silent
 
 
+class AnswerTime:
+    """The time that all answers of a check may take together."""
+
+    def __init__(self, seconds: float):
+        self.seconds = seconds
+        self.deadline = time.monotonic() + seconds
+
+    @property
+    def remaining_s(self) -> float:
+        return max(self.deadline - time.monotonic(), 0.001)
+
+    def error(self) -> Silent:
+        return Silent(
+            f"not decided within --timeout {self.seconds:g} s: raise --timeout if it may take longer"
+        )
+
+
+class ArrayFiles(ExitStack):
+    """The files for the large arrays of questions and of answers; leaving the context closes them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.questions = self.enter_context(closing(ArrayFile.new()))
+        self.answers = self.enter_context(closing(ArrayFile.new()))
+
+    @property
+    def descriptors(self) -> tuple[int, int]:
+        return self.questions.descriptor, self.answers.descriptor
+
+
 class Questioned:
     """A process that answers by calling the method of that name of its `Dock` or `Witness`."""
 
-    def __init__(self, role: str, child: Child, deadline: float):
+    def __init__(
+        self, role: str, child: Child, files: "ArrayFiles", limit: "AnswerTime"
+    ):
         self.role = role
         self.child = child
-        self.deadline = deadline
+        self.files = files
+        self.limit = limit
         self.operators: list[Operator] = []
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -54,7 +88,8 @@ class Questioned:
 
     def ask(self, method: str, *values: Any) -> Any:
         """What the method of that name returns there; raises what it raised, or `Lost`."""
-        message = encoded(list(values), self._number)
+        self.files.questions.end = 0
+        message = encoded(list(values), self._number, self.files.questions)
         return self._answer({"method": method, "values": message})
 
     def open(self, request: dict[str, Any]) -> list[dict[str, Any]]:
@@ -72,9 +107,11 @@ class Questioned:
         )
 
     def _answer(self, message: Mapping[str, Any]) -> Any:
-        remaining_s = self.deadline - time.monotonic()
         try:
-            answer = self.child.ask(message, "answer", max(remaining_s, 0.001))
+            answer = self.child.ask(message, "answer", self.limit.remaining_s)
+        except Silent:
+            # the time of all answers together, of which this one had the rest
+            raise ProcessLost(self.role, self.limit.error()) from None
         except Died as error:
             raise ProcessLost(self.role, error) from None
         match answer:
@@ -84,6 +121,8 @@ class Questioned:
                 "raised": str() as text,
                 "unsupported": bool() as unsupported,
             }:
+                if self.role == "reference":
+                    raise ReferenceFailed(text[:1000])
                 if unsupported:
                     raise Unsupported(text[:1000])
                 raise Raised(text[:1000])
@@ -91,7 +130,7 @@ class Questioned:
 
     def _value(self, message: Any) -> Any:
         try:
-            return decoded(message)
+            return decoded(message, file=self.files.answers)
         except (Malformed, RecursionError):
             raise self.malformed("a value") from None
 
@@ -107,10 +146,11 @@ class Processes(ExitStack):
 
     def __init__(self, timeout_s: float):
         super().__init__()
-        self.deadline = time.monotonic() + timeout_s
+        self.limit = AnswerTime(timeout_s)
 
     def start(
         self, role: str, env: Mapping[str, str] | None = None
     ) -> Questioned:
-        child = self.enter_context(Child.fresh(SERVING, env))
-        return Questioned(role, child, self.deadline)
+        files = self.enter_context(ArrayFiles())
+        child = self.enter_context(Child.fresh(SERVING, env, files.descriptors))
+        return Questioned(role, child, files, self.limit)

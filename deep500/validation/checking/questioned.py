@@ -10,24 +10,37 @@ import numpy as np
 from ...contracts.operator import Operator
 from ...custom.cpp import CppOp
 from ...custom.operators import CustomOp
-from ...errors import Deep500Error, Unsupported, one_line
+from ...errors import (
+    Deep500Error,
+    InternalError,
+    Unsupported,
+    one_line,
+    raise_if_mistake,
+)
 from ...frameworks import framework as find_framework
+from ...import_address import at_address
 from ...supervision.child import Child
-from ...supervision.serving import Message, Progress, serve
+from ...supervision.serving import (
+    Message,
+    Progress,
+    internal_answer,
+    serve,
+)
 from .dock import Dock
+from .functions import ReferenceFunction, by_itself
 from .remote import describe
 from .subjects import (
     as_operator,
     function_operator,
-    imported,
     instance_of,
     named,
     named_function,
     parameters_of,
 )
-from .wire import decoded, encoded
+from .wire import ArrayFile, decoded, encoded
 from .witness import Witness
 
+WIDE = "float64"  # loaded at once: every copy would look for its library again
 AT_LEAST = 4  # threads, so that a race shows on a machine of few cores too
 LONGEST_S = 600.0  # the judge's own deadline comes before
 MISSING = (
@@ -37,20 +50,25 @@ MISSING = (
     "Expected both inputs to be Half",
     "not in the list of allowed values",
     "Could not find device",
-)  # how PyTorch and TensorFlow say it
+    "was called on traced array",
+)  # how PyTorch, TensorFlow and JAX (of a function of NumPy's arrays) say it
 
 
 class QuestionSession:
     """What one process holds: an operator in the dock, or a witness of what is right."""
 
-    def __init__(self) -> None:
+    def __init__(self, questions: ArrayFile, answers: ArrayFile) -> None:
+        self.questions = questions
+        self.answers = answers
         self.operators: list[Operator] = []
         self.holder: Any = None
         self.copies = False
 
     def answer(self, message: Message, progress: Progress) -> Message:
         if "open" in message:
-            return {"answer": _attempted(lambda: self.open(message["open"]))}
+            return {
+                "answer": self._attempted(lambda: self.open(message["open"]))
+            }
         if self.copies:
             return {"answer": self._in_a_copy(message)}
         return {"answer": self._call(message)}
@@ -64,61 +82,85 @@ class QuestionSession:
         self.copies = role == "first"
         if role == "reference":
             reference = _found(request["reference"], function=True)
-            self.holder = Witness(reference)
+            address = request["reference"]
+            name = address.get("text") or address["name"]
+            self.holder = Witness(ReferenceFunction(reference, name))
             labels, required = parameters_of(reference)
             return [{"labels": labels, "required": required}]
-        has_reference = request["reference"] is not None
-        subject = _found(request["subject"], function=has_reference)
+        subject = _found(request["subject"], function=True)
         is_operator = isinstance(subject, type | Operator | CustomOp)
         is_function = callable(subject) and not is_operator
         if is_function:
             framework = request["framework"]
-            self.operators = [function_operator(subject, subject, framework)]
+            _check_takes_functions(framework)
+            self.operators = [function_operator(subject, None, framework)]
         else:
             self.operators = _operators(subject, request)
         threads = 1
         if role == "dock":
             self.holder = Dock(find_framework(request["framework"]))
             threads = max(AT_LEAST, os.cpu_count() or 1)
+        elif is_function:
+            self.copies = False  # some frameworks do not survive a fork
+            dock = Dock(find_framework(framework))
+            self.holder = Witness(by_itself(subject, framework), dock)
         else:
             self.holder = Witness()
         for operator in self.operators:
             if isinstance(operator.adapted, CppOp):
                 operator.adapted.set_threads(threads)
+                operator.adapted.load(WIDE)
         descriptions = []
         for operator in self.operators:
             description = describe(operator) | {"function": is_function}
+            if is_function:
+                _, required = parameters_of(subject)
+                description["required"] = required
             descriptions.append(description)
         return descriptions
 
     def _call(self, message: Message) -> Message:
         def called() -> Any:
-            values = decoded(message["values"], self.operators)
+            values = decoded(message["values"], self.operators, self.questions)
             with np.errstate(all="ignore"):
                 method = getattr(self.holder, message["method"])
                 return method(*values)
 
-        return _attempted(called)
+        return self._attempted(called)
 
     def _in_a_copy(self, message: Message) -> Any:
         """The answer of a copy of this process, in which earlier questions cannot have left anything behind."""
 
         def answer(send: Callable[[Message], None]) -> None:
-            send({"answer": self._call(message)})
+            try:
+                send({"answer": self._call(message)})
+            except InternalError as error:
+                send(internal_answer(error))
 
         with Child.forked(answer) as copy:
             return copy.answer("answer", LONGEST_S)
 
+    def _attempted(self, function: Callable[[], Any]) -> Message:
+        """The value that the function returns, or the error that it raised, as a message."""
+        try:
+            value = function()
+            self.answers.end = 0
+            return {"value": encoded(value, file=self.answers)}
+        except (SystemExit, MemoryError):
+            raise
+        except BaseException as error:
+            # a user's or a framework's code may raise anything
+            if isinstance(error, Exception):
+                raise_if_mistake(error)
+            return {"raised": said(error), "unsupported": is_missing(error)}
 
-def _attempted(function: Callable[[], Any]) -> Message:
-    """The value that the function returns, or the error that it raised, as a message."""
-    try:
-        return {"value": encoded(function())}
-    except (SystemExit, MemoryError):
-        raise
-    except BaseException as error:
-        # a user's or a framework's code may raise anything
-        return {"raised": said(error), "unsupported": is_missing(error)}
+
+def _check_takes_functions(framework: str) -> None:
+    if framework == "onnxruntime":
+        raise Unsupported(
+            "onnxruntime has no tensors that a plain function could take: choose another framework, or write a "
+            "CustomPythonOp"
+        )
 
 
 def said(error: BaseException) -> str:
@@ -140,7 +182,7 @@ def _found(address: Mapping[str, Any], function: bool) -> Any:
         if address["function"]:
             return named_function(address["text"])
         return named(address["text"], address["attributes"], function)
-    value = imported(address["module"], address["name"])
+    value = at_address(address["import"])
     if isinstance(value, type):
         return value(**address["settings"])
     return value
@@ -158,4 +200,5 @@ def _operators(subject: Any, request: Mapping[str, Any]) -> list[Operator]:
 
 
 if __name__ == "__main__":
-    serve(QuestionSession().answer)
+    questions, answers = map(ArrayFile, map(int, sys.argv[3:5]))
+    serve(QuestionSession(questions, answers).answer)

@@ -66,13 +66,16 @@ def _plain(value: Any) -> Any:
 
 
 class PerturbedRun:
-    """The errors of one run, by its number: relative ones of up to a unit of rounding of this dtype."""
+    """The errors of one run, by its number: relative ones of up to a unit of rounding of this dtype.
 
-    def __init__(self, number: int, dtype: str) -> None:
+    Those of the inputs and those inside of the code are drawn from two streams.
+    """
+
+    def __init__(self, number: int, dtype: str, stream: str = "moved") -> None:
         form = FORMATS[dtype]
         self.number = number
         self.dtype = dtype
-        self.draw = generator("moved", number)
+        self.draw = generator(stream, number)
         self.eps = form.eps
         self.few = 2.0 ** (form.fraction // 4)
 

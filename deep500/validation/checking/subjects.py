@@ -2,22 +2,25 @@
 
 import importlib
 import inspect
-import runpy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ... import registry
+from ... import registry, user_files
+from ...contracts.calls import results as as_tuple
 from ...contracts.inputs import canonical_inputs
 from ...contracts.operator import Operator, TensorSpec
 from ...custom.cpp import CppOp
 from ...custom.loading import load_operator
 from ...custom.operators import CustomOp
-from ...errors import Deep500Error, one_line, unknown
+from ...errors import Deep500Error, raise_if_mistake, unknown, with_place
+from ...frameworks import framework as find_framework
 from ...import_path import add_import_folder
+from .dock import Dock
 from .examples import (
     Domain,
     Example,
@@ -26,8 +29,10 @@ from .examples import (
     drawn,
     examples_of,
     generator,
+    referred,
 )
-from .formats import Values, is_float, map_floats
+from .formats import Values, is_float, map_arrays, map_floats
+from .functions import ReferenceFailed, by_itself
 
 OURS = f"{__name__.split('.')[0]}.operators."
 SHAPE = (4, 6)  # of inputs that nobody described
@@ -164,22 +169,31 @@ def function_operator(
             "function"
         )
     name = getattr(function, "__name__", type(function).__name__)
-    if reference is None:
-        raise needs_reference(name)
-    labels, required = parameters_of(reference)
+    labels, required = parameters_of(reference or function)
+    truth = reference or by_itself(function, framework)
     labels_of_function, _ = parameters_of(function)
     domain = as_domain(getattr(function, "domain", None))
     if len(labels_of_function) == len(labels):
         labels = labels_of_function
+    derived = None
+    if find_framework(framework).abilities.autodiff:
+        derived = partial(_differentiated, framework)
     return adapted(
-        name, function, reference, framework, labels, required, domain
+        name, function, truth, framework, labels, required, domain, derived
     )
 
 
-def needs_reference(name: str) -> Deep500Error:
-    return Deep500Error(
-        f"the function {name} needs a reference: a function that computes the same, slow and simple"
-    )
+def _differentiated(
+    framework: str, operator: Operator, calls: Sequence[tuple]
+) -> list[list]:
+    from .witness import Witness  # which knows docks, and they operators
+
+    witness = Witness(dock=Dock(find_framework(framework)))
+    gradients = []
+    for inputs, seeds, xp in calls:
+        arrays = map_arrays(np.asarray, inputs), map_arrays(np.asarray, seeds)
+        gradients.append(witness.differentiated_by(operator, *arrays, xp))
+    return gradients
 
 
 def instance_of(cls: type[Operator]) -> Operator:
@@ -219,11 +233,18 @@ def adapted(
     labels: Sequence[str],
     required: int,
     domain: Domain,
+    derived: Callable[..., list[list]] | None = None,
 ) -> Operator:
-    """An operator whose formula is the truth, and whose kernel on this framework is the function."""
+    """An operator whose formula is the truth, and whose kernel on this framework is the function.
+
+    `derived` gives the gradients of several calls in float64, as the framework differentiates the function.
+    """
 
     def forward(self: Operator, xp: Any, *xs: Any) -> Any:
         return truth(*xs)
+
+    def run_each(self: Operator, calls: Sequence[tuple]) -> list[tuple]:
+        return [as_tuple(result) for result in referred(truth, calls)]
 
     def infer(self: Operator, *inputs: Any) -> tuple[TensorSpec, ...]:
         float_dtype = ""
@@ -244,14 +265,21 @@ def adapted(
             outputs.append(TensorSpec(y.shape, dtype))
         return tuple(outputs)
 
+    def derived_each(self: Operator, calls: Sequence[tuple]) -> list[list]:
+        assert derived is not None  # asked only if it is differentiable
+        return derived(self, calls)
+
     body = {
         "forward": forward,
+        "run_each": run_each,
         "infer": infer,
         "outputs": ("*ys",),
         "arity": required,
         "__doc__": f"The function {name}.",
         "labels": tuple(labels),
         "is_function": True,
+        "differentiable": derived is not None,
+        "derived_each": derived_each,
         "data_dependent": True,  # ones may have made other shapes
         "declared_domain": domain,
         framework: lambda self, module, *xs: function(*xs),
@@ -318,15 +346,18 @@ def _working(examples: list[Example]) -> list[Example]:
             example.operator.infer(*example.tensors)
             _ = example.outputs
             working.append(example)
+        except ReferenceFailed:
+            raise  # not the operator's fault
         except Exception as error:
             # a formula may raise anything for such inputs
+            raise_if_mistake(error)
             reasons.append(first_line(error))
     if not working:
         example = examples[0]
         name = type(example.operator).__name__
         inputs = ", ".join(map(_shown, example.tensors))
         raise Deep500Error(
-            f"{name} does not take {inputs}: {reasons[0]}; give other inputs"
+            f"{name} does not take {inputs}: {reasons[0]}; give other inputs, with --shape (inputs= in Python)"
         )
     return working
 
@@ -344,26 +375,23 @@ def _shown(value: Any) -> str:
 
 
 def named(text: str, attributes: Mapping[str, Any], function: bool) -> Any:
-    """What a command line names: a built-in operator, one in a file, or (with a reference) a function in a file."""
+    """What a command line names: a built-in operator, one in a file, or (with `function`) a function in a file."""
     if ":" not in text and not attributes and not Path(text).suffix:
         return registry.find("operators", text)  # with all its cases
     file, _, _ = text.rpartition(":")
-    if function and file.endswith(".py"):
-        value = named_function(text)
-        if value is not None and not isinstance(value, type):
+    if function and file.endswith(".py") and Path(file).is_file():
+        value = named_function(text, "operator or function")
+        if not isinstance(value, type):
+            if attributes:
+                names = ", ".join(attributes)
+                raise Deep500Error(
+                    f"{text} is a function and has no attributes: leave {names} out"
+                )
             return value
     return load_operator(text, attributes)
 
 
-def imported(module: str, name: str) -> Any:
-    """What a module holds under a name, which may have dots."""
-    value: Any = importlib.import_module(module)
-    for part in name.split("."):
-        value = getattr(value, part)
-    return value
-
-
-def named_function(text: str) -> Any:
+def named_function(text: str, role: str = "function") -> Any:
     """A function in a file (my.py:slow_relu) or in a module (numpy:tanh)."""
     place, colon, name = text.rpartition(":")
     if not colon:
@@ -373,23 +401,25 @@ def named_function(text: str) -> Any:
     add_import_folder(Path(place).parent)
     try:
         if Path(place).is_file():
-            values = runpy.run_path(place)
+            values = vars(user_files.imported(Path(place)))
         else:
             values = vars(importlib.import_module(place))
     except ModuleNotFoundError as error:
         raise Deep500Error(
             f"there is no file or module {error.name or place}, as {text!r} needs"
         ) from None
-    except Exception as error:  # the user's code may raise anything
-        reason = one_line(error, kind=True)
-        raise Deep500Error(f"{place} cannot be run: {reason}") from error
+    except Deep500Error:
+        raise
+    except (Exception, SystemExit) as error:  # code from anyone
+        reason = with_place(error)
+        raise Deep500Error(f"{place} cannot be imported: {reason}") from error
     if not callable(values.get(name)):
-        raise _unknown_function(place, name, values)
+        raise _unknown_function(place, name, values, role)
     return values[name]
 
 
 def _unknown_function(
-    place: str, name: str, values: Mapping[str, Any]
+    place: str, name: str, values: Mapping[str, Any], role: str
 ) -> Deep500Error:
     public = []
     for key, value in values.items():
@@ -398,4 +428,4 @@ def _unknown_function(
     many = ""
     if len(public) > 20:
         many = f"{len(public)} of them"
-    return unknown(f"function in {place}", name, public, many)
+    return unknown(f"{role} in {place}", name, public, many)

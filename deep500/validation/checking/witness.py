@@ -3,21 +3,26 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ...contracts.framework import gradient_formula
 from ...contracts.operator import Operator
+from .dock import Dock
 from .examples import XP, Reference
-from .formats import Values
+from .formats import Values, map_floats
+from .opaque import derive, refer, run, shaken
 from .rounding import PerturbedRun, RoundedNamespace
 
 
 class Witness:
     """Every method takes and returns NumPy arrays; `noise` names the rounding errors to be made, None for none."""
 
-    def __init__(self, reference: Reference | None = None):
+    def __init__(
+        self, reference: Reference | None = None, dock: Dock | None = None
+    ):
         self.called = reference
+        self.dock = dock
 
     def results(self, operator: Operator, inputs: Values, noise: Any) -> tuple:
-        return operator.run(_namespace(noise), *inputs)
+        xp = _namespace(noise)
+        return run(operator, xp, _kept(xp, inputs))
 
     def derived(
         self,
@@ -26,7 +31,25 @@ class Witness:
         seeds: Values,
         noise: Any,
     ) -> list:
-        return gradient_formula(_namespace(noise), operator, inputs, seeds)
+        xp = _namespace(noise)
+        return derive(operator, xp, _kept(xp, inputs), _kept(xp, seeds))
+
+    def differentiated(
+        self, operator: Operator, inputs: Values, seeds: Values, noise: Any
+    ) -> list:
+        """The gradients of a function, as its framework differentiates it."""
+        return self.differentiated_by(
+            operator, inputs, seeds, _namespace(noise)
+        )
+
+    def differentiated_by(
+        self, operator: Operator, inputs: Values, seeds: Values, xp: Any
+    ) -> list:
+        assert self.dock is not None  # only asked where there is one
+        gradients: list = self.dock.gradient(operator, inputs, seeds)
+        if isinstance(xp, RoundedNamespace):
+            return list(shaken(gradients, xp._noise, inputs, seeds))
+        return gradients
 
     def each(self, method: str, calls: Sequence[Values]) -> list:
         """The results of several calls of one method."""
@@ -39,15 +62,23 @@ class Witness:
     def flops(self, operator: Operator, tensors: Values) -> float:
         return float(operator.flops(*tensors))
 
-    def reference(self, inputs: Values) -> Any:
+    def reference(self, inputs: Values, noise: Any) -> Any:
         assert self.called is not None  # only asked where there is one
-        return self.called(*inputs)
+        return refer(self.called, _namespace(noise), inputs)
 
 
 def _namespace(noise: Any) -> Any:
     if noise is None:
         return XP
-    return RoundedNamespace(PerturbedRun(*noise))
+    number, dtype = noise
+    return RoundedNamespace(PerturbedRun(number, dtype, "inside"))
+
+
+def _kept(xp: Any, values: Values) -> tuple:
+    """The values, as arrays whose operations leave errors behind if the namespace makes errors."""
+    if not isinstance(xp, RoundedNamespace):
+        return tuple(values)
+    return map_floats(xp._noise.keep, values)
 
 
 def noise_of(xp: Any) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ...codecs import _native
 from ...contracts.codec import Codec
+from ...contracts.definition_text import definition_given
 from ..checking.report import CheckResult
 from ..checking.report import OperatorReport as CodecReport
 from .aggregation import check_aggregation
@@ -31,18 +32,34 @@ Progress = Callable[[str], None]
 
 
 def check_codec(
-    codec: Codec,
+    codec: Codec | str | type,
     dtypes: Sequence[str] = DTYPES,
     seed: int = 0,
-    loops: str = "C++",
+    loops: str | None = None,
     progress: Progress | None = None,
 ) -> CodecReport:
-    """Check that a codec does what it declares; `loops` is "C++" or "NumPy", the inner loops that it runs with."""
+    """Check that a codec does what it declares; `loops` is "C++" or "NumPy", the inner loops that it runs with.
+
+    Without `loops`, they are in C++ if it has such.
+    """
+    subject: Codec = definition_given(codec, "codecs")
+    loops = loops or loops_of(subject)[0]
     checks: list[CheckResult] = []
     with _native.only_numpy(loops == "NumPy"):
         for dtype in dtypes:
-            checks += _checks(codec, dtype, seed, progress or _silent)
-    return CodecReport(str(codec), loops, "codec", checks)
+            checks += _checks(subject, dtype, seed, progress or _silent)
+    return CodecReport(str(subject), loops, "codec", checks)
+
+
+def loops_of(codec: Codec) -> tuple[str, ...]:
+    """The languages of a codec's inner loops: only ours have some in C++, where they can be compiled."""
+    members = [codec, *codec.settings.values()]
+    package = _native.__name__.rpartition(".")[0]
+    for member in members:
+        for cls in type(member).__mro__:
+            if cls.__module__.startswith(package) and _native.library():
+                return LOOPS
+    return ("NumPy",)
 
 
 def _checks(

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...contracts.codec import Codec, Key
-from ...errors import one_line
+from ...errors import Deep500Error, one_line, raise_if_mistake, with_place
 from ..checking.report import CheckResult
 from .inputs import REGIMES, SIZES, gradient
 
 UNUSED = 0.45  # the share of a payload's bits that may always be the same: exponents, high bits of indices
 PATTERNS = 32  # how many payloads are compared for that
 PATTERN_SIZE = 20_000
+LONGEST = 1000  # characters of a message
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class CodecCase:
         return Key(self.seed, tensor="checked")
 
     def decoded(self, x: np.ndarray, key: Key | None = None) -> np.ndarray:
-        payload = self.codec.encode(x, key or self.key)
-        return self.codec.decode(payload, x.size, x.dtype)
+        payload = self.codec.encoded(x, key or self.key)
+        return self.codec.decoded(payload, x.size, x.dtype)
 
     def check(
         self,
@@ -91,22 +92,24 @@ def guarded(
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             yield from checks
+    except Deep500Error as error:
+        yield case.check(name, False, text=one_line(error, LONGEST))
     except Exception as error:
-        reason = one_line(error, kind=True)
-        yield case.check(name, False, text=f"raises {reason}")
+        raise_if_mistake(error)
+        yield case.check(name, False, text=f"raises {with_place(error)}")
 
 
 def check_coding(case: CodecCase) -> Iterator[CheckResult]:
     """The checks of one input that is encoded and decoded."""
     x = case.x
-    payload = case.codec.encode(x, case.key)
-    again = case.codec.encode(x.copy(), case.key)
+    payload = case.codec.encoded(x, case.key)
+    again = case.codec.encoded(x.copy(), case.key)
     yield _size(case, payload)
     same = np.array_equal(payload, again)
     yield case.check(
         "deterministic", same, fault="the same key gives other bytes"
     )
-    decoded = case.codec.decode(payload, x.size, x.dtype)
+    decoded = case.codec.decoded(payload, x.size, x.dtype)
     yield _round_trip(case, decoded)
     finite = bool(np.isfinite(decoded).all())
     fault = "finite numbers are decoded as NaN or infinite"
@@ -192,7 +195,7 @@ def check_packing(codec: Codec, dtype: str, seed: int) -> Iterator[CheckResult]:
         x_seed = seed + 1 + number
         x = gradient(codec, "normal", PATTERN_SIZE, dtype, x_seed)
         key = Key(seed, number)
-        payloads.append(codec.encode(x, key))
+        payloads.append(codec.encoded(x, key))
     always_one = np.bitwise_and.reduce(payloads)
     always_zero = ~np.bitwise_or.reduce(payloads)
     share = float(np.unpackbits(always_one | always_zero).mean())

@@ -19,6 +19,10 @@ SAMPLES = (DRAWS, 0), (CONFIRMING, DRAWS)
 RANDOM_REGIMES = ("normal", "heavy-tailed", "sparse", "constant")
 SMALL_GATHER = 64  # bytes that a linear codec may gather, such as a scale
 ROUNDING = 8  # units in the last place
+WITHOUT_FEEDBACK = (
+    ", without error feedback: unless it loses next to nothing, training may not converge with it (declare "
+    "`error_feedback = True`, and what it leaves out is sent later)"
+)
 
 
 def check_declaration(
@@ -46,7 +50,10 @@ def _draws(case: CodecCase, count: int, first: int = 0) -> np.ndarray:
 def _unbiased(case: CodecCase) -> Iterator[CheckResult]:
     name = "unbiased"
     if not case.codec.unbiased:
-        yield case.check(name, None, text="is declared biased")
+        text = "is declared biased"
+        if not case.codec.error_feedback:
+            text += WITHOUT_FEEDBACK
+        yield case.check(name, None, text=text)
         return
     for count, first in SAMPLES:
         errors = _draws(case, count, first)

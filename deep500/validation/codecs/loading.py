@@ -4,20 +4,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...contracts.codec import Codec
-from ...contracts.definition_text import create, definition_of
-from ...custom.loading import load_class
+from ...contracts.definition_text import Names, definition_of
 from ..checking.report import CheckResult
 from ..isolation import Died, isolated
 from . import CodecReport, check_codec
 
 
-def load_codec(text: str) -> Codec:
-    """A built-in codec, a chain of them, or a class in a file, with its default settings."""
-    file, colon, name = text.rpartition(":")
-    if colon and file.endswith(".py"):
-        codec_class = load_class(file, name, Codec, "codec")
-        return create(codec_class)
-    return definition_of(text, "codecs")
+def load_codec(text: str, names: Names | None = None) -> Codec:
+    """A built-in codec, one in a file, or a chain of them, with settings."""
+    return definition_of(text, "codecs", names)
 
 
 def check_codec_elsewhere(

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import networks
+from ...contracts.definition_text import create
 from ...contracts.network import Network
 from ...errors import Deep500Error, did_you_mean
 from ..checking.subjects import named_function
@@ -39,8 +40,7 @@ def load_network(
 
 def _from_function(name: str, settings: Mapping[str, Any]) -> Network:
     """The network that a function in a user's file returns."""
-    create = named_function(name)
-    network = create(**settings)
+    network = create(named_function(name), **settings)
     if not isinstance(network, Network):
         kind = type(network).__name__
         raise Deep500Error(

@@ -18,13 +18,13 @@ def measured_training(
     inputs: Mapping[str, np.ndarray],
     optimizer: Optimizer,
     y: str = "loss",
-    compile: bool = False,
+    execution: str = "",
 ) -> int:
     """The peak bytes of the second training step, including parameters, state and inputs."""
 
     def build() -> Callable[[], Any]:
         batch = _copies(inputs)
-        executor = framework.executor(network, compile=compile)
+        executor = framework.executor(network, execution=execution)
         step = executor.training_step(optimizer, y)
         return lambda: step(batch)
 
@@ -35,13 +35,13 @@ def measured_inference(
     framework: Framework,
     network: Network,
     inputs: Mapping[str, np.ndarray],
-    compile: bool = False,
+    execution: str = "",
 ) -> int:
     """The peak bytes of the second inference, including parameters and inputs."""
 
     def build() -> Callable[[], Any]:
         batch = _copies(inputs)
-        executor = framework.executor(network, compile=compile)
+        executor = framework.executor(network, execution=execution)
         return lambda: executor.inference(batch)
 
     return _peak(framework, build)

@@ -136,3 +136,25 @@ def scaled(
         return gradients
 
     return TrainingProblem(name, start, gradient)
+
+
+def slope(seed: int) -> TrainingProblem:
+    """A linear loss: its gradient never changes, so that every rule with the right sign descends, at any rate.
+
+    The start is at right angles to the gradient, so that weight decay changes nothing in the loss.
+    """
+    rng = np.random.default_rng([seed, 1])
+    gradients = {
+        "matrix": rng.standard_normal((5, 3)),
+        "bias": rng.standard_normal(4),
+    }
+    start = {}
+    for name, value in gradients.items():
+        random = rng.standard_normal(value.shape)
+        along = (random * value).sum() / np.square(value).sum()
+        start[name] = random - along * value
+
+    def gradient(params: Mapping[str, np.ndarray], step: int) -> Arrays:
+        return gradients
+
+    return TrainingProblem("slope", start, gradient)

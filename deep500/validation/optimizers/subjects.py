@@ -1,68 +1,56 @@
-"""Creates an optimizer from a user's text: `Adam`, `Adam(0.01, beta1=0.8)`, `my_file.py:MyAdam`."""
+"""Creates an optimizer from a user's text: `Adam`, `Adam(Cosine(0.01, 60)) | ClipByNorm(1.0)`, `my_file.py:MyAdam`."""
 
-import ast
 from collections.abc import Mapping
 from typing import Any
 
-from ... import registry
-from ...contracts.modifier import Modifier
+from ...contracts.definition_text import Names, Parts, parts_of
 from ...contracts.optimizer import Optimizer
 from ...contracts.three_step import ThreeStepOptimizer
-from ...custom.loading import load_class
-from ...errors import Deep500Error, one_line
+from ...errors import Deep500Error
+from ...frameworks.library_optimizers import library_maker, library_optimizer
 
-KINDS = (Optimizer, ThreeStepOptimizer)
 SMALL_RATE = 0.01  # for a rule whose rate has no default
 
 
 def load_optimizer(text: str, settings: Mapping[str, Any] | None = None) -> Any:
-    """A built-in optimizer or one from a file, with the settings in its brackets and those passed by name.
+    """An optimizer as its text describes it, with settings by name in addition to those in its brackets.
 
-    Raises `Deep500Error` if the text cannot be parsed, or names something that is not an optimizer.
+    Raises `Deep500Error` if the text cannot be read, or names something that is not an optimizer.
     """
-    name, args, options = _parse(text)
-    options = options | dict(settings or {})
-    file, colon, class_name = name.rpartition(":")
-    if colon:
-        cls = load_class(file, class_name, KINDS, "optimizer")
-    else:
-        cls = registry.named("optimizers", name)
-    if issubclass(cls, Modifier):
+    parts = parts_of(text, "optimizers", Names(adapted=library_maker))
+    if parts.is_chain:
+        if settings:
+            raise Deep500Error(
+                f"{text!r} is a chain: write its settings in the brackets, as in Adam(0.01) | ClipByNorm(1.0)"
+            )
+        return parts.whole()
+    given = {**parts.settings, **(settings or {})}
+    has_rate = "learning_rate" in {*parts.given, *given}
+    if not has_rate and _needs_rate(parts.maker):
+        given["learning_rate"] = SMALL_RATE
+    return Parts(parts.maker, parts.args, given).whole()
+
+
+def as_optimizer(value: Any) -> Any:
+    """The optimizer that a value stands for: a text, an instance, or a class or object of PyTorch, optax or Keras.
+
+    Raises `Deep500Error` for anything else.
+    """
+    if isinstance(value, str):
+        return load_optimizer(value)
+    if isinstance(value, Optimizer | ThreeStepOptimizer):
+        return value
+    optimizer = library_optimizer(value)
+    if optimizer is None:
         raise Deep500Error(
-            f"{cls.__name__} changes gradients and is no optimizer by itself"
+            f"{value!r:.200} is no optimizer: give an instance, as in SGD(0.1), a text, as in 'my.py:Mine(0.1)', or "
+            "torch.optim.Adam, functools.partial(torch.optim.Adam, lr=0.01), optax.adam(0.01), "
+            "keras.optimizers.Adam(0.01)"
         )
-    if not args and "learning_rate" not in options and _needs_rate(cls):
-        args = [SMALL_RATE]
-    try:
-        return cls(*args, **options)
-    except Deep500Error:
-        raise
-    except Exception as error:  # code from anyone
-        reason = one_line(error, kind=True)
-        raise Deep500Error(f"{text} cannot be made: {reason}") from None
+    return optimizer
 
 
-def _parse(text: str) -> tuple[str, list[Any], dict[str, Any]]:
-    """The name, and the positional and named settings in the brackets, which must be literals."""
-    name, bracket, settings = text.partition("(")
-    if not bracket:
-        return text, [], {}
-    try:
-        call = ast.parse(f"f({settings}", mode="eval").body
-        if not isinstance(call, ast.Call):
-            raise ValueError
-        args = [ast.literal_eval(value) for value in call.args]
-        options = {}
-        for keyword in call.keywords:
-            options[str(keyword.arg)] = ast.literal_eval(keyword.value)
-    except (ValueError, SyntaxError):
-        raise Deep500Error(
-            f"{text!r} cannot be read: write settings as in Adam(0.01, beta1=0.8)"
-        ) from None
-    return name, args, options
-
-
-def _needs_rate(cls: type) -> bool:
+def _needs_rate(maker: Any) -> bool:
     """Whether the optimizer is a dataclass whose learning rate has no default."""
-    fields = getattr(cls, "__dataclass_fields__", {})
-    return "learning_rate" in fields and not hasattr(cls, "learning_rate")
+    fields = getattr(maker, "__dataclass_fields__", {})
+    return "learning_rate" in fields and not hasattr(maker, "learning_rate")

@@ -63,6 +63,10 @@ class DatasetBenchRequest:
     def jobs(self, folder: Path) -> list[DatasetJob]:
         """All jobs; only the files of the data set itself are read with several decoders."""
         decodes = hasattr(self.definition(), "decoder")
+        if self.decoders and not decodes:
+            raise Deep500Error(
+                f"the data set {self.dataset!r} has no pictures to decode: leave --decoder out"
+            )
         jobs = []
         combinations = product(self.containers, self.workers, MODES)
         for container, workers, mode in combinations:

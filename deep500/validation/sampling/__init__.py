@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ... import registry
+from ...contracts.definition_text import create, parts_of
 from ...contracts.sampler import Sampler
-from ...custom.loading import load_class
 from ...errors import Deep500Error
 from ...supervision.serving import Progress
 from .checks import all_checks
@@ -38,24 +37,15 @@ def check_sampler(
 
 
 def named_sampler(name: str, settings: Mapping[str, Any]) -> Sampler:
-    """A built-in sampler, or one in a file (my.py:Class), with these settings; the default batch size is 4."""
-    file, colon, class_name = name.rpartition(":")
-    definition: Any
-    if colon and not file.endswith(".py"):
-        raise Deep500Error(
-            f"{file} is no Python file: name a sampler as my.py:Class"
-        )
-    if colon:
-        definition = load_class(file, class_name, Sampler, "sampler")
-    else:
-        definition = registry.named("samplers", name)
-    options = {"batch_size": 4} | dict(settings)
-    try:
-        return definition(**options)
-    except TypeError as error:
-        raise Deep500Error(
-            f"the sampler {name} cannot be made: {error}"
-        ) from None
+    """A built-in sampler, or one in a file (my.py:Class), with settings in its brackets and these by name.
+
+    The default batch size is 4.
+    """
+    parts = parts_of(name, "samplers")
+    options = {**parts.settings, **settings}
+    if "batch_size" not in parts.given:
+        options.setdefault("batch_size", 4)
+    return create(parts.maker, *parts.args, **options)
 
 
 def check_named_sampler(

@@ -1,30 +1,39 @@
 """Is a communication scheme right? Small training runs on virtual ranks, each promise with a verdict.
 
-trials.py    the runs that checks are made of
-checks.py    the promises
-loading.py   from what a user writes to a scheme
+trials.py      the runs that checks are made of: a small network
+linear.py      the same with gradients that never change
+resuming.py    runs that go on in a new process
+variants.py    a scheme with other codecs
+checks.py      the promises
+faults.py      an exception in words
+time_limit.py  ends code that never does
+loading.py     from what a user writes to a scheme
 """
 
 from collections.abc import Callable
 
 from ...contracts.scheme import Scheme
-from ...errors import Deep500Error, one_line
+from ...distributed.optimizer_scheme import scheme_given
+from ...errors import Deep500Error, raise_if_internal
 from ..checking.report import CheckResult
 from ..checking.report import OperatorReport as SchemeReport
 from .checks import CHECKS
+from .faults import reason
+from .time_limit import Overdue
 from .trials import Trials
 
 Progress = Callable[[str], None]
 
 
 def check_scheme(
-    scheme: Scheme,
+    scheme: Scheme | str | type,
     ranks: int = 4,
     framework: str = "reference",
     seed: int = 0,
     progress: Progress | None = None,
 ) -> SchemeReport:
     """Check a scheme on so many virtual ranks: does it train, agree, count every rank, resume, name lost ranks?"""
+    scheme = scheme_given(scheme)
     if ranks < 2:
         raise Deep500Error(
             f"a scheme is checked on 2 ranks or more, not on {ranks}"
@@ -38,7 +47,8 @@ def check_scheme(
         try:
             checks.append(promise(trials))
         except Exception as error:  # a user's scheme may raise anything
-            checks.append(
-                CheckResult(name, False, text=one_line(error, kind=True))
-            )
+            raise_if_internal(error)
+            checks.append(CheckResult(name, False, text=reason(error)))
+            if isinstance(error, Overdue) or not trials.has_finished:
+                break  # nothing else can be said about it
     return SchemeReport(str(scheme), framework, "scheme", checks)

@@ -1,29 +1,26 @@
 """From what a user writes (`LocalSGD(period=8)`, `my_scheme.py:Mine`) to a scheme, checked in a process of its own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...contracts.definition_text import create, scheme_of
+from ...contracts.definition_text import Names, definition_of
 from ...contracts.scheme import Scheme
-from ...custom.loading import load_class
-from ...distributed.optimizer import DistributedOptimizer
-from ...distributed.optimizer_scheme import OptimizerScheme
+from ...distributed.optimizer_scheme import distributed_optimizer
 from ..checking.report import CheckResult
 from ..isolation import Died, isolated
 from . import SchemeReport, check_scheme
+from .time_limit import time_limit
+
+GRACE_S = 20.0  # for the process to say itself where it was at the deadline
 
 
-def load_scheme(text: str) -> Scheme:
-    """A built-in scheme with its settings; or a class in a file: a scheme, or a distributed optimizer."""
-    file, colon, name = text.rpartition(":")
-    if not colon or not file.endswith(".py"):
-        return scheme_of(text)
-    scheme_class = load_class(
-        file, name, Scheme | DistributedOptimizer, "scheme"
-    )
-    if issubclass(scheme_class, DistributedOptimizer):
-        return OptimizerScheme(scheme_class)
-    return create(scheme_class)
+def load_scheme(text: str, own: Mapping[str, Any] | None = None) -> Scheme:
+    """A built-in scheme or a class in a file, with settings; the class may be a distributed optimizer.
+
+    `own` are the classes of the recipe's file, by name.
+    """
+    names = Names(own or {}, distributed_optimizer)
+    return definition_of(text, "schemes", names)
 
 
 def check_scheme_elsewhere(
@@ -35,9 +32,12 @@ def check_scheme_elsewhere(
         "ranks": ranks,
         "framework": framework,
         "seed": seed,
+        "limit_s": timeout_s,
     }
     try:
-        answer = isolated(f"{__name__}:check_named", arguments, timeout_s)
+        answer = isolated(
+            f"{__name__}:check_named", arguments, timeout_s + GRACE_S
+        )
     except Died as error:
         fault = CheckResult("process", False, text=str(error))
         return SchemeReport(text, framework, "scheme", [fault], isolated=True)
@@ -49,8 +49,11 @@ def check_named(
     ranks: int,
     framework: str,
     seed: int,
+    limit_s: float,
     progress: Callable[[str], None],
 ) -> dict[str, Any]:
     """What the new process does."""
-    report = check_scheme(load_scheme(text), ranks, framework, seed, progress)
+    scheme = load_scheme(text)
+    with time_limit(limit_s):
+        report = check_scheme(scheme, ranks, framework, seed, progress)
     return report.to_json() | {"isolated": True}

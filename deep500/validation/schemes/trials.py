@@ -18,13 +18,16 @@ from ...training.trainer import Trainer
 from ...transports.virtual import Virtual
 
 EXAMPLES = 120
-BATCH_SIZE = 24
+CLASSES = 5
+SHAPE = (1, 8, 8)
+NOISE = 0.1
+BATCH_SIZE = 24  # at least
 EPOCHS = 3
 SLOWER = {0: 1.0, 1: 1.6}  # how many times longer ranks compute
 
 
 class Trials:
-    """Runs of one scheme: a small perceptron on the first handwritten digits, trained by momentum."""
+    """Runs of one scheme: a small perceptron on some pictures, trained by momentum."""
 
     def __init__(self, scheme: Scheme, ranks: int, engine: str, seed: int):
         self.scheme = scheme
@@ -32,7 +35,13 @@ class Trials:
         self.engine = engine
         self.seed = seed
         momentum = registry.find("optimizers", "Momentum")
-        self.optimizer: Optimizer = momentum(0.05, 0.9)
+        self.optimizer: Optimizer = momentum(0.03, 0.9)
+
+    def with_scheme(self, scheme: Scheme) -> "Trials":
+        """Runs of another scheme, and these if it is the same."""
+        if scheme == self.scheme:
+            return self
+        return Trials(scheme, self.ranks, self.engine, self.seed)
 
     @property
     def still(self) -> Optimizer:
@@ -46,6 +55,11 @@ class Trials:
         run.run()
         return run
 
+    @property
+    def has_finished(self) -> bool:
+        """Whether the run that nothing disturbs has been done."""
+        return "finished" in vars(self)
+
     def new_run(
         self,
         data: Mapping[str, Split] | None = None,
@@ -54,7 +68,9 @@ class Trials:
         kill: Mapping[int, int] | None = None,
     ) -> DistributedTrainer:
         """A run that has not begun; ranks differ in speed, so that asynchronous ones overtake each other."""
-        transport = Virtual(self.ranks, compute=0.01, speed=SLOWER, kill=kill)
+        transport = Virtual(
+            self.ranks, example=0.002, update=0.001, speed=SLOWER, kill=kill
+        )
         executors = {}
         for rank in range(self.ranks):
             executors[rank] = framework(self.engine).executor(
@@ -65,7 +81,7 @@ class Trials:
             transport,
             executors,
             optimizer or self.optimizer,
-            data or digits(),
+            data or pictures(),
             self.sampler(),
             epochs,
             events=[],
@@ -73,8 +89,17 @@ class Trials:
 
     def sampler(self) -> Any:
         return registry.find("samplers", "ShuffleSampler")(
-            BATCH_SIZE, seed=self.seed
+            self.batch_size, seed=self.seed
         )
+
+    @property
+    def batch_size(self) -> int:
+        """One that the ranks cannot share evenly, so that their gradients need weights."""
+        trainers = len(self.scheme.trainers(self.ranks))
+        batch_size = max(BATCH_SIZE, trainers + 1)
+        while trainers > 1 and batch_size % trainers == 0:
+            batch_size += 1
+        return batch_size
 
     def serial(self) -> dict[str, np.ndarray]:
         """The parameters after the same training on one rank."""
@@ -82,7 +107,7 @@ class Trials:
         trainer = Trainer(
             executor,
             self.optimizer,
-            digits(),
+            pictures(),
             self.sampler(),
             EPOCHS,
             events=[],
@@ -90,17 +115,16 @@ class Trials:
         trainer.run()
         return executor.arrays()
 
-    def communicate(self, run: DistributedTrainer, epochs: int) -> None:
-        """Run the programs of some epochs alone: no start, no evaluation."""
-        train = run.splits["train"]
-        run.lead.after_step = None
-        for epoch in range(epochs):
-            for place, rank in enumerate(run.trainers):
-                part = shards(
-                    train, run.sampler, epoch, place, len(run.trainers)
-                )
-                run.replicas[rank].shards = part
-            run.run_programs(run.scheme.epoch)
+
+def communicate(run: DistributedTrainer, epochs: int) -> None:
+    """Run the programs of some epochs alone: no start, no evaluation."""
+    train = run.splits["train"]
+    run.lead.after_step = None
+    for epoch in range(epochs):
+        for place, rank in enumerate(run.trainers):
+            part = shards(train, run.sampler, epoch, place, len(run.trainers))
+            run.replicas[rank].shards = part
+        run.run_programs(run.scheme.epoch)
 
 
 def evaluated(run: DistributedTrainer) -> np.ndarray:
@@ -136,28 +160,31 @@ def scatter(run: DistributedTrainer, seed: int) -> None:
 
 
 @cache
-def digits() -> dict[str, Split]:
-    """The first examples of the handwritten digits."""
-    data = registry.find("datasets", "Digits")().load()
-    train = data["train"].batch(slice(0, EXAMPLES))
-    others = data["validation"].batch(slice(0, 40))
-    return {
-        "train": Split(train),
-        "validation": Split(others),
-        "test": Split(others),
+def pictures() -> dict[str, Split]:
+    """Pictures of a few kinds, each a pattern of its own with noise."""
+    random = np.random.default_rng(0)
+    patterns = random.random((CLASSES, *SHAPE)) ** 3  # mostly dark
+    labels = np.arange(EXAMPLES) % CLASSES
+    noise = random.normal(0, NOISE, (EXAMPLES, *SHAPE))
+    columns: dict[str, np.ndarray] = {
+        "x": np.clip(patterns[labels] + noise, 0, 1).astype(np.float32),
+        "label": labels,
     }
+    train = Split(columns)
+    others = Split(train.batch(slice(0, 40)))
+    return {"train": train, "validation": others, "test": others}
 
 
-def digits_without_rank(
+def pictures_without_rank(
     place: int, count: int, sampler: Any
 ) -> dict[str, Split]:
-    """The digits with other pictures in the rows that one of the ranks reads in the first epoch."""
-    splits = dict(digits())
-    pictures = splits["train"].columns["x"][:].copy()
+    """The data with other pictures in the rows that one of the ranks reads in the first epoch."""
+    splits = dict(pictures())
+    changed = splits["train"].columns["x"][:].copy()
     for rows in sampler.epoch(EXAMPLES, 0):
         part = np.array_split(rows, count)[place]
-        pictures[part] = 1 - pictures[part]
-    splits["train"] = Split({**splits["train"].columns, "x": pictures})
+        changed[part] = 1 - changed[part]
+    splits["train"] = Split({**splits["train"].columns, "x": changed})
     return splits
 
 
@@ -165,7 +192,7 @@ def digits_without_rank(
 def _built_network() -> Network:
     task = registry.find("tasks", "Classification")()
     model = registry.find("networks", "Mlp")(hidden=(10,))
-    return task.attach_loss(model.for_task(task, digits()["train"], seed=0))
+    return task.attach_loss(model.for_task(task, pictures()["train"], seed=0))
 
 
 def _network() -> Network:

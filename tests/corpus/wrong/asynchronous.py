@@ -16,7 +16,7 @@ class FillsLater(d5.CustomPythonOp):
         y = np.zeros_like(x)
 
         def kernel():
-            time.sleep(0.002)
+            time.sleep(0.05)
             np.tanh(x, out=y)
 
         threading.Thread(target=kernel).start()
@@ -38,15 +38,16 @@ class SpoilsLater(d5.CustomPythonOp):
 
 
 class SharedSum(d5.CustomPythonOp):
-    """Threads add to one total without a lock; the time in between is a busy kernel."""
+    """Threads add to one total without a lock: both read it before either has written."""
 
     def forward(self, inputs):
         x = inputs[0]
         total = np.zeros((), x.dtype)
+        both_have_read = threading.Barrier(2)
 
         def add(part):
             before = total.copy()
-            time.sleep(0.001)
+            both_have_read.wait()
             total[...] = before + part.sum()
 
         threads = [

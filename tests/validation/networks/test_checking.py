@@ -227,6 +227,29 @@ def test_two_forms_of_a_network():
     assert report.first.node == "conv2.out" and report.first.framework == "float64"
 
 
+@pytest.mark.parametrize("old, new", [("out", "result"), ("loss", "result")])
+def test_a_renamed_output_is_the_same_output(old, new):
+    def network(output, weight):
+        net = d5.Network("net")
+        x = net.add_input("x", (2, 3))
+        w = net.add_param("w", np.full((3, 1), weight, np.float32))
+        y = net.add_node("MatMul", (x, w))
+        net.add_node("ReduceSum", (y,), [output], keepdims=0)
+        net.add_output(output)
+        return net
+
+    report = checked(network(new, 0.5), against=network(old, 0.5))
+    assert report.ok, report.text
+    assert any(c.direction == "whole backward" for c in report.nodes)
+    assert not checked(network(new, 0.6), against=network(old, 0.5)).ok
+
+
+def test_one_framework_may_be_a_text():
+    network = bench["deep_mlp"](1)
+    report = d5.check_network(network, "reference", isolated=False)
+    assert [side.framework for side in report.sides] == ["reference"]
+
+
 def test_a_change_that_only_gradients_show_is_found():
     network = bench["deep_mlp"](2)
     other = network.copy()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ....contracts.operator_times import node_calls, timed_rounds
-from ....errors import Deep500Error, one_line
+from ....errors import Deep500Error, one_line, raise_if_mistake
 from .jobs import NetworkJob, job_from_json
 from .subject import NetworkSubject
 
@@ -25,13 +25,14 @@ def breakdown(
     blocks = []
     seconds_each = seconds / len(jobs)
     for job in map(job_from_json, jobs):
-        progress(f"operators of {job.framework} {job.way} {job.mode}")
+        progress(f"operators of {job.framework} {job.execution} {job.mode}")
         try:
             block = _block(job, process, seconds_each, seed)
         except Deep500Error as error:
             block = {"unsupported": str(error)}
         except Exception as error:
             # whatever a framework raises for a single node
+            raise_if_mistake(error)
             block = {"unsupported": one_line(error, kind=True)}
         blocks.append(block)
     return blocks

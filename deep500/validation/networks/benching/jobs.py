@@ -14,7 +14,7 @@ class NetworkJob:
     model: str  # as load_network reads it
     settings: Mapping[str, Any]
     framework: str
-    compile: bool
+    execution: str  # deferred, eager or compiled
     batch: int
     mode: str
     threads: int  # 0: the framework's choice
@@ -23,10 +23,6 @@ class NetworkJob:
     def levels(self) -> dict[str, Any]:
         """The factors that jobs must have in common to be compared."""
         return {"mode": self.mode, "batch": self.batch}
-
-    @property
-    def way(self) -> str:
-        return "compiled" if self.compile else "eager"
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"settings": dict(self.settings)}

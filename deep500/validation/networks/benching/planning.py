@@ -20,6 +20,8 @@ Progress = Callable[[str], None]
 TRIAL = f"{__package__}.trial:attempt"
 BREAKDOWN = f"{__package__}.breakdown:breakdown"
 IMPORTS = f"from {__package__}.jobs import job_from_json\nfrom {__package__}.subject import NetworkSubject\n"
+ALL = "all"  # every execution that a framework has
+ADVICE = "give --execution all for every one that it has"
 LEAST_TIMEOUT_S = 300.0  # compilers take their time
 
 
@@ -32,7 +34,8 @@ class NetworkBenchRequest:
     frameworks: Sequence[str] = ("pytorch",)
     batches: Sequence[int] = (1,)
     modes: Sequence[str] = ("inference",)
-    compile: Sequence[bool] = (False,)
+    # words of EXECUTIONS, or ALL; none: each framework's usual one
+    executions: Sequence[str] = ()
     threads: int = 0
 
     def __post_init__(self) -> None:
@@ -42,8 +45,25 @@ class NetworkBenchRequest:
         for batch in self.batches:
             if batch < 1:
                 raise Deep500Error(f"--batch {batch}: give 1 or more")
+        for word in self.executions:
+            self._check_execution(word)
         _refuse_duplicates("--framework", self.frameworks)
         _refuse_duplicates("--batch", self.batches)
+
+    def _check_execution(self, word: str) -> None:
+        """Raise `Unsupported` if no framework of this request runs networks so."""
+        adapters = [framework(name) for name in self.frameworks]
+        if word == ALL or any(word in fw.executions for fw in adapters):
+            return
+        raise adapters[0].no_execution(word, ADVICE)
+
+    def executions_of(self, name: str) -> list[str]:
+        """How the network is to run on a framework, each way once."""
+        offered = framework(name).executions
+        if not self.executions:
+            return [offered[0]]
+        words = offered if ALL in self.executions else self.executions
+        return list(dict.fromkeys(words))
 
     def jobs(self, name: str) -> list[NetworkJob]:
         """The jobs of one framework."""
@@ -52,10 +72,12 @@ class NetworkBenchRequest:
         if path.suffix == ".onnx":
             model = str(Path(model).absolute())
         jobs = []
-        combinations = product(self.modes, self.batches, self.compile)
-        for mode, batch, compile in combinations:
+        executions = self.executions_of(name)
+        for mode, batch, execution in product(
+            self.modes, self.batches, executions
+        ):
             job = NetworkJob(
-                model, self.settings, name, compile, batch, mode, self.threads
+                model, self.settings, name, execution, batch, mode, self.threads
             )
             jobs.append(job)
         return jobs
@@ -77,7 +99,7 @@ class NetworkTrial:
     @property
     def candidate(self) -> str:
         """The framework and the kinds of its kernels, because other kernels are another program."""
-        name = f"{self.job.framework} {self.job.way}"
+        name = f"{self.job.framework} {self.job.execution}"
         counts = self.result.get("kernels") or {}
         if not counts:
             return name

@@ -37,7 +37,9 @@ class NetworkSubject:
         _use_threads(job.framework, job.threads)
         self.tensors = input_tensors(self.network, job.batch, self.sizes)
         self.inputs = random_inputs(self.network, self.tensors)
-        self.executor = self.engine.executor(self.network, compile=job.compile)
+        self.executor = self.engine.executor(
+            self.network, execution=job.execution
+        )
         self.native_inputs = {}
         for name, value in self.inputs.items():
             self.native_inputs[name] = self.engine.tensor(value)
@@ -131,7 +133,7 @@ class NetworkSubject:
         if not error <= tolerance:
             job = self.job
             raise Wrong(
-                f"{job.framework} {job.way} gives a wrong {name!r} in {job.mode} with a "
+                f"{job.framework} {job.execution} gives a wrong {name!r} in {job.mode} with a "
                 f"batch of {job.batch}: its relative error is {error:.2g}; `d5 check network` finds "
                 "the node"
             )

@@ -3,7 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ....errors import Deep500Error, Unsupported, Wrong, one_line
+from ....errors import (
+    Deep500Error,
+    Unsupported,
+    Wrong,
+    one_line,
+    raise_if_mistake,
+)
 from ....measure.sensing import sensors
 from ..costs import network_costs
 from ..measured import measured_inference, measured_training
@@ -17,7 +23,9 @@ def attempt(
     """The state of each job and its costs, or the reason why it cannot be timed; called in a child process."""
     results = []
     for job in map(job_from_json, jobs):
-        progress(f"{job.framework} {job.way} {job.mode} batch {job.batch}")
+        progress(
+            f"{job.framework} {job.execution} {job.mode} batch {job.batch}"
+        )
         results.append(_attempt(job))
     return results
 
@@ -36,6 +44,7 @@ def _attempt(job: NetworkJob) -> dict[str, Any]:
             "text": f"{job.model} does not fit into memory",
         }
     except Exception as error:  # whatever a framework raises
+        raise_if_mistake(error)
         reason = one_line(error, kind=True)
         text = f"{job.framework} cannot run {job.model}: {reason}"
         return {"state": "unsupported", "text": text}
@@ -74,15 +83,17 @@ def _work(subject: NetworkSubject) -> dict[str, Any]:
 def _measured_memory(subject: NetworkSubject) -> tuple[int | None, str]:
     """The peak of a run in bytes, and how it was measured: by the framework's allocator, or by the process's growth."""
     engine, network, inputs = subject.engine, subject.network, subject.inputs
-    compile = subject.job.compile
+    execution = subject.job.execution
     try:
         if subject.step:
             optimizer = subject.step.optimizer
             peak = measured_training(
-                engine, network, inputs, optimizer, compile=compile
+                engine, network, inputs, optimizer, execution=execution
             )
         else:
-            peak = measured_inference(engine, network, inputs, compile=compile)
+            peak = measured_inference(
+                engine, network, inputs, execution=execution
+            )
         return peak, "allocator"
     except Unsupported:
         return _process_growth(subject), "process"

@@ -7,13 +7,16 @@ nodes.py      every node on every framework; judging.py compares a node's arrays
 runner.py     what a framework computes; one_node.py makes a network of one node
 processes.py  a framework in a child process, which runs served.py; parcels.py is the format of their messages
 whole.py      the whole network, with the bound of accumulated.py; stepping.py one step of an optimizer
-comparing.py  two forms of one network: files, or a native model and its export
+comparing.py  two forms of one network: files, a native model and its export, or a user's engine (engine.py)
+node_differences.py  what differs at a node of two networks: attributes, inputs, weights
 reproducing.py  the first divergence as a model of one node with a script
 """
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -23,17 +26,26 @@ from ....contracts.executor import Executor
 from ....contracts.network import Network
 from ....contracts.optimizer import Optimizer
 from ....errors import Deep500Error
+from ....frameworks import framework as find_framework
 from ...checking.judging import quiet
-from .comparing import TrustedNetwork, WrappedModel, check_against, check_model
+from .comparing import (
+    TrustedNetwork,
+    WrappedModel,
+    check_against,
+    check_engine,
+    check_model,
+)
 from .data import checked_data, drawn_data
+from .engine import Engine, engine_name, engine_named, engine_of
 from .nodes import Panel, check_nodes
 from .parcels import Parcel, Unpackable
 from .processes import OtherProcess, OwnProcess, Process
-from .remarks import remarks_of
+from .remarks import UNSEEN, remarks_of
 from .report import NetworkReport as NetworkReport
 from .report import NodeCheck as NodeCheck
 from .report import Side
 from .reproducing import reproduction
+from .runner import Runner
 from .stepping import check_step
 from .subjects import differentiated
 from .truth import Truth
@@ -46,7 +58,7 @@ DEFAULT = ("pytorch",)
 
 def check_network(
     network: Any,
-    frameworks: Sequence[str] = (),
+    frameworks: Sequence[str] | str = (),
     against: Any = None,
     data: Mapping[str, Any] | None = None,
     y: str | None = None,
@@ -60,13 +72,19 @@ def check_network(
     """Compare frameworks (pytorch alone by default) with float64, node by node: forward, backward and one step.
 
     `network` is a Network or an ONNX file. `against` is another form of it that is taken as the truth: outputs and
-    gradients are compared, and `network` may also be an executor, such as `from_model` makes of a native model.
+    gradients are compared, and `network` may also be an executor, such as `from_model` makes of a native model. If
+    `against` is an engine, a function of a dict of arrays that returns outputs (or its address, "my_engine.py:run"),
+    then the network is the truth and the engine's outputs are compared with it.
     `data` holds an array for every input; without it, inputs are drawn by the seed, and `dimensions` gives the sizes of
     open dimensions. Gradients are those of the output `y`: "loss" if there is one, else a random sum of all outputs.
     Every framework runs in a child process if that can import all operators; with `isolated=False`, in this one.
     """
+    if isinstance(frameworks, str):
+        frameworks = [frameworks]
     subject = network if isinstance(network, Executor) else _network(network)
-    original = subject if against is None else _network(against)
+    engine = _engine(against)
+    alone = against is None or engine is not None
+    original = subject if alone else _network(against)
     if not isinstance(original, Network):
         raise Deep500Error(
             "an executor is checked against a network: give `against=`"
@@ -83,7 +101,12 @@ def check_network(
         for process in processes:
             stack.callback(process.close)
         panel = Panel(processes, report_progress)
-        if against is None:
+        if engine is not None:
+            truth = TrustedNetwork(original, arrays, seed, y)
+            asked = _engine_process(engine, seed, timeout_s, isolated)
+            stack.callback(asked.close)
+            sides = check_engine(truth, asked, panel)
+        elif against is None:
             rule = _optimizer(optimizer)
             _check_alone(panel, original, arrays, y, seed, rule)
         else:
@@ -92,9 +115,10 @@ def check_network(
     for name, side in panel.sides.items():
         lost = panel.lost.get(name, "")
         sides.append(replace(side, lost=lost))
-    return NetworkReport(
-        original.name, sides, remarks_of(original), _files(panel)
-    )
+    remarks = remarks_of(original)
+    if engine is not None:
+        remarks.append(UNSEEN)
+    return NetworkReport(original.name, sides, remarks, _files(panel))
 
 
 def _check_alone(
@@ -120,6 +144,29 @@ def _check_against(
     if isinstance(subject, Executor):
         return check_model(original, WrappedModel(subject))
     return check_against(original, subject, panel)
+
+
+def _engine(against: Any) -> Engine | str | None:
+    """The engine, or its address in a file; None if `against` is a network."""
+    if isinstance(against, str) and ".py:" in against:
+        return against
+    is_network = isinstance(against, Network | str | bytes | os.PathLike)
+    if is_network or not callable(against):
+        return None
+    return engine_of(against)
+
+
+def _engine_process(
+    engine: Engine | str, seed: int, timeout_s: float, isolated: bool
+) -> Process:
+    if isinstance(engine, Engine):
+        return OwnProcess(engine.name, engine)
+    name = engine_name(engine)
+    if isolated:
+        place, _, function = engine.rpartition(":")
+        address = f"{Path(place).absolute()}:{function}"
+        return OtherProcess(name, seed, timeout_s, address)
+    return OwnProcess(name, engine_named(engine))
 
 
 def _network(network: Any) -> Network:
@@ -182,4 +229,4 @@ def _process(
 ) -> Process:
     if isolated:
         return OtherProcess(framework, seed, timeout_s)
-    return OwnProcess(framework, seed)
+    return OwnProcess(framework, Runner(find_framework(framework), seed))

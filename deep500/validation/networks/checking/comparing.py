@@ -1,4 +1,4 @@
-"""Compares two forms of one network: a file before and after an optimiser, or a native model and its export.
+"""Compares two forms of one network: a file before and after an optimiser, a native model or an engine and a file.
 
 The first form, in float64, is the truth. The other is compared with it in float64 as well, value by value for the names
 that both use, and then as frameworks run it: its outputs, and the gradients of the parameters that both have.
@@ -14,16 +14,14 @@ from ....contracts.network import Network
 from ....errors import Deep500Error
 from ...checking.comparing import deviation
 from .accumulated import Expected, expected_gradients, expected_outputs
+from .node_differences import node_difference
 from .nodes import Panel
-from .processes import Process
-from .report import NodeCheck, Side
+from .processes import Crashed, Process, RunnerLost
+from .report import FLOAT64, NodeCheck, Side
 from .runner import Made, arrays_of
 from .subjects import differentiated
 from .truth import Truth
 from .whole import compared, settled
-
-# the "framework" of the comparison of the two networks themselves
-FLOAT64 = "float64"
 
 
 class WrappedModel:
@@ -57,11 +55,14 @@ class TrustedNetwork:
         data: Mapping[str, np.ndarray],
         seed: int,
         y: str | None,
+        counterparts: Mapping[str, str] | None = None,
     ):
         self.network = network
         self.data = dict(data)
         self.seed = seed
-        self.subject, self.y = differentiated(network, data, seed, y)
+        self.subject, self.y = differentiated(
+            network, data, seed, y, counterparts
+        )
         self.truth = Truth(self.subject, self.y, data, seed)
         self.operations = 1.0
         for _, example in self.truth.forward():
@@ -85,12 +86,12 @@ def check_against(
     """Compare the other network with the original, in float64 and on every framework of the panel."""
     data = renamed_inputs(original, list(other.inputs))
     outputs = paired(list(other.outputs), original.network.outputs, "outputs")
-    itself = TrustedNetwork(other, data, original.seed, None)
+    y = _name_of(original.y, outputs)
+    itself = TrustedNetwork(other, data, original.seed, y, outputs)
     sides = [_in_float64(original, itself, outputs)]
     forward = NetworkComparison(other, data, None, original.outputs, outputs)
     _ask_all(panel, forward)
-    same_outputs = list(outputs) == list(outputs.values())
-    if same_outputs and itself.y is not None and itself.y == original.y:
+    if itself.y is not None and _same_scalar(original, itself, outputs):
         names = _shared(itself.subject, original.subject)
         gradients = original.gradients()
         backward = NetworkComparison(
@@ -159,6 +160,38 @@ def check_model(original: TrustedNetwork, model: WrappedModel) -> list[Side]:
     return [Side(framework, checks, isolated=False)]
 
 
+def check_engine(
+    original: TrustedNetwork, process: Process, panel: Panel
+) -> list[Side]:
+    """Compare an engine's outputs with the network's, and those of every framework of the panel.
+
+    Raises the Deep500Error of the user's function if it fails.
+    """
+    network = original.network
+    side = Side(process.framework, isolated=process.isolated)
+    try:
+        arrays = process.ask(
+            "outputs", "whole forward", original.data, list(network.outputs)
+        )
+    except (Crashed, RunnerLost) as error:
+        side = Side(side.framework, lost=str(error), isolated=side.isolated)
+    else:
+        checks = _engine_checks(original, side.framework, arrays)
+        side.checks.extend(checks)
+    same = {name: name for name in network.outputs}
+    expected = original.outputs
+    forward = NetworkComparison(network, original.data, None, expected, same)
+    _ask_all(panel, forward)
+    return [side]
+
+
+def _engine_checks(
+    original: TrustedNetwork, name: str, arrays: Mapping[str, np.ndarray]
+) -> list[NodeCheck]:
+    same = {output: output for output in arrays}
+    return compared(name, "whole forward", arrays, original.outputs, same)
+
+
 def renamed_inputs(
     original: TrustedNetwork, inputs: Sequence[str]
 ) -> dict[str, np.ndarray]:
@@ -190,6 +223,26 @@ def paired(
     return same | dict(zip(unmatched, unmatched_others, strict=False))
 
 
+def _name_of(original_name: str | None, names: Mapping[str, str]) -> str | None:
+    """The other network's name of this output of the original."""
+    for name, original_output in names.items():
+        if original_output == original_name:
+            return name
+    return None
+
+
+def _same_scalar(
+    original: TrustedNetwork, other: TrustedNetwork, outputs: Mapping[str, str]
+) -> bool:
+    """Whether both networks are differentiated by the same output, or by a sum of the same outputs."""
+    if other.y is None or original.y is None:
+        return False
+    if outputs.get(other.y, other.y) != original.y:
+        return False
+    is_output = original.y in original.network.outputs
+    return is_output or len(outputs) == len(original.network.outputs)
+
+
 def _shared(network: Network, other: Network) -> dict[str, str]:
     """The parameters that are trained in both networks with the same shape, each mapped to itself."""
     shared = {}
@@ -213,7 +266,7 @@ def _in_float64(
         if first:
             checks.insert(0, first)
     shared = _shared(other.subject, original.subject)
-    if shared and original.y == other.y:
+    if shared and _same_scalar(original, other, outputs):
         expected = original.gradients()
         actual = other.gradients()
         bounds = {}
@@ -254,6 +307,8 @@ def _first_difference(
         bound = expected.bounds[name] + actual.bounds[name]
         difference = deviation(name, array, truth, bound, expected.dtype)
         if difference.fault:
+            text = f"the first value of a common name that differs; {difference.fault}"
+            cause = node_difference(original.network, other.network, name)
             return NodeCheck(
                 FLOAT64,
                 "whole forward",
@@ -262,7 +317,7 @@ def _first_difference(
                 ok=False,
                 error=difference.value,
                 bound=difference.bound,
-                text=f"the first value of a common name that differs; {difference.fault}",
+                text=f"{cause}; {text}" if cause else text,
             )
     return None
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ....contracts.network import Node, in_evaluation
-from ....errors import Unsupported
+from ....errors import Unsupported, raise_if_internal
 from ...checking.bounds import gradient_bounds
 from ...checking.comparing import Deviation, deviation, joined, output_check
 from ...checking.report import CheckResult
@@ -83,6 +83,7 @@ def _ask(
     except Unsupported as error:
         return NodeCheck(*about, ok=None, text=str(error), decided=False)
     except Exception as error:
+        raise_if_internal(error)
         return NodeCheck(*about, ok=False, text=str(error))
     any_kernel = next(iter(run.kernels.values()), "")
     kernel = run.kernels.get(node.name, any_kernel)

@@ -10,7 +10,7 @@ import numpy as np
 from ....contracts.network import Network, Node, Subgraph
 from ....contracts.operator import TensorSpec
 from ....definition import Definition
-from ...checking.subjects import imported
+from ....import_address import Address, at_address, import_address
 from .runner import Made
 
 PLAIN = (type(None), bool, int, float, str)
@@ -47,9 +47,9 @@ class Parcel:
             values = self._each(value.values())
             return {"dict": [keys, values]}
         if isinstance(value, Definition):
-            module, name = _import_path(type(value))
+            address = _address(type(value))
             settings = self.pack(value.settings)
-            return {"definition": [module, name, settings]}
+            return {"definition": [address, settings]}
         if isinstance(value, Network):
             return {"network": self.pack(_contents(value))}
         name = type(value).__name__
@@ -97,8 +97,8 @@ def unpacked(message: Any, data: bytes) -> Any:
         values = _values(content[1], data)
         return dict(zip(keys, values, strict=True))
     if kind == "definition":
-        module, name, packed_settings = content
-        definition = imported(module, name)
+        address, packed_settings = content
+        definition = at_address(address)
         settings = unpacked(packed_settings, data)
         return definition(**settings)
     if kind == "record":
@@ -121,16 +121,11 @@ def _array(content: Sequence[Any], data: bytes) -> Any:
     return array if is_array else array[()]
 
 
-def _import_path(cls: type) -> tuple[str, str]:
-    """The module and name by which another process can import a class. Raises `Unpackable` if it cannot."""
-    module, name = cls.__module__, cls.__qualname__
-    try:
-        same = module != "__main__" and imported(module, name) is cls
-    except (AttributeError, ImportError):
-        same = False
-    if not same:
-        raise Unpackable(f"no other process can import {name}")
-    return module, name
+def _address(cls: type) -> Address:
+    address = import_address(cls)
+    if address is None:
+        raise Unpackable(f"no other process can import {cls.__qualname__}")
+    return address
 
 
 def _contents(network: Network) -> dict[str, Any]:

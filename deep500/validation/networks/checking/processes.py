@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ....errors import Deep500Error, Unsupported
-from ....frameworks import framework as find_framework
 from ....supervision.child import Child, Died, Silent
 from .parcels import Parcel, unpacked
-from .runner import Runner
-from .served import attempted
+from .served import Answering, attempted
 
 SERVING = f"{__package__}.served"
 MOST_CRASHES = 5
@@ -26,14 +24,14 @@ class RunnerLost(Deep500Error):
 
 
 class OwnProcess:
-    """A framework in this process, for operators that no other process can import."""
+    """A framework or an engine in this process, for what no other process can import."""
 
     isolated = False
     crashes = 0
 
-    def __init__(self, framework: str, seed: int):
+    def __init__(self, framework: str, runner: Answering):
         self.framework = framework
-        self.runner = Runner(find_framework(framework), seed)
+        self.runner = runner
 
     def ask(self, method: str, doing: str, *values: Any) -> Any:
         answer = attempted(self.runner, method, values)
@@ -46,13 +44,16 @@ class OwnProcess:
 
 
 class OtherProcess:
-    """A framework in a child process, with a time limit for all of its answers together."""
+    """A framework, or a user's engine, in a child process, with a time limit for all of its answers together."""
 
     isolated = True
 
-    def __init__(self, framework: str, seed: int, timeout_s: float):
+    def __init__(
+        self, framework: str, seed: int, timeout_s: float, engine: str = ""
+    ):
         self.framework = framework
         self.seed = seed
+        self.engine = engine
         self.left_s = timeout_s
         self.crashes = 0
         self.child: Child | None = None
@@ -75,6 +76,7 @@ class OtherProcess:
             "file": str(self.file),
             "framework": self.framework,
             "seed": self.seed,
+            "engine": self.engine,
             "path": sys.path,
             "doing": doing,
         }

@@ -4,6 +4,8 @@ import warnings
 
 from ....contracts.network import Network
 
+UNSEEN = "an engine that is a function gives its outputs only: its inner nodes and gradients cannot be seen"
+
 
 def remarks_of(network: Network) -> list[str]:
     """One sentence for each thing that would train differently from what the author meant."""

@@ -4,6 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+# the "framework" of the comparison of two networks themselves
+FLOAT64 = "float64"
+DIFFERENCE = "at node "  # begins the text of a check that tells what differs
 DIRECTIONS = ("forward", "backward", "step", "whole forward", "whole backward")
 
 

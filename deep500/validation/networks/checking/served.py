@@ -4,20 +4,23 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ....errors import Deep500Error, Unsupported
+from ....errors import Deep500Error, Unsupported, raise_if_mistake
 from ....frameworks import framework as find_framework
 from ....supervision.serving import Message, Progress, serve
 from ...checking.judging import quiet
 from ...checking.questioned import is_missing, said
+from .engine import Engine, engine_named
 from .parcels import Parcel, unpacked
 from .runner import Runner
+
+Answering = Runner | Engine
 
 
 class RunnerSession:
     """Answers a request by calling the runner's method of that name; arrays come and go in a file."""
 
     def __init__(self) -> None:
-        self.runner: Runner | None = None
+        self.runner: Answering | None = None
 
     def answer(self, message: Message, progress: Progress) -> Message:
         sys.path += [
@@ -26,8 +29,7 @@ class RunnerSession:
         file = Path(message["file"])
         progress(message["doing"])
         if self.runner is None:
-            framework = find_framework(message["framework"])
-            self.runner = Runner(framework, message["seed"])
+            self.runner = _runner(message)
         values = unpacked(message["values"], file.read_bytes())
         result = attempted(self.runner, message["method"], values)
         if isinstance(result, Exception):
@@ -39,7 +41,14 @@ class RunnerSession:
         return {"answer": {"value": packed}}
 
 
-def attempted(runner: Runner, method: str, values: tuple) -> Any:
+def _runner(message: Message) -> Answering:
+    if message["engine"]:
+        return engine_named(message["engine"])
+    framework = find_framework(message["framework"])
+    return Runner(framework, message["seed"])
+
+
+def attempted(runner: Answering, method: str, values: tuple) -> Any:
     """What a method of the runner returns; if it raises, a `Deep500Error` with the reason in one line."""
     try:
         with quiet():
@@ -48,6 +57,8 @@ def attempted(runner: Runner, method: str, values: tuple) -> Any:
     except (SystemExit, MemoryError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a framework may raise anything
+        if isinstance(error, Exception):
+            raise_if_mistake(error)
         kind = Unsupported if is_missing(error) else Deep500Error
         return kind(said(error))
 

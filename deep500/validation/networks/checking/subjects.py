@@ -16,10 +16,15 @@ SUM = "deep500.sum"  # of all outputs, if there is no loss
 
 
 def differentiated(
-    network: Network, data: Mapping[str, np.ndarray], seed: int, y: str | None
+    network: Network,
+    data: Mapping[str, np.ndarray],
+    seed: int,
+    y: str | None,
+    counterparts: Mapping[str, str] | None = None,
 ) -> tuple[Network, str | None]:
     """The network and the scalar whose gradients are compared: its loss, or a randomly weighted sum of its outputs.
 
+    An output's weights are drawn by its name, or by that of its counterpart in another network.
     The scalar is None if no output is a float. Raises `Deep500Error` if there is no output `y`.
     """
     if y is not None and y not in network.outputs:
@@ -38,7 +43,8 @@ def differentiated(
     dtypes = {name: value.dtype.name for name, value in outputs.items()}
     dtype = probe_dtype(dtypes.values())
     for name, value in outputs.items():
-        rng = generator("probe", name, seed)
+        key = (counterparts or {}).get(name, name)
+        rng = generator("probe", key, seed)
         weights = rng.standard_normal(value.shape).astype(dtype)
         twin.add_param(weight_name(name, SUM), weights, trainable=False)
     y = add_probe(twin, dtypes, SUM)

@@ -14,7 +14,12 @@ import numpy as np
 from ....contracts.network import KEY, Network, Node, take_keys
 from ....contracts.operator import Operator, TensorSpec
 from ....contracts.specialising import RunMode, Specialiser, is_open
-from ....errors import Deep500Error, Unsupported, one_line
+from ....errors import (
+    Deep500Error,
+    Unsupported,
+    one_line,
+    raise_if_mistake,
+)
 from ...checking.bounds import depth
 from ...checking.examples import Example, tensors
 from ...checking.formats import is_float
@@ -140,6 +145,7 @@ class Truth:
             try:
                 outputs = example.rounded
             except Exception as error:
+                raise_if_mistake(error)
                 operator = type(node.operator).__name__
                 reason = one_line(error)
                 raise Deep500Error(

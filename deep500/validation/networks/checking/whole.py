@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ....contracts.network import Network
-from ....errors import Unsupported, one_line
+from ....errors import Unsupported, one_line, raise_if_internal
 from ...checking.comparing import deviation, output_check
 from .accumulated import Expected, expected_gradients, expected_outputs
 from .nodes import Panel
@@ -191,6 +191,7 @@ def settled(
     except Unsupported as error:
         return [NodeCheck(*about, ok=None, text=str(error), decided=False)]
     except Exception as error:
+        raise_if_internal(error)
         return [NodeCheck(*about, ok=False, text=one_line(error))]
 
 

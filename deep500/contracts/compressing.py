@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..contracts.codec import (
+from .codec import (
     Aggregation,
     AverageRequest,
     Codec,
@@ -13,9 +13,9 @@ from ..contracts.codec import (
     State,
     slots_of,
 )
-from ..contracts.layout import Bucket
-from ..contracts.scheme import Worker
-from ..contracts.transport import Program, all_gather, all_reduce
+from .layout import Bucket
+from .scheme import Worker
+from .transport import Program, all_gather, all_reduce
 
 
 def compressed_mean(

@@ -1,0 +1,144 @@
+"""Is B better than A? One sentence about the metric that matters most, and one about the others."""
+
+from collections.abc import Mapping, Sequence
+
+from ...reports.blocks import Banner
+from ...reports.tables import Number, quantity, ratio
+from ...reports.text import Text, VerdictWord
+from .metric_contrast import MetricContrast
+from .metric_text import Metric, amount, seed_count
+
+Pair = tuple[Metric, Metric]  # of one metric in A and in B
+OTHERS = {
+    "better": "better in B",
+    "worse": "worse in B",
+    "different": "different",
+    "same": "the same",
+    "inconclusive": "not decided",
+}
+
+
+def comparison_banner(
+    pairs: Sequence[Pair],
+    answers: Sequence[MetricContrast],
+    incomparable: str = "",
+) -> Banner:
+    """The answer on the first quality, or else the first metric that has an effect.
+
+    `incomparable` is the reason if there can be no answer.
+    """
+    verdicts: dict[VerdictWord, int] = {}
+    if incomparable:
+        sentence: list[Text] = ["A and B cannot be compared: ", incomparable]
+        return Banner(sentence, sentence, {VerdictWord("inconclusive"): 1})
+    main = _main_place(pairs, answers)
+    verdicts[VerdictWord(answers[main].verdict)] = 1
+    sentence = _sentence(*pairs[main], answers[main])
+    others = [*answers[:main], *answers[main + 1 :]]
+    return Banner(sentence, sentence, verdicts, status=_others(others))
+
+
+def _main_place(
+    pairs: Sequence[Pair], answers: Sequence[MetricContrast]
+) -> int:
+    """The place of the metric that the answer is about."""
+    for place, (metric, _) in enumerate(pairs):
+        if metric["kind"] == "quality" and answers[place].value is not None:
+            return place
+    for place, answer in enumerate(answers):
+        if answer.value is not None:
+            return place
+    return 0
+
+
+def _sentence(a: Metric, b: Metric, answer: MetricContrast) -> list[Text]:
+    value_a = amount(a, with_count=False).value
+    value_b = amount(b, with_count=False).value
+    if answer.value is None:
+        return [
+            f"Not decided: {answer.name} is {value_a} in A and {value_b} in B; {answer.note}"
+        ]
+    over = f", over {_seeds(a, b)}"
+    if answer.effect == "ratio":
+        return [*_ratio_sentence(answer, value_a, value_b), over]
+    difference = _difference(answer)
+    if answer.verdict == "same":
+        return [
+            f"B and A reach the same {answer.name}, {value_b} and {value_a}: they differ by ",
+            difference,
+            f", and up to {answer.same_within} counts as the same{over}",
+        ]
+    if answer.verdict == "inconclusive":
+        return [
+            f"Not decided: B reaches {value_b} where A reaches {value_a} in {answer.name}, a difference of ",
+            difference,
+            over,
+        ]
+    word = {"different": "apart"}.get(answer.verdict, answer.verdict)
+    magnitude = f"{difference.value} {word}"
+    return [
+        f"B reaches {value_b} where A reaches {value_a} in {answer.name}: ",
+        Number(magnitude, difference.interval),
+        over,
+    ]
+
+
+def _ratio_sentence(
+    answer: MetricContrast, value_a: str, value_b: str
+) -> list[Text]:
+    factor = ratio(answer.value, answer.low, answer.high, answer.n)
+    number = Number(factor.value, factor.interval)
+    if answer.verdict == "same":
+        return [
+            f"B and A have the same {answer.name}, {value_b} and {value_a}: B / A is ",
+            number,
+            f", and up to {answer.same_within} counts as the same",
+        ]
+    begin = "B has "
+    if answer.verdict == "inconclusive":
+        begin = "Not decided: B has "
+    return [
+        f"{begin}{value_b} where A has {value_a} in {answer.name}: ",
+        number,
+        f" as much{_judged(answer.verdict)}",
+    ]
+
+
+def _judged(verdict: str) -> str:
+    if verdict == "inconclusive":
+        return ""
+    return f", which is {verdict}"
+
+
+def _difference(answer: MetricContrast) -> Number:
+    """The difference with its sign, or its size where the verdict is a word that says the direction."""
+    ends = answer.value, answer.low, answer.high
+    value, low, high = (float(end or 0) for end in ends)
+    if answer.verdict not in ("same", "inconclusive") and value < 0:
+        value, low, high = -value, -high, -low
+    full = quantity(value, low, high, answer.n, answer.unit)
+    return Number(full.value, full.interval)
+
+
+def _seeds(a: Metric, b: Metric) -> str:
+    if a["n"] == b["n"]:
+        return seed_count(a["n"])
+    return f"{a['n']} and {b['n']} seeds"
+
+
+def _others(answers: Sequence[MetricContrast]) -> str:
+    """The verdicts on the other metrics: better in B: x; not decided: y, z."""
+    names: dict[str, list[str]] = {}
+    for answer in answers:
+        names.setdefault(answer.verdict, []).append(answer.name)
+    return _listing(names)
+
+
+def _listing(names: Mapping[str, Sequence[str]]) -> str:
+    parts = []
+    for verdict, words in OTHERS.items():
+        if verdict in names:
+            parts.append(f"{words}: {', '.join(names[verdict])}")
+    if not parts:
+        return ""
+    return f"Of the other metrics, {'; '.join(parts)}."

@@ -1,0 +1,85 @@
+"""Rounding inside of code that has no formula: C++, plain functions, native kernels.
+
+What happens there cannot be seen, as in x · (1 + tanh x), whose terms cancel far left of 0 although x itself is
+well-conditioned. C++ is compiled with numbers that are off at random; functions of NumPy arrays get arrays whose
+operations are. Where neither is possible, terms as large as the inputs are taken to be rounded once.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...contracts.framework import gradient_formula
+from ...contracts.operator import Operator
+from ...custom.cpp import CppOp
+from .formats import FORMATS, Values, is_float, largest_finite, map_floats
+
+
+def run(operator: Operator, xp: Any, inputs: Values) -> tuple:
+    """The results of an operator over a namespace, with errors inside of C++ if the namespace makes errors."""
+    return _perturbed(
+        operator, xp, inputs, (), lambda: operator.run(xp, *inputs)
+    )
+
+
+def derive(operator: Operator, xp: Any, inputs: Values, seeds: Values) -> list:
+    """The same for its gradients."""
+    return _perturbed(
+        operator,
+        xp,
+        inputs,
+        seeds,
+        lambda: gradient_formula(xp, operator, inputs, seeds),
+    )
+
+
+def refer(reference: Callable[..., Any], xp: Any, inputs: Values) -> Any:
+    """The results of a function of NumPy arrays, with errors inside of it if the namespace makes errors."""
+    noise = getattr(xp, "_noise", None)
+    if noise is None:
+        return reference(*inputs)
+    low = getattr(reference, "shaken", None)
+    if low:
+        return low(noise, inputs)
+    try:
+        return reference(*map_floats(noise.keep, inputs))
+    except Exception:  # it takes NumPy's own class alone, as Numba does
+        return reference(*inputs)
+
+
+def _perturbed(
+    operator: Operator,
+    xp: Any,
+    inputs: Values,
+    seeds: Values,
+    call: Callable[[], Any],
+) -> Any:
+    noise = getattr(xp, "_noise", None)
+    compiled = operator.adapted
+    if noise is None or not isinstance(compiled, CppOp):
+        return call()
+    if not compiled.can_be_perturbed:
+        return shaken(call(), noise, inputs, seeds)
+    with compiled.perturbed(noise.number, FORMATS[noise.dtype].fraction):
+        return call()
+
+
+def shaken(
+    results: Sequence[Any], noise: Any, inputs: Values, seeds: Values = ()
+) -> Any:
+    """Results that are off by up to a unit of rounding of the largest input (of 1 at least, for gradients)."""
+    size = _largest(inputs)
+    if seeds:
+        size = max(1.0, size) * _largest(seeds)
+
+    def off(y: Any) -> Any:
+        return y + noise.eps * size * noise.draw.uniform(-1, 1, y.shape)
+
+    moved = map_floats(off, results)
+    return list(moved) if isinstance(results, list) else moved
+
+
+def _largest(values: Values) -> float:
+    floats = [x for x in values if is_float(x)]
+    return max([largest_finite(np.asarray(x)) for x in floats], default=0.0)

@@ -1,0 +1,87 @@
+"""Every verb x every option x wrong values, generated from the parser: one line on stderr and exit code 2."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deep500.cli import VERBS, main, options_of, parser
+
+# What a verb needs to be called at all: its cheapest honest subject, which is never reached.
+SUBJECTS: dict[str, list[str]] = {
+    "doctor": [],
+    "check": [],
+    "check operator": ["Relu"],
+    "check network": ["mlp"],
+    "check sampler": ["ShuffleSampler"],
+    "check optimizer": ["SGD"],
+    "check codec": ["TopK(0.1)"],
+    "check scheme": ["AllReduce"],
+    "bench": ["pass"],
+    "bench operator": ["Relu", "--shape", "2x2"],
+    "bench network": ["mlp"],
+    "bench dataset": ["digits"],
+    "bench elementary": ["exp"],
+    "run": ["digits_mlp", "--tier", "tiny"],
+    "compare": ["nowhere", "nowhere"],
+    "show": [],
+    "show network": ["mlp"],
+    "show recipe": ["digits_mlp"],
+    "show dataset": ["digits"],
+    "verify": ["nowhere"],
+    "reproduce": ["nowhere"],
+    "sign": ["nowhere"],
+    "report": ["nowhere"],
+    "list": [],
+}
+# Values that no number means. A seed may be any whole number.
+NO_NUMBERS = ("goblin", "", "1e", "0x")
+IMPOSSIBLE = ("-1", "nan")
+NOTHING = {"--batch": "0", "--timeout": "0", "--ranks": "0"}
+ANY_NUMBER = {"--seed", "--domain"}
+NO_NAME = "no-such-thing"
+# Options whose texts are free: any text is a value.
+FREE_TEXT = {"--setup", "--name", "--out", "--metric", "--signer"}
+
+
+def cells() -> Iterator[tuple[str, ...]]:
+    for verb, options in options_of(parser()).items():
+        subject = SUBJECTS[verb]
+        yield (*verb.split(), *subject, "--no-such-option")
+        for name, action in options.items():
+            if not name.startswith("--") or action.nargs == 0:
+                continue
+            words = (*verb.split(), *subject)
+            yield (*words, name)  # without its value
+            copies = action.nargs if isinstance(action.nargs, int) else 1
+            for value in wrong_values(name, action.type):
+                yield (*words, name, *[value] * copies)
+
+
+def wrong_values(name: str, kind: object) -> Iterator[str]:
+    if kind not in (None, Path):
+        yield from NO_NUMBERS
+        if name not in ANY_NUMBER:
+            yield from IMPOSSIBLE
+        if name in NOTHING:
+            yield NOTHING[name]
+    elif name not in FREE_TEXT:
+        yield NO_NAME
+
+
+@pytest.mark.parametrize("words", [*cells()], ids=" ".join)
+def test_wrong_value_is_one_line(words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(list(words)) == 2
+    answer = capsys.readouterr()
+    assert answer.out == ""
+    # what others do to the machine at this moment is a line of its own
+    said = re.sub("^warning: .* to run on .* CPUs.*\n", "", answer.err)
+    assert said.startswith("d5: ") and said.count("\n") == 1, said
+    assert os.listdir(tmp_path) == []
+
+
+def test_every_verb_is_in_the_grid():
+    assert set(SUBJECTS) == set(VERBS)

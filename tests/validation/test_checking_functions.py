@@ -1,0 +1,219 @@
+"""Plain functions as operators and references: judged in their own dtype, and faults are said of whose they are."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from deep500.cli import main
+
+CODE = """
+import deep500 as d5
+import numpy as np
+import torch
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        [x] = ctx.saved_tensors
+        return 2 * x * gradient
+
+
+class WrongInFloat32(Square):
+    @staticmethod
+    def backward(ctx, gradient):
+        [x] = ctx.saved_tensors
+        factor = 2.01 if x.dtype == torch.float32 else 2.0
+        return factor * x * gradient
+
+
+def good(x):
+    return Square.apply(x)
+
+
+def bad(x):
+    return WrongInFloat32.apply(x)
+
+
+def detached(x, b):
+    return torch.tanh(x + b.detach())
+
+
+def attached(x, b):
+    return torch.tanh(x + b)
+
+
+def narrow(x):
+    assert x.dtype == torch.float32, "float32 alone"
+    return Square.apply(x)
+
+
+def bad_narrow(x):
+    assert x.dtype == torch.float32, "float32 alone"
+    return WrongInFloat32.apply(x)
+
+
+def slow(x):
+    return x**2
+
+
+def slow_torch(x):
+    return torch.mul(x, x)
+
+
+def slow_jax(x):
+    import jax.numpy as jnp
+
+    return jnp.square(x)
+
+
+def nothing(x):
+    return None
+
+
+def fails(x):
+    raise ValueError("no such thing")
+
+
+def needs_two(x, y):
+    return x + y
+
+
+class Broken(d5.CustomPythonOp):
+    def __init__(self):
+        raise RuntimeError("not today")
+
+
+class Wide(d5.CustomPythonOp):
+    def forward(self, inputs):
+        return np.asarray(inputs[0], "float64") ** 2
+
+    def backward(self, grads, fwd_inputs, fwd_outputs):
+        return np.asarray(2 * grads[0] * fwd_inputs[0], fwd_inputs[0].dtype)
+
+
+def wide(x):
+    return np.asarray(x, "float64") ** 2
+
+
+class OfARow(d5.CustomPythonOp):
+    def forward(self, inputs):
+        return inputs[0] * 1
+
+    def backward(self, grads, fwd_inputs, fwd_outputs):
+        return grads[0].sum(0)
+"""
+OK, WRONG, BAD_INPUT = 0, 1, 2
+
+
+@pytest.fixture
+def check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "fn.py").write_text(CODE)
+    (tmp_path / "leaves.py").write_text("import sys\n\nsys.exit(3)\n")
+    (tmp_path / "typo.py").write_text("def f(x):\n    return x +\n")
+    monkeypatch.chdir(tmp_path)
+
+    def check(*words: str) -> tuple[int, str]:
+        count = len([*tmp_path.glob("out*")])
+        out = str(tmp_path / f"out{count}")
+        code = main(["check", "operator", *words, "--out", out])
+        printed = capsys.readouterr()
+        assert "Traceback" not in printed.out + printed.err
+        return code, printed.out + printed.err
+
+    return check
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ("good", OK, "its own code in float64"),
+        ("bad", WRONG, "gradient, float32"),
+        ("narrow --reference fn.py:slow", OK, "does not take float64"),
+        ("bad_narrow --reference fn.py:slow", WRONG, "gradient, float32"),
+        ("good --reference fn.py:slow_torch", OK, "ok"),
+        ("slow --framework reference", OK, "its own code in float64"),
+        (
+            "good --reference fn.py:nothing",
+            BAD_INPUT,
+            "the reference fn.py:nothing returned NoneType",
+        ),
+        (
+            "good --reference fn.py:fails",
+            BAD_INPUT,
+            "raised ValueError: no such thing, in fails (fn.py, line",
+        ),
+        (
+            "good --reference fn.py:needs_two",
+            BAD_INPUT,
+            "it received the NumPy arrays float64[8, 6]",
+        ),
+        (
+            "Wide --framework reference --reference fn.py:slow",
+            WRONG,
+            "float64[8, 6] where float32[8, 6] is right",
+        ),
+        ("Wide --framework reference --reference fn.py:wide", OK, "ok"),
+        ("slow --framework onnxruntime", BAD_INPUT, "plain function"),
+        ("goood", BAD_INPUT, "Did you mean 'good'?"),
+        (
+            "Broken",
+            BAD_INPUT,
+            "RuntimeError: not today, in Broken.__init__ (fn.py, line",
+        ),
+        ("good --set a=1", BAD_INPUT, "is a function and has no attributes"),
+    ],
+)
+def test_verdicts(check, words: str, code: int, said: str) -> None:
+    name, *options = words.split()
+    got, printed = check(f"fn.py:{name}", "--shape", "8x6", *options)
+    flat = " ".join(printed.replace("|", " ").split())
+    assert got == code, printed
+    assert said in printed or said in flat, printed
+    if code == BAD_INPUT:
+        assert printed.count("d5: ") == 1, printed
+
+
+def test_a_gradient_that_a_function_leaves_out_is_found(check) -> None:
+    words = ["--shape", "4x6,6", "--dtype", "float32", "--framework", "pytorch"]
+    assert check("fn.py:attached", *words)[0] == 0
+    code, said = check("fn.py:detached", *words)
+    assert code == 1
+    assert "the derivative by b is" in said
+
+
+def test_a_file_that_leaves_or_does_not_parse_is_no_verdict(check) -> None:
+    code, printed = check("leaves.py:f")
+    assert code == BAD_INPUT and "(leaves.py, line 3)" in printed
+    code, printed = check("typo.py:f")
+    assert code == BAD_INPUT and "typo.py" in printed and "line 2" in printed
+
+
+def test_guessed_inputs_are_said(check) -> None:
+    code, printed = check("fn.py:good")
+    assert code == OK and "guessed as 4x6 each" in " ".join(
+        printed.replace("|", " ").split()
+    )
+    code, printed = check("fn.py:OfARow", "--framework", "reference")
+    flat = " ".join(printed.split())
+    assert code == WRONG and "guessed as 4x6 each: give --shape" in flat
+    code, printed = check("fn.py:good", "--shape", "4x6")
+    assert "guessed as" not in printed
+
+
+def test_shapes_can_be_imported_first() -> None:
+    import subprocess
+    import sys
+
+    subprocess.run(
+        [sys.executable, "-c", "import deep500.validation.shapes"], check=True
+    )
