@@ -3,7 +3,7 @@
 
 PYTHON ?= $(shell for p in python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
-WORKERS ?= 2  # processes that run the quick tests; 0: none but pytest itself
+WORKERS ?= 2  # processes that run the tests; 0: none but pytest itself
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 EDITABLE := --config-settings editable_mode=compat -e  # a plain path entry: 15 ms less per start of Python
@@ -27,7 +27,7 @@ test: lint  ## set up everything, then lint, types and the quick tests
 	$(BIN)/python -m pytest -q -m "not slow" -n $(WORKERS) --dist worksteal
 
 test-all: lint  ## the complete, slow set of tests
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 lint: $(FULL)  ## ruff (format and rules) and mypy
 	$(BIN)/ruff format --check --quiet

@@ -25,7 +25,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 # The home folder may be read-only; builds of one run serve the next.
-BUILDS = Path(__file__).parents[1] / ".venv" / "builds"
+TESTS = Path(__file__).parent
+BUILDS = TESTS.parent / ".venv" / "builds"
 os.environ.setdefault("DEEP500_CACHE", str(BUILDS))
 
 # Both start their threads once, with the first array: whichever test comes first, there is one.
@@ -38,9 +39,36 @@ LONGEST = (
 )  # these run every page of the documentation, block by block
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest tests first: at the end, one process would wait for the other."""
+def slow_cells() -> set[str]:
+    """The ids in slow_cells.txt, of single cells or of tests with all their cells."""
+    lines = (TESTS / "slow_cells.txt").read_text().splitlines()
+    return {line for line in lines if line and not line.startswith("#")}
+
+
+def ids(item: pytest.Item) -> set[str]:
+    """The id of a cell and that of its test, as slow_cells.txt writes them."""
+    file = item.path.relative_to(TESTS).as_posix()
+    cell = f"{file}::{item.nodeid.partition('::')[2]}"
+    return {cell, cell.partition("[")[0]}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Marks slow cells, and puts the longest tests first: at the end, one process would wait for the other."""
+    listed = slow_cells()
+    for item in items:
+        if ids(item) & listed:
+            item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: item.path.name not in LONGEST)
+    if any("::" in argument for argument in config.args):
+        return
+    there = set().union(*map(ids, items))
+    files = {name.partition("::")[0] for name in there}
+    stale = sorted(c for c in listed - there if c.partition("::")[0] in files)
+    if stale:
+        raise pytest.UsageError(f"slow_cells.txt names no test: {', '.join(stale)}")
 
 
 @pytest.fixture(scope="session", autouse=True)

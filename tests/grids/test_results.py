@@ -81,11 +81,6 @@ QUICK: dict[str, tuple[str, Callable[[Path], None]]] = {
     "bench": ("bench", command("bench", "sum(range(9))", *BUDGET)),
     "recipe": ("recipe", recipe("digits_logistic", "--seeds", "3")),
     "recipe, one seed": ("recipe", recipe("digits_logistic", "--seeds", "1")),
-    "recipe, regression": ("recipe", recipe("diabetes_regression", "--seeds", "3")),
-    "recipe, virtual ranks": (
-        "recipe",
-        recipe("digits_logistic", "--seeds", "3", "--set", "ranks=2"),
-    ),
     "recipe, one virtual rank": (
         "recipe",
         recipe("digits_logistic", "--seeds", "3", "--set", "ranks=1"),
@@ -102,6 +97,11 @@ QUICK: dict[str, tuple[str, Callable[[Path], None]]] = {
     ),
 }
 SLOW: dict[str, tuple[str, Callable[[Path], None]]] = {
+    "recipe, regression": ("recipe", recipe("diabetes_regression", "--seeds", "3")),
+    "recipe, virtual ranks": (
+        "recipe",
+        recipe("digits_logistic", "--seeds", "3", "--set", "ranks=2"),
+    ),
     "doctor": ("doctor", doctor),
     "reproduction": ("reproduction", reproduction),
     "recipe, GAN": ("recipe", recipe("digits_gan", "--seeds", "2")),

@@ -29,7 +29,7 @@ from deep500.validation.schemes.checks import CHECKS
 TESTS = Path(__file__).parents[1]
 PLANTED = TESTS / "schemes" / "planted.py"
 CODECS = TESTS / "distributed" / "bad_codecs.py"
-SAMPLE = 6  # cells of each grid in the quick set
+SAMPLE = 4  # cells of each grid in the quick set
 
 # The checks that find each planted error; honest ones have none. Where the first one fails, no other can be made.
 FAULTS: dict[str, set[str]] = {

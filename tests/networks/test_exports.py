@@ -26,8 +26,8 @@ def agreement(*options: str) -> str:
 
 
 def test_a_few_architectures_on_two_frameworks() -> None:
-    names = ("llama", "translator", "dlrm")
-    assert "12 of 12 agree" in agreement(*names, "--framework", "reference", "pytorch")
+    names = ("translator", "dlrm")
+    assert "8 of 8 agree" in agreement(*names, "--framework", "reference", "pytorch")
 
 
 @pytest.mark.slow
