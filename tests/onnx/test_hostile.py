@@ -17,7 +17,7 @@ from deep500.contracts.network import Network
 from deep500.errors import Deep500Error
 from deep500.frameworks import framework
 
-LONGEST_S = 20
+LONGEST_S = 60
 LARGEST = 2 << 20  # KiB
 node = helper.make_node
 Make = Callable[[], onnx.ModelProto]
