@@ -43,7 +43,7 @@ DRIFT = (
 KILLED_AT = 5  # which communication step a rank is lost at
 SHARED = (
     ": ranks share the module, the class or the scheme on virtual ranks only; what another rank needs must be sent to "
-    "it, and random numbers belong to a rank"
+    "it, and every rank draws from a random generator of its own"
 )
 FORGOTTEN = (
     ": keep what must outlive a step in worker.state, which a checkpoint saves, not in attributes, the class or the "
