@@ -23,6 +23,7 @@ from deep500.metrics.load_imbalance import LoadImbalance
 from deep500.metrics.messages_per_rank import MessagesPerRank
 from deep500.metrics.staleness import Staleness
 from deep500.supervision.descendants import descendants
+from deep500.training.metric_summary import metric_summary
 
 ROOT = Path(__file__).parents[2]
 RECIPE = """
@@ -229,6 +230,17 @@ def test_times_of_virtual_ranks_are_unavailable(recipe: Path, tmp_path: Path) ->
         timed = summary["name"] in ("Throughput", "ExposedCommunication")
         assert ("virtual ranks" in summary.get("unavailable", "")) == timed
         assert (summary["values"] == [None]) == timed
+
+
+def test_a_rank_that_sends_nothing_has_no_accuracy_per_megabyte() -> None:
+    """It was said to diverge."""
+    plan = {"level": 0.95, "unavailable": {}}
+    qualities = {"validation": {"accuracy": 50.0}, "test": {"accuracy": 80.0}}
+    alone = History(0, {"loss": [1.0], "seconds": [1.0]}, {}, [qualities])
+    written = {"definition": "AccuracyPerMegabyte", "settings": {}}
+    summary = metric_summary(written, None, [alone] * 6, plan)
+    assert summary["unavailable"] == "no rank sent anything"
+    assert not any("diverged" in note for note in summary["notes"])
 
 
 def test_metrics_of_communication() -> None:
