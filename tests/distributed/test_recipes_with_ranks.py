@@ -232,14 +232,26 @@ def test_times_of_virtual_ranks_are_unavailable(recipe: Path, tmp_path: Path) ->
         assert (summary["values"] == [None]) == timed
 
 
-def test_a_rank_that_sends_nothing_has_no_accuracy_per_megabyte() -> None:
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("AccuracyPerMegabyte", "no rank sent anything"),
+        ("BytesPerRank", "the recipe has no ranks"),
+        ("MessagesPerRank", "the recipe has no ranks"),
+        ("ConsensusDistance", "the recipe has no ranks"),
+        ("ExposedCommunication", "the recipe has no ranks"),
+        ("LoadImbalance", "fewer than two ranks train"),
+        ("Staleness", "the scheme records no staleness"),
+    ],
+)
+def test_what_one_process_does_not_have_is_unavailable(name: str, reason: str) -> None:
     """It was said to diverge."""
     plan = {"level": 0.95, "unavailable": {}}
     qualities = {"validation": {"accuracy": 50.0}, "test": {"accuracy": 80.0}}
     alone = History(0, {"loss": [1.0], "seconds": [1.0]}, {}, [qualities])
-    written = {"definition": "AccuracyPerMegabyte", "settings": {}}
+    written = {"definition": name, "settings": {}}
     summary = metric_summary(written, None, [alone] * 6, plan)
-    assert summary["unavailable"] == "no rank sent anything"
+    assert summary["unavailable"] == reason
     assert not any("diverged" in note for note in summary["notes"])
 
 

@@ -290,7 +290,7 @@ def test_accuracy_per_megabyte_has_the_margin_of_bytes():
         sides.append(
             run(counted, metric("AccuracyPerMegabyte", rates, "ratio", unit="%/MB"))
         )
-    answers = compared(*sides)[0].data["comparisons"]
+    answers = compared(sides[0], sides[1])[0].data["comparisons"]
     assert [answer["verdict"] for answer in answers] == ["same", "same"]
 
 
