@@ -51,7 +51,7 @@ def words(recipe: Path, out: Path, transport: str, *more: str) -> list[str]:
         "--seeds",
         "1",
         "--deadline",
-        "6",
+        "60",
         "--out",
         str(out),
     ]
@@ -97,7 +97,7 @@ def kill_rank(
     parent: int, rank: int, after: Path, epoch: int = 2, delay: float = 0.0
 ) -> None:
     """Kill the process of a rank below `parent`, so many seconds after the checkpoint of an epoch is there."""
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 300
     while (
         not list(after.parent.glob(f"{after.name}/0-{epoch}*"))
         and time.monotonic() < deadline
@@ -166,7 +166,7 @@ def check_kill(
     ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     kill_rank(process.pid, rank, out.with_name("killed.checkpoints"), epoch, delay)
-    _, said = process.communicate(timeout=90)
+    _, said = process.communicate(timeout=200)
     assert process.returncode == 2, said
     assert f"rank {rank} was ended by SIGKILL" in said or f"rank {rank} is lost" in said
     assert not (out / "manifest.json").exists()

@@ -44,7 +44,7 @@ def test_levels_are_text_in_commands() -> None:
 )
 def test_commands_that_fail_say_why(text: str, message: str) -> None:
     with pytest.raises(Deep500Error, match=message) as error:
-        elapsed_ns(Command(text, timeout_s=2.0), {})
+        elapsed_ns(Command(text, timeout_s=2.0 if "STOP" in text else 60.0), {})
     assert "\n" not in str(error.value)
 
 
@@ -62,4 +62,4 @@ def test_a_command_that_never_ends_is_stopped_at_the_deadline() -> None:
     began = time.monotonic()
     with pytest.raises(Deep500Error, match="did not end within 0.3 s"):
         elapsed_ns(Command("sleep 1000 | sleep 1000", timeout_s=0.3), {})
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60

