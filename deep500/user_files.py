@@ -132,6 +132,14 @@ def imported(path: Path) -> ModuleType:
     return module
 
 
+def forget_modules(is_forgotten: Callable[[ModuleType], bool]) -> None:
+    """Let the next import of these modules run them again, as new modules."""
+    for name, module in [*sys.modules.items()]:
+        if isinstance(module, ModuleType) and is_forgotten(module):
+            del sys.modules[name]
+            _LOADED.pop(name, None)
+
+
 def file_of(module_name: str) -> Path | None:
     """The user's file that was imported as this module; None if it is no such module."""
     loaded = _LOADED.get(module_name)

@@ -73,7 +73,7 @@ class Chain(Codec):
 
     def encode(self, x: np.ndarray, key: Key) -> np.ndarray:
         values, side = self.selection.take(x, key)
-        return np.concatenate([side, self.second.encode(values, key)])
+        return np.concatenate([side, self.second.encoded(values, key)])
 
     def decode(self, payload: np.ndarray, size: int, dtype: Any) -> np.ndarray:
         decoded = np.zeros(size, dtype)
@@ -86,7 +86,7 @@ class Chain(Codec):
         self.check_payload(payload, total.size, total.dtype)
         boundary = self.selection.side_bytes(payload, total.size)
         places = self.selection.positions(payload[:boundary], total.size)
-        values = self.second.decode(
+        values = self.second.decoded(
             payload[boundary:], places.size, total.dtype
         )
         with quiet():
@@ -99,7 +99,7 @@ class Chain(Codec):
         self, form: np.ndarray, size: int, dtype: Any, key: Key
     ) -> np.ndarray:
         count = self.selection.most_values(size)
-        values = self.second.expand(form, count, dtype, key)
+        values = self.second.expanded(form, count, dtype, key)
         return self.first.expand(values, size, dtype, key)
 
     def exchange(

@@ -40,11 +40,11 @@ class Packed(Codec):
         return self.first.largest
 
     def encode(self, x: np.ndarray, key: Key) -> np.ndarray:
-        return self.second.pack(self.first.encode(x, key))
+        return self.second.pack(self.first.encoded(x, key))
 
     def decode(self, payload: np.ndarray, size: int, dtype: Any) -> np.ndarray:
         content = self._unpacked(payload, size, dtype)
-        return self.first.decode(content, size, dtype)
+        return self.first.decoded(content, size, dtype)
 
     def accumulate(
         self, payload: np.ndarray, total: np.ndarray, weight: float = 1.0

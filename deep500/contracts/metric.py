@@ -84,6 +84,8 @@ class Metric(Definition):
     better: ClassVar[Literal["lower", "higher"] | None] = "higher"
     # the task's quality that it reads, if any
     reads: ClassVar[str | None] = None
+    # why a run may have no value, if that is not a target that was never reached
+    absence: ClassVar[str] = ""
     # additional measurements that it needs from a run ("energy")
     needs: ClassVar[tuple[str, ...]] = ()
 

@@ -15,6 +15,7 @@ class AccuracyPerMegabyte(Metric):
     unit = "%/MB"
     kind = "ratio"
     reads = "accuracy"
+    absence = "no rank sent anything"
 
     def value(self, history: History) -> float | None:
         accuracy = history.final("test", "accuracy")

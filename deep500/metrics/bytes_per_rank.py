@@ -13,6 +13,7 @@ class BytesPerRank(Metric):
     unit = "B"
     kind = "count"
     better = "lower"
+    absence = "the recipe has no ranks"
 
     def value(self, history: History) -> float | None:
         counts = rank_counters(history, "bytes").values()

@@ -8,6 +8,7 @@ class ConsensusDistance(Metric):
 
     kind = "quality"
     better = "lower"
+    absence = "the recipe has no ranks"
 
     def value(self, history: History) -> float | None:
         distances = history.series.get("consensus distance")

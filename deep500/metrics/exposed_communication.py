@@ -12,6 +12,7 @@ class ExposedCommunication(Metric):
     unit = "%"
     kind = "ratio"
     better = "lower"
+    absence = "the recipe has no ranks"
     needs = ("real time",)
 
     def value(self, history: History) -> float | None:

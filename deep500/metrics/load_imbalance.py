@@ -16,6 +16,7 @@ class LoadImbalance(Metric):
     unit = "%"
     kind = "ratio"
     better = "lower"
+    absence = "fewer than two ranks train"
     needs = ("real time",)
     significance: float = 0.05
 

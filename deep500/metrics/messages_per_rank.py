@@ -10,6 +10,7 @@ class MessagesPerRank(Metric):
     unit = "messages"
     kind = "count"
     better = "lower"
+    absence = "the recipe has no ranks"
 
     def value(self, history: History) -> float | None:
         counts = rank_counters(history, "messages").values()

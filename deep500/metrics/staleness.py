@@ -12,6 +12,7 @@ class Staleness(Metric):
     unit = "updates"
     kind = "count"
     better = "lower"
+    absence = "the scheme records no staleness"
 
     def value(self, history: History) -> float | None:
         series = [*rank_series(history, "staleness").values()]

@@ -99,6 +99,8 @@ def metric_summary(
     values: list[float | None] = [None] * len(runs)
     if not reason:
         values = [_value(metric, run) for run in runs]
+        if all(value is None for value in values):
+            reason = metric.absence
     summary = _summary_without_interval(written, metric, target, values, plan)
     notes = summary["notes"]
     if reason:

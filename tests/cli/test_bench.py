@@ -159,14 +159,14 @@ def start(tmp_path, *args):
 
 
 def when_blocks_exist(folder, process):
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline and process.poll() is None:
         if (folder / "samples.jsonl").exists() and (
             folder / "samples.jsonl"
         ).read_bytes().count(b"\n") > 2:
             return
         time.sleep(0.02)
-    raise AssertionError(f"no block within 30 s: {process.communicate()}")
+    raise AssertionError(f"no block within 120 s: {process.communicate()}")
 
 
 def test_control_c_keeps_what_was_measured(tmp_path):
@@ -182,7 +182,7 @@ def test_control_c_keeps_what_was_measured(tmp_path):
     )
     when_blocks_exist(tmp_path / "run", process)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 130
     *progress, last = err.splitlines()
     assert out == "" and last.startswith("d5: interrupted"), err
@@ -207,7 +207,7 @@ def test_kill_9_leaves_a_clean_prefix_and_the_ledger_names_it(tmp_path, moment):
     when_blocks_exist(tmp_path / "run", process)
     time.sleep(random.Random(moment).uniform(0, 0.7))
     process.kill()
-    process.communicate(timeout=20)
+    process.communicate(timeout=120)
     found = verify(tmp_path / "run")
     assert found.ok and not found.finished
     assert not bundle.read(tmp_path / "run").problems

@@ -85,14 +85,14 @@ def start(folder, **environment):
 def stopped(folder, moment, number):
     """Run the recipe up to a moment and send a signal; returns the exit code and what was said."""
     process = start(folder, WAIT_AT=moment)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not (folder / "reached").exists():
         assert process.poll() is None and time.monotonic() < deadline, (
             process.communicate()
         )
         time.sleep(0.01)
     process.send_signal(number)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=120)
     return process.returncode, without_load_warnings(err)
 
 

@@ -89,7 +89,7 @@ def timed_run(scheme: Scheme, transport: Transport, place: str) -> dict[str, Any
 
 
 def main() -> None:
-    transport = process_transport(sys.argv[1], 20.0)
+    transport = process_transport(sys.argv[1], 60.0)
     for name, scheme in schemes().items():
         for place in PLACES:
             line = json.dumps([name, place, timed_run(scheme, transport, place)])

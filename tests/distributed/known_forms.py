@@ -29,7 +29,7 @@ class Uneven(AllReduce):
 
 
 def main() -> None:
-    transport = process_transport(sys.argv[1], 10.0)
+    transport = process_transport(sys.argv[1], 60.0)
     run = distributed(Uneven(), transport=transport, epochs=1)
     try:
         run.run()

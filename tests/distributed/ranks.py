@@ -18,7 +18,8 @@ from deep500.schemes.all_reduce import AllReduce
 
 from .training import distributed, network
 
-DEADLINE = 4.0
+DEADLINE = 60.0
+SHORT_DEADLINE = 15.0  # where a rank hangs, which is found at the deadline
 
 
 class Failing(AllReduce):
@@ -38,7 +39,8 @@ class Failing(AllReduce):
 
 def main() -> None:
     name, engine = sys.argv[1:3]
-    transport = process_transport(name, DEADLINE)
+    hangs = sys.argv[5:] == ["hang"]
+    transport = process_transport(name, SHORT_DEADLINE if hangs else DEADLINE)
     bucket_bytes = int(os.environ["BUCKET_BYTES"])
     scheme = AllReduce(bucket_bytes=bucket_bytes)
     if len(sys.argv) > 3:

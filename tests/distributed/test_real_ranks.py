@@ -69,7 +69,7 @@ def test_a_lost_rank_is_named_within_the_deadline(
     done = launched(tmp_path, transport, 2, "reference", "1", "3", how)
     assert done.code == 2, done.output
     assert "lost [1] steps 3: rank 1 is lost" in done.output
-    assert time.monotonic() - begin < 60
+    assert time.monotonic() - begin < 120
 
 
 def test_collectives_that_mpi_confuses_are_found_after_the_epoch() -> None:

@@ -23,6 +23,7 @@ from deep500.metrics.load_imbalance import LoadImbalance
 from deep500.metrics.messages_per_rank import MessagesPerRank
 from deep500.metrics.staleness import Staleness
 from deep500.supervision.descendants import descendants
+from deep500.training.metric_summary import metric_summary
 
 ROOT = Path(__file__).parents[2]
 RECIPE = """
@@ -50,7 +51,7 @@ def words(recipe: Path, out: Path, transport: str, *more: str) -> list[str]:
         "--seeds",
         "1",
         "--deadline",
-        "6",
+        "60",
         "--out",
         str(out),
     ]
@@ -96,7 +97,7 @@ def kill_rank(
     parent: int, rank: int, after: Path, epoch: int = 2, delay: float = 0.0
 ) -> None:
     """Kill the process of a rank below `parent`, so many seconds after the checkpoint of an epoch is there."""
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 300
     while (
         not list(after.parent.glob(f"{after.name}/0-{epoch}*"))
         and time.monotonic() < deadline
@@ -165,7 +166,7 @@ def check_kill(
     ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     kill_rank(process.pid, rank, out.with_name("killed.checkpoints"), epoch, delay)
-    _, said = process.communicate(timeout=90)
+    _, said = process.communicate(timeout=200)
     assert process.returncode == 2, said
     assert f"rank {rank} was ended by SIGKILL" in said or f"rank {rank} is lost" in said
     assert not (out / "manifest.json").exists()
@@ -229,6 +230,29 @@ def test_times_of_virtual_ranks_are_unavailable(recipe: Path, tmp_path: Path) ->
         timed = summary["name"] in ("Throughput", "ExposedCommunication")
         assert ("virtual ranks" in summary.get("unavailable", "")) == timed
         assert (summary["values"] == [None]) == timed
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("AccuracyPerMegabyte", "no rank sent anything"),
+        ("BytesPerRank", "the recipe has no ranks"),
+        ("MessagesPerRank", "the recipe has no ranks"),
+        ("ConsensusDistance", "the recipe has no ranks"),
+        ("ExposedCommunication", "the recipe has no ranks"),
+        ("LoadImbalance", "fewer than two ranks train"),
+        ("Staleness", "the scheme records no staleness"),
+    ],
+)
+def test_what_one_process_does_not_have_is_unavailable(name: str, reason: str) -> None:
+    """It was said to diverge."""
+    plan = {"level": 0.95, "unavailable": {}}
+    qualities = {"validation": {"accuracy": 50.0}, "test": {"accuracy": 80.0}}
+    alone = History(0, {"loss": [1.0], "seconds": [1.0]}, {}, [qualities])
+    written = {"definition": name, "settings": {}}
+    summary = metric_summary(written, None, [alone] * 6, plan)
+    assert summary["unavailable"] == reason
+    assert not any("diverged" in note for note in summary["notes"])
 
 
 def test_metrics_of_communication() -> None:

@@ -47,6 +47,24 @@ def test_a_check_calls_it_wrong(codec: Codec, method: str, words: str) -> None:
     assert f"{method} (bad_codecs.py, line " in texts
 
 
+CHAINS = [
+    d5.codecs.TopK(0.5) | bad_codecs.OtherDtype(),
+    d5.codecs.TopK(0.5) | bad_codecs.EncodesNothing(),
+    d5.codecs.TopK(0.5) | bad_codecs.OtherLength(),
+    bad_codecs.OtherDtype() | d5.codecs.Lossless(),
+    bad_codecs.EncodesNothing() | d5.codecs.Lossless(),
+]
+
+
+@pytest.mark.parametrize("codec", CHAINS, ids=str)
+def test_it_is_refused_in_a_chain_too(codec: Codec) -> None:
+    with pytest.raises(Deep500Error, match=r"\(bad_codecs.py, line \d+\) returned"):
+        d5.simulate(AllReduceScheme(codec=codec), RECIPE, ranks=2)
+    report = d5.check_codec(codec, ["float32"])
+    texts = " ".join(check.text for check in report.wrong)
+    assert "(bad_codecs.py, line " in texts
+
+
 def test_an_exception_is_told_with_file_and_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -212,7 +212,7 @@ def test_the_slurm_template_starts_what_it_should(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        timeout=20,
+        timeout=60,
     )
     words = done.stdout.split()
     assert done.returncode == 0 and words[:4] == [
@@ -242,7 +242,7 @@ recipe = d5.Recipe(
     [(d5.TestAccuracy(), None)],
 )
 try:
-    Crew(recipe, Distribution(2, "mpi", d5.schemes.AllReduce()), 10.0)
+    Crew(recipe, Distribution(2, "mpi", d5.schemes.AllReduce()), 60.0)
 except d5.Deep500Error as error:
     os.write(1, f"refused: {error}\\n".encode())  # at once: ranks share this output
     sys.exit(2)

@@ -34,6 +34,9 @@ SAMPLE = 4  # cells of each grid in the quick set
 # The checks that find each planted error; honest ones have none. Where the first one fails, no other can be made.
 FAULTS: dict[str, set[str]] = {
     "GlobalMomentum": {"resumption"},
+    "SharedGradients": {"apart"},
+    "SharedSum": {"apart"},
+    "SharedRandom": {"apart", "consensus", "determinism", "resumption"},
     "Unweighted": {"serial"},
     "SumForMean": {"mean"},
     "WrongDivisor": {"mean", "error feedback"},

@@ -181,7 +181,9 @@ def _outcome(cell: Cell, folder: Path) -> Outcome:
         planted = "NeverYields()"
     recipe.write_text(RECIPE.format(scheme=cell.scheme, planted=planted))
     words = ["run", str(recipe), "--transport", cell.transport, "--seeds", "1"]
-    words += ["--deadline", "15", "--out", str(home / "bundle")]
+    # a deadlock is found at the deadline; a machine may be slow
+    deadline = "15" if cell.event == "deadlock" else "60"
+    words += ["--deadline", deadline, "--out", str(home / "bundle")]
     command = [*_launcher(cell), *_d5(), *words]
     env = {
         **os.environ,
@@ -189,7 +191,7 @@ def _outcome(cell: Cell, folder: Path) -> Outcome:
         "PYTHONPATH": str(ROOT),
         "OMP_NUM_THREADS": "1",
     }
-    done = subprocess.run(command, capture_output=True, text=True, timeout=150, env=env)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=env)
     output = done.stdout + done.stderr
     lines = []
     for line in done.stderr.splitlines():

@@ -62,7 +62,7 @@ def test_a_machine_that_stays_busy_is_waited_for_then_measured_and_recorded(tmp_
     record = load(tmp_path / "run")
     moment = record.plan["about"]["moment"]
     assert moment["others"] > 0.5 and moment["asked_s"] == 1.5
-    assert 0.5 < moment["waited_s"] < 10
+    assert 0.5 < moment["waited_s"] < 60
     from deep500.reports.markdown import markdown
 
     assert "s of 1.5 s allowed for a quiet machine, then others used" in markdown(

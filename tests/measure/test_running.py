@@ -101,10 +101,10 @@ def test_a_precise_run_stops_before_its_budget():
     result = measure.run(
         {"a": "sleep(0.002)"},
         setup="from time import sleep",
-        budget_s=30,
+        budget_s=300,
         precision=0.5,
     )
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 200
     assert result.derived["stopped"] == "precise"
 
 

@@ -14,7 +14,7 @@ ORDERS = [[0, 1, 1, 0], [1, 0, 0, 1]]
 
 
 def opened(kind, **candidates):
-    plan = make_plan(candidates, timeout_s=5, seed=1)
+    plan = make_plan(candidates, timeout_s=60, seed=1)
     return (
         Session(plan.entries, calibrate())
         if kind == "here"

@@ -22,14 +22,18 @@ CLASSES = json.loads(json.dumps(bundle.read(BEFORE).documents["environment.json"
 
 
 def metric(
-    name: str, values: list, kind: str = "quality", better: str | None = "higher"
+    name: str,
+    values: list,
+    kind: str = "quality",
+    better: str | None = "higher",
+    unit: str = "%",
 ) -> dict:
     reached = [value for value in values if value is not None]
     whole = len(reached) == len(values)
     return {
         "name": name,
         "settings": {},
-        "unit": "s" if kind == "cost" else "%",
+        "unit": "s" if kind == "cost" else unit,
         "kind": kind,
         "better": better,
         "target": None,
@@ -257,6 +261,37 @@ def test_a_small_certain_loss_of_accuracy_is_worse_not_the_same():
     noise = run(metric("TestAccuracy", [99.0, 98.9, 99.1, 99.2, 98.3]))
     assert compared(a, noise)[0].data["comparisons"][0]["verdict"] == "inconclusive"
     assert "at most 0.2 points (test accuracy)" in text and "-0.6000 points" in text
+
+
+@pytest.mark.parametrize(
+    ("shift", "verdict"), [(-1.5, "same"), (-2.0, "inconclusive"), (-3.0, "better")]
+)
+def test_shares_of_a_time_are_judged_beyond_their_margin(shift, verdict):
+    """A share of a time was held to the margin of an accuracy, 0.2 points, which any drift exceeds."""
+    values = [37.0, 38.0, 36.0, 37.5, 38.5]
+    noise = [0.1, -0.1, 0.2, 0.0, -0.2]
+    after = [value + shift + extra for value, extra in zip(values, noise, strict=True)]
+    a, b = (
+        run(metric("ExposedCommunication", numbers, "ratio", "lower", "%"))
+        for numbers in (values, after)
+    )
+    [answer] = compared(a, b)[0].data["comparisons"]
+    assert (answer["verdict"], answer["same_within"]) == (verdict, "2 points")
+
+
+def test_accuracy_per_megabyte_has_the_margin_of_bytes():
+    """Both followed from 0.25 % more bytes: bytes were the same, and accuracy per megabyte was worse."""
+    bytes_a, bytes_b = [327760.0] * 6, [328576.0] * 6
+    rate_a = [value / 0.6555 for value in ACCURACY]
+    rate_b = [value / 0.6572 for value in ACCURACY]
+    sides = []
+    for sent, rates in ((bytes_a, rate_a), (bytes_b, rate_b)):
+        counted = metric("BytesPerRank", sent, "count", "lower", "B")
+        sides.append(
+            run(counted, metric("AccuracyPerMegabyte", rates, "ratio", unit="%/MB"))
+        )
+    answers = compared(sides[0], sides[1])[0].data["comparisons"]
+    assert [answer["verdict"] for answer in answers] == ["same", "same"]
 
 
 def test_the_answer_comes_first_in_one_sentence():

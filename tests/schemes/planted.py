@@ -13,8 +13,9 @@ from deep500.contracts.scheme import (
     update,
     weighted_gradients,
 )
-from deep500.contracts.transport import Program, all_gather, all_reduce
+from deep500.contracts.transport import Program, all_gather, all_reduce, barrier
 
+RANDOM = np.random.default_rng(0)
 MEMORY: dict[tuple[int, str], np.ndarray] = {}
 
 
@@ -34,6 +35,57 @@ class GlobalMomentum(Scheme):
             velocity *= 0.5
             velocity += 0.5 * buffer
             buffer[:] = velocity
+        worker.set_gradients(gradients)
+        yield from update(worker)
+
+
+class SharedGradients(Scheme):
+    """Ranks leave their gradients in the module, where the others take them: only virtual ranks can."""
+
+    synchronous: ClassVar[bool] = True
+
+    def step(self, worker: Worker) -> Program:
+        yield from backprop(worker)
+        gradients = weighted_gradients(worker)
+        for dtype, buffer in gradients.items():
+            MEMORY[worker.rank, dtype] = buffer.copy()
+            yield from barrier()
+            buffer[:] = 0
+            for rank in range(worker.size):
+                buffer += MEMORY[rank, dtype]
+            yield from barrier()
+        worker.set_gradients(gradients)
+        yield from update(worker)
+
+
+class SharedSum(Scheme):
+    """Ranks add to an array of the class: apart, each would train alone, and no error would be raised."""
+
+    total: ClassVar[dict[str, np.ndarray]] = {}
+
+    def step(self, worker: Worker) -> Program:
+        yield from backprop(worker)
+        gradients = weighted_gradients(worker)
+        for dtype, buffer in gradients.items():
+            yield from barrier()
+            self.total[dtype] = np.zeros_like(buffer)
+            yield from barrier()
+            self.total[dtype] += buffer
+            yield from barrier()
+            buffer[:] = self.total[dtype]
+        worker.set_gradients(gradients)
+        yield from update(worker)
+
+
+class SharedRandom(Scheme):
+    """Ranks draw from one generator: what a rank gets depends on the others' draws."""
+
+    def step(self, worker: Worker) -> Program:
+        yield from backprop(worker)
+        gradients = weighted_gradients(worker)
+        for buffer in gradients.values():
+            yield from all_reduce(buffer)
+            buffer += RANDOM.normal(scale=1e-4, size=buffer.shape).astype(buffer.dtype)
         worker.set_gradients(gradients)
         yield from update(worker)
 

@@ -12,7 +12,7 @@ from tests.distributed.training import distributed
 
 
 def main() -> None:
-    transport = process_transport(sys.argv[1], 30.0)
+    transport = process_transport(sys.argv[1], 60.0)
     [rank] = transport.ranks
     folder = Path(sys.argv[2])
     for number, text in enumerate(sys.argv[3:]):

@@ -14,6 +14,7 @@ from deep500.errors import Deep500Error, InternalError, raise_if_internal
 from deep500.schemes.all_reduce import AllReduce
 from deep500.validation.schemes import check_scheme
 from deep500.validation.schemes.checks import CHECKS
+from deep500.validation.schemes.loading import load_scheme
 from deep500.validation.schemes.trials import Trials
 
 from . import planted
@@ -89,6 +90,8 @@ def test_a_class_as_a_setting_is_made() -> None:
     ("scheme", "promise"),
     [
         (planted.GlobalMomentum(), "resumption"),
+        (planted.SharedSum(), "apart"),
+        pytest.param(planted.SharedRandom(), "apart", marks=pytest.mark.slow),
         (planted.Unweighted(), "serial"),
         (planted.SumForMean(), "mean"),
         (planted.WrongDivisor(), "mean"),
@@ -141,6 +144,47 @@ def test_a_fault_says_what_it_looks_like() -> None:
     assert "weighted_gradients(worker)" in serial.text
     [forgotten] = check_scheme(planted.GlobalMomentum()).wrong
     assert "GlobalMomentum.step (planted.py, line " in forgotten.text
+
+
+def test_ranks_that_share_a_module_are_told_what_they_lack() -> None:
+    check = CHECKS["apart"](Trials(planted.SharedGradients(), 2, "reference", 0))
+    assert check.ok is False
+    assert "SharedGradients.step (planted.py, line " in check.text
+    assert "KeyError" in check.text and "must be sent to it" in check.text
+
+
+HELPER = "TOTAL: dict = {}\n"
+SHARES_A_HELPER = """
+import helper_of_a_scheme
+from deep500.contracts.scheme import Scheme, backprop, update
+
+
+class Shares(Scheme):
+    def step(self, worker):
+        yield from backprop(worker)
+        gradients = worker.gradients()
+        for dtype, buffer in gradients.items():
+            buffer += 0.1 * helper_of_a_scheme.TOTAL.get(dtype, 0)
+            helper_of_a_scheme.TOTAL[dtype] = buffer.copy()
+        worker.set_gradients(gradients)
+        yield from update(worker)
+"""
+
+
+def test_ranks_that_share_an_imported_module_are_found(tmp_path: Path) -> None:
+    (tmp_path / "helper_of_a_scheme.py").write_text(HELPER)
+    (tmp_path / "shares.py").write_text(SHARES_A_HELPER)
+    scheme = load_scheme(f"{tmp_path / 'shares.py'}:Shares")
+    check = CHECKS["apart"](Trials(scheme, 3, "reference", 0))
+    assert check.ok is False and "parameters that differ by" in check.text
+
+
+def test_a_scheme_of_a_function_is_not_checked_apart() -> None:
+    class Local(AllReduce):
+        pass
+
+    check = CHECKS["apart"](Trials(Local(), 2, "reference", 0))
+    assert check.ok is None and "d5 check scheme FILE.py:NAME" in check.text
 
 
 def test_a_scheme_that_cannot_run_is_told_once_and_in_full() -> None:

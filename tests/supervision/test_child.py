@@ -26,7 +26,7 @@ from deep500.supervision.serving import serve
 REPLY, REQUEST = map(int, sys.argv[1:3])
 
 def write(text): os.write(REPLY, text.encode())
-def sleep(): time.sleep(60)
+def sleep(): time.sleep(600)
 
 def do(request, progress):
     progress("the " + request["do"])
@@ -58,7 +58,7 @@ def gone(pid: int) -> bool:
 
 
 def eventually(condition: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.02)
     return condition()
@@ -130,9 +130,9 @@ def test_every_end_is_one_line(servant: Child, end: str) -> None:
     code, said = ENDS[end]
     began = time.monotonic()
     with pytest.raises(Died, match=said) as error:
-        ask(servant, code)
+        ask(servant, code, 300.0)
     assert "\n" not in str(error.value)
-    assert time.monotonic() - began < 25
+    assert time.monotonic() - began < 120
 
 
 def test_an_answer_without_end_is_refused(
@@ -148,7 +148,7 @@ def test_an_endless_loop_ends_at_the_deadline(servant: Child) -> None:
     began = time.monotonic()
     with pytest.raises(Silent, match=r"no answer within 0\.5 s during the job"):
         ask(servant, "while True: pass", 0.5)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60
     servant.kill()
     assert gone(servant.process.pid)
 
@@ -164,7 +164,7 @@ def test_a_child_that_does_not_read_is_no_reason_to_wait(servant: Child) -> None
     began = time.monotonic()
     with pytest.raises(Silent):
         ask(servant, "pass", 0.5, value="x" * 10_000_000)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60
 
 
 def test_a_paused_child_goes_on_where_it_was(servant: Child) -> None:
@@ -203,10 +203,10 @@ def test_close_lets_it_end_by_itself(servant: Child, tmp_path: Path) -> None:
 
 
 def test_close_does_not_wait_for_long(servant: Child) -> None:
-    ask(servant, "import atexit; atexit.register(time.sleep, 60)")
+    ask(servant, "import atexit; atexit.register(time.sleep, 600)")
     began = time.monotonic()
     servant.close()
-    assert time.monotonic() - began < 10 and gone(servant.process.pid)
+    assert time.monotonic() - began < 60 and gone(servant.process.pid)
 
 
 @may_fork

@@ -16,8 +16,8 @@ from .hostile import COMMANDS, STATEMENTS
 
 D5 = [sys.executable, "-P", "-m", "deep500.cli"]
 TIMEOUT_S = 2.0
-LIMIT_S = 40.0  # what hangs would take SLEEP; a busy machine is slow
-GONE_S = 3.0
+LIMIT_S = 120.0  # what hangs would take SLEEP; a busy machine is slow
+GONE_S = 30.0
 IN_QUICK_SET = 6
 
 CASES = [("statement", name) for name in STATEMENTS] + [

@@ -164,7 +164,7 @@ def refuse() -> None:
 DEATHS: dict[str, tuple[Callable[[], object], str]] = {
     "killed": (lambda: os.kill(os.getpid(), signal.SIGKILL), "was ended by SIGKILL"),
     "ended": (lambda: os._exit(7), "was ended with exit code 7"),
-    "stuck": (lambda: time.sleep(600), "has not answered for 1.5 s"),
+    "stuck": (lambda: time.sleep(600), "has not answered for 3 s"),
     "error": (
         fail,
         "worker . of the loader cannot read a batch: ValueError: number 50 is bad",
@@ -178,7 +178,8 @@ def test_what_happens_to_a_worker_is_told_within_the_deadline(death: str) -> Non
     behaviour, message = DEATHS[death]
     before = children()
     begin = time.monotonic()
-    with Loader(d5.Split({"x": Behaving(behaviour)}), 2, timeout_s=1.5) as loader:
+    timeout_s = 3.0 if death == "stuck" else 60.0
+    with Loader(d5.Split({"x": Behaving(behaviour)}), 2, timeout_s=timeout_s) as loader:
         seen = []
         with pytest.raises(Deep500Error, match=message) as caught:
             for batch in loader.batches(fives()):
@@ -186,7 +187,7 @@ def test_what_happens_to_a_worker_is_told_within_the_deadline(death: str) -> Non
         assert "\n" not in str(caught.value)
         assert seen == list(range(0, 50, 5))  # those before are right, and in order
     assert children() == before
-    assert time.monotonic() - begin < 8
+    assert time.monotonic() - begin < 60
 
 
 def test_a_loader_goes_on_after_a_batch_that_could_not_be_read() -> None:
@@ -243,11 +244,11 @@ def test_workers_end_with_their_parent(number: signal.Signals) -> None:
         os.killpg(process.pid, number)
     else:
         process.kill()
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=60)
     assert (
         process.returncode == (130 if number == signal.SIGINT else -9) and errors == ""
     )
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while any(is_running(worker) for worker in workers):
         assert time.monotonic() < deadline
         time.sleep(0.05)

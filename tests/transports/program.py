@@ -98,7 +98,7 @@ def _polled(rank: int, size: int) -> Program:
 def main() -> None:
     from deep500 import registry
 
-    transport = registry.named("transports", sys.argv[1])(deadline=20)
+    transport = registry.named("transports", sys.argv[1])(deadline=60)
     [results] = transport.run(lambda rank: program(rank, transport.size)).values()
     traffic = transport.traffic[transport.rank].to_json()
     line = json.dumps([transport.rank, results, traffic])

@@ -22,8 +22,8 @@ FEW_SEEDS = 6  # from here on ranks give an interval of the median
 FEWEST_PAIRS = 3
 # the kinds of metrics that are compared by their ratio
 TIMED = "cost", "rate"
-# the kinds of metrics whose margin is as wide as that of times
-COUNTED = ("count",)
+# the kinds that drift as times do, which shares of a time are: they are judged only beyond their margin
+DRIFTING = *TIMED, "ratio"
 # The margin of a quality as a share of the margin of times: 2 % of a time, 0.2 points of an accuracy.
 QUALITY_SHARE = 0.1
 
@@ -100,11 +100,11 @@ def _room(metric: Metric, margin: float) -> tuple[float, str]:
     if metric["kind"] in TIMED:
         return math.log1p(margin), percent(margin)
     share = margin
-    if metric["kind"] not in COUNTED:
+    if metric["kind"] == "quality":
         share = QUALITY_SHARE * margin
-        if metric["unit"] in POINTS:
-            points = 100 * share
-            return points, f"{points:.4g} points"
+    if metric["kind"] != "count" and metric["unit"] in POINTS:
+        points = 100 * share
+        return points, f"{points:.4g} points"
     room = share * abs(metric["median"] or 0)
     return room, f"{percent(share)} of A"
 
@@ -223,12 +223,12 @@ def _interval_of_pairs(differences: Sequence[float], level: float) -> Interval:
 def _verdict(effect: Interval, room: float, metric: Metric) -> str:
     """What an interval around zero says, when differences up to `room` do not matter.
 
-    Times drift, so they are judged only beyond their margin. A quality does not: an interval without 0 decides,
-    unless all of it lies within the margin.
+    Times and their shares drift, so they are judged only beyond their margin. A quality does not: an interval without
+    0 decides, unless all of it lies within the margin.
     """
     if -room <= effect.low and effect.high <= room:
         return "same"
-    threshold = room if metric["kind"] in TIMED else 0.0
+    threshold = room if metric["kind"] in DRIFTING else 0.0
     better = metric["better"] or ""
     if effect.low > threshold:
         return {"higher": "better", "lower": "worse"}.get(better, "different")

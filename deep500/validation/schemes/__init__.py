@@ -2,6 +2,7 @@
 
 trials.py      the runs that checks are made of: a small network
 linear.py      the same with gradients that never change
+apart.py       ranks that share what they send alone
 resuming.py    runs that go on in a new process
 variants.py    a scheme with other codecs
 checks.py      the promises

@@ -10,6 +10,7 @@ from ...contracts.topology import Topology
 from ...contracts.transport import RankFailure
 from ...errors import Deep500Error, raise_if_internal
 from ..checking.report import CheckResult
+from .apart import trained_apart
 from .faults import reason
 from .linear import mean_step
 from .resuming import resumed
@@ -40,6 +41,10 @@ DRIFT = (
     "D-PSGD mixes parameters)"
 )
 KILLED_AT = 5  # which communication step a rank is lost at
+SHARED = (
+    ": ranks share the module, the class or the scheme on virtual ranks only; what another rank needs must be sent to "
+    "it, and every rank draws from a random generator of its own"
+)
 FORGOTTEN = (
     ": keep what must outlive a step in worker.state, which a checkpoint saves, not in attributes, the class or the "
     "module"
@@ -290,6 +295,34 @@ def check_determinism(trials: Trials) -> CheckResult:
     )
 
 
+def check_apart(trials: Trials) -> CheckResult:
+    """Ranks that have nothing in common but their messages, as processes have, end in the same bits."""
+    wanted = replicas(trials.finished)
+    try:
+        rows = trained_apart(trials)
+    except Overdue:
+        raise
+    except Exception as error:  # what ranks have shared may be missing
+        raise_if_internal(error)
+        text = (
+            f"with a copy of its module for every rank: {reason(error)}{SHARED}"
+        )
+        return CheckResult("apart", False, text=text)
+    if rows is None:
+        text = (
+            "no other process can import it: `d5 check scheme FILE.py:NAME` can"
+        )
+        return CheckResult("apart", None, text=text)
+    distance = float(np.abs(rows - wanted).max())
+    text = "difference from ranks with a copy of the scheme's module each"
+    if distance != 0:
+        text = (
+            f"ranks with a copy of its module each, as processes have, end with parameters that differ by "
+            f"{distance:.3g}{SHARED}"
+        )
+    return CheckResult("apart", distance == 0, distance, 0.0, text)
+
+
 def check_resumption(trials: Trials) -> CheckResult:
     """Runs that go on from a checkpoint, each in a new process, end in the same bits."""
     wanted = replicas(trials.finished)
@@ -364,6 +397,7 @@ CHECKS: dict[str, Callable[[Trials], CheckResult]] = {
     "consensus": check_consensus,
     "traffic": check_traffic,
     "determinism": check_determinism,
+    "apart": check_apart,
     "resumption": check_resumption,
     "lost rank": check_lost_rank,
 }

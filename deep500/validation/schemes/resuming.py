@@ -24,25 +24,32 @@ def resumed(trials: Trials, epochs: int) -> np.ndarray | None:
 
     None if a new process cannot make the same scheme.
     """
-    text = scheme_text(trials.scheme)
-    if text is None:
+    arguments = process_arguments(trials)
+    if arguments is None:
         return None
     first = trials.new_run(epochs=epochs)
     first.run()
     with tempfile.TemporaryDirectory() as folder:
         checkpoint = str(Path(folder) / "checkpoint.safetensors")
         save_checkpoint(checkpoint, first.checkpoint())
-        arguments = {
-            "text": text,
-            "name": str(trials.scheme),
-            "import_path": sys.path,
-            "ranks": trials.ranks,
-            "engine": trials.engine,
-            "seed": trials.seed,
-            "checkpoint": checkpoint,
-        }
+        arguments["checkpoint"] = checkpoint
         rows = isolated(f"{__name__}:go_on", arguments, DEADLINE)
     return None if rows is None else np.array(rows, np.float64)
+
+
+def process_arguments(trials: Trials) -> dict[str, Any] | None:
+    """What a new process needs to make the same trials; None if it cannot make the scheme."""
+    text = scheme_text(trials.scheme)
+    if text is None:
+        return None
+    return {
+        "text": text,
+        "name": str(trials.scheme),
+        "import_path": sys.path,
+        "ranks": trials.ranks,
+        "engine": trials.engine,
+        "seed": trials.seed,
+    }
 
 
 def go_on(
@@ -56,20 +63,28 @@ def go_on(
     progress: Callable[[str], None],
 ) -> list[list[float]] | None:
     """In the new process: the rest of the run; None if the text does not give the scheme of this name."""
-    from .loading import load_scheme  # which imports this file
-
     sys.path[:] = import_path
-    try:
-        scheme = load_scheme(text)
-    except Deep500Error:  # its file may need what only the first process has
-        return None
-    if type(scheme).__name__ != name.partition("(")[0]:
+    scheme = scheme_in_new_process(text, name)
+    if scheme is None:
         return None
     progress("going on from a checkpoint")
     run = Trials(scheme, ranks, engine, seed).new_run()
     with errors_of_user_code("the run"):
         run.run(load_checkpoint(checkpoint))
     return replicas(run).tolist()
+
+
+def scheme_in_new_process(text: str, name: str) -> Scheme | None:
+    """The scheme that a text describes; None if it is not the one of this name."""
+    from .loading import load_scheme  # which imports this file
+
+    try:
+        scheme = load_scheme(text)
+    except Deep500Error:  # its file may need what only the first process has
+        return None
+    if type(scheme).__name__ != name.partition("(")[0]:
+        return None
+    return scheme
 
 
 def scheme_text(scheme: Scheme) -> str | None:
