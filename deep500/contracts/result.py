@@ -96,6 +96,12 @@ class ResultKind(Definition):
         """Every number that is reported; None while there are too few blocks for any."""
         raise lacking(self, "derive")
 
+    def derive_before(
+        self, procedure: int, plan: Plan, blocks: Blocks
+    ) -> dict[str, Any] | None:
+        """The numbers as an earlier procedure computed them, to verify old bundles; None if it is unknown."""
+        return None
+
     def report(self, record: Record) -> Report:
         """The report of a result; its problems are added by the caller."""
         raise lacking(self, "report")
