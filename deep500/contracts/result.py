@@ -61,13 +61,15 @@ class Record:
 class Contrast:
     """Result B compared with result A: as data, as blocks of a report, and the names of what is worse in B.
 
-    `answer` is shown first; its sentence says which of the two is better.
+    `answer` is shown first; its sentence says which of the two is better. `lost` has a sentence for everything that
+    cannot be compared because one side lacks it.
     """
 
     data: Mapping[str, Any]
     blocks: Sequence[Block]
     worse: Sequence[str] = ()
     answer: Banner | None = None
+    lost: Sequence[str] = ()
 
 
 class ResultKind(Definition):

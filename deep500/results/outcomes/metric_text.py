@@ -1,9 +1,11 @@
 """One metric of a recipe's run in words: its name, median and interval, target and verdict."""
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
 
+from ...contracts.metric import Scale, usual_scale
 from ...reports.tables import NOTHING, Number, count, number, quantity, seconds
 from ...reports.text import Text, VerdictWord, clean, plain
 
@@ -117,6 +119,16 @@ def is_unavailable(metric: Metric) -> bool:
 def never(metric: Metric) -> int:
     """How many seeds gave no value."""
     return sum(value is None for value in metric["values"])
+
+
+def metric_scale(metric: Metric) -> Scale:
+    """The range of the values of a metric."""
+    low, high = metric.get("range", (None, None))
+    if low is None and high is None:
+        return usual_scale(metric["kind"], metric["unit"])
+    return Scale(
+        -math.inf if low is None else low, math.inf if high is None else high
+    )
 
 
 def has_goal(metric: Metric) -> bool:
