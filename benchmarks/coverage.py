@@ -6,15 +6,15 @@ A refusal (TooFewSamples) counts as correct; "held" leaves refusals out, "refuse
 the median width over 3.92 times the simulated standard deviation of the estimator: 1 is what an oracle needs.
 """
 
-import argparse
-import json
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+from _simulation import Random, Row, run, wilson
+from seed_coverage import rows as seed_rows
 
 from deep500.errors import TooFewSamples
 from deep500.measure.results import LOOKS_AT_PROCESSES
@@ -23,23 +23,8 @@ from deep500.measure.statistics.intervals import interval
 from deep500.measure.statistics.modality import modes
 from deep500.measure.statistics.steadiness import steady_state
 
-Random = np.random.Generator
 Draw = Callable[[Random], Any]
 WIDEST, DEAREST = 1.6, 2.5  # width against an oracle, and n against an oracle's
-
-
-@dataclass(frozen=True)
-class Row:
-    """A share in percent with its 95 % binomial interval, the figure to reach, whether it is, and details."""
-
-    group: str
-    case: str
-    percent: float
-    low: float
-    high: float
-    target: str
-    ok: bool
-    details: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -143,14 +128,6 @@ def pooled_t(samples: list[np.ndarray], quantile: float = 0.5) -> Practice:
 
 
 # ---- simulations
-
-
-def wilson(successes: int, trials: int) -> tuple[float, float]:
-    """The 95 % binomial interval of a share, in percent."""
-    z2, share = 1.96**2, successes / trials
-    reach = 1.96 * math.sqrt(share * (1 - share) / trials + z2 / (4 * trials**2))
-    middle, scale = share + z2 / (2 * trials), 100 / (1 + z2 / trials)
-    return max(0.0, (middle - reach) * scale), min(100.0, (middle + reach) * scale)
 
 
 def coverage(
@@ -418,32 +395,8 @@ def table(replications: int, seed: int) -> Iterator[Row]:
     yield from process_look_rows(replications, seed)
     yield from steadiness_rows(replications, np.random.default_rng([seed, 2000]))
     yield from modality_rows(replications, np.random.default_rng([seed, 3000]))
-
-
-def line(row: Row) -> str:
-    details = "  ".join(f"{name} {value:.2f}" for name, value in row.details.items())
-    figure = f"{row.percent:5.1f} % [{row.low:5.1f}, {row.high:5.1f}]"
-    verdict = "ok  " if row.ok else "MISS"
-    return (
-        f"{verdict} {row.group:17s} {row.case:32s} {figure}  {row.target:23s} {details}"
-    )
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--replications", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
-    rows = table(options.replications, options.seed)
-    if options.json:
-        print(json.dumps([asdict(row) for row in rows], indent=1))
-        return
-    for row in rows:
-        print(line(row), flush=True)
+    yield from seed_rows(replications, seed)
 
 
 if __name__ == "__main__":
-    main()
+    run(table, __doc__)

@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gate",
         action="store_true",
-        help="exit code 1 if anything in B is slower",
+        help="exit code 1 if anything in B is slower or worse, if it lost seeds, or if one side lacks an entry",
     )
     options.equivalent(
         parser,
@@ -76,7 +76,9 @@ def call(args: argparse.Namespace) -> int:
         equivalent=args.equivalent,
     )
     _show(args, compared.report(), compared.to_json())
-    if not compared.verified or (args.gate and compared.worse):
+    if not compared.verified or (
+        args.gate and (compared.worse or compared.lost)
+    ):
         return 1
     if args.equivalent is None:
         return 0

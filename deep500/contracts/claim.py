@@ -61,25 +61,28 @@ def metric_words(metric: Metric) -> str:
     return f"{name}({listed})"
 
 
+def _number(value: float | None) -> str:
+    return "not known" if value is None else f"{value:.6g}"
+
+
 def judged_by_interval(
     summary: Summary, bound: float, at_least: bool
 ) -> Judgement:
     """Whether the median over the seeds is on the right side of a bound, with its whole interval."""
     low = summary["low"]
-    count = summary["n"]
-    if low is None:
-        return Judgement("not decided", f"{count} seeds give no interval")
     high = summary["high"]
-    median = summary["median"]
-    unit = summary["unit"]
-    interval = f"{median:.6g} [{low:.6g}, {high:.6g}] {unit}".rstrip()
+    count = summary["n"]
+    if low is None and high is None:
+        return Judgement("not decided", f"{count} seeds give no interval")
+    ends = f"[{_number(low)}, {_number(high)}]"
+    interval = f"{_number(summary['median'])} {ends} {summary['unit']}".rstrip()
     reason = f"{interval}, n = {count}"
-    if at_least:
-        holds = low >= bound
-        fails = high < bound
-    else:
-        holds = high <= bound
-        fails = low > bound
+    # an end that is not known decides nothing
+    is_above = low is not None and low >= bound
+    is_below = high is not None and high <= bound
+    holds, fails = is_above, is_below and high != bound
+    if not at_least:
+        holds, fails = is_below, is_above and low != bound
     if holds:
         return Judgement("holds", reason)
     if fails:

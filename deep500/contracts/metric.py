@@ -8,6 +8,10 @@ from typing import Any, ClassVar, Literal, get_args
 from .. import registry
 from ..definition import Definition
 from ..errors import Deep500Error, lacking, unknown
+from ..measure.statistics.scales import POSITIVE as POSITIVE
+from ..measure.statistics.scales import REAL as REAL
+from ..measure.statistics.scales import SHARE as SHARE
+from ..measure.statistics.scales import Scale
 from .task import Quality
 
 Kind = Literal["cost", "rate", "ratio", "count", "quality"]
@@ -57,6 +61,16 @@ class History:
         return None
 
     @property
+    def failure(self) -> str:
+        """Why the run did not get to its planned end; empty if it did."""
+        if self.divergence:
+            epoch, step = self.divergence
+            return f"diverged at epoch {epoch}, step {step}"
+        if self.ended:
+            return f"was stopped in epoch {len(self.evaluations)}: {self.ended}"
+        return ""
+
+    @property
     def samples(self) -> float:
         return self.counters.get("samples", 0)
 
@@ -82,6 +96,8 @@ class Metric(Definition):
     unit: ClassVar[str] = ""
     kind: ClassVar[Kind] = "quality"
     better: ClassVar[Literal["lower", "higher"] | None] = "higher"
+    # the range of its values, in which its intervals lie; None: by its kind and unit, see `usual_scale`
+    scale: ClassVar[Scale | None] = None
     # the task's quality that it reads, if any
     reads: ClassVar[str | None] = None
     # why a run may have no value, if that is not a target that was never reached
@@ -97,6 +113,10 @@ class Metric(Definition):
                 f"{cls.__name__} is of kind {cls.kind!r} and better {cls.better!r}: a kind is "
                 f"{kinds}; better is 'lower', 'higher' or None"
             )
+        if not isinstance(cls.scale, Scale | None):
+            raise Deep500Error(
+                f"{cls.__name__} has the scale {cls.scale!r}: give SHARE, POSITIVE, REAL or a Scale"
+            )
 
     def value(self, history: History) -> float | None:
         raise lacking(self, "value")
@@ -104,6 +124,20 @@ class Metric(Definition):
     def censored_at(self, history: History) -> float | None:
         """For a run that did not reach a target, how far it got; None for metrics without a target."""
         return None
+
+    def not_before(self, history: History) -> float | None:
+        """For a run that reached a target, when it was last seen not to have: targets are looked at now and then."""
+        return None
+
+    @property
+    def has_goal(self) -> bool:
+        """Whether its value is what it takes to reach a target."""
+        return type(self).censored_at is not Metric.censored_at
+
+    @property
+    def value_range(self) -> Scale:
+        """The range of its values."""
+        return self.scale or usual_scale(self.kind, self.unit)
 
     def for_qualities(self, qualities: Mapping[str, Quality]) -> "Metric":
         """The metric for runs of a task with these qualities; a Deep500Error if it reads another one."""
@@ -130,6 +164,15 @@ class Metric(Definition):
         return _reaches(value, target, self.better)
 
 
+def usual_scale(kind: Kind, unit: str) -> Scale:
+    """The range of a metric that declares none."""
+    if unit == "%":
+        return SHARE
+    if kind == "quality":
+        return REAL
+    return POSITIVE
+
+
 def first_reaching(
     history: History, quality: str, target: float, better: str = "higher"
 ) -> dict[str, Any] | None:
@@ -139,6 +182,20 @@ def first_reaching(
         if _reaches(value, target, better):
             return evaluation
     return None
+
+
+def last_before(
+    history: History, reached: Mapping[str, Any] | None, key: str
+) -> float | None:
+    """A number of the evaluation before the one that reached a target; 0 if that was the first, None without one."""
+    if reached is None:
+        return None
+    before = 0.0
+    for evaluation in history.evaluations:
+        if evaluation is reached:
+            break
+        before = float(evaluation[key])
+    return before
 
 
 def _reaches(value: float, target: float, better: str) -> bool:
@@ -152,3 +209,12 @@ def quality_named(name: str, qualities: Mapping[str, Quality]) -> Quality:
     if name not in qualities:
         raise unknown("quality of the task", name, qualities)
     return qualities[name]
+
+
+def quality_scale(quality: Quality) -> Scale:
+    """The range of a task's quality."""
+    if quality.low is None and quality.high is None:
+        return usual_scale("quality", quality.unit)
+    low = -math.inf if quality.low is None else quality.low
+    high = math.inf if quality.high is None else quality.high
+    return Scale(low, high)

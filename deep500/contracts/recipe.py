@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -231,6 +232,7 @@ class Recipe:
                     "unit": metric.unit,
                     "kind": metric.kind,
                     "better": metric.better,
+                    **_declared_range(metric),
                 }
         return form
 
@@ -425,6 +427,14 @@ def _is_ours(metric: Metric) -> bool:
     if name not in registry.known("metrics"):
         return False
     return registry.find("metrics", name) is type(metric)
+
+
+def _declared_range(metric: Metric) -> dict[str, float]:
+    """The ends of the range that a metric declares."""
+    if metric.scale is None:
+        return {}
+    ends = {"low": metric.scale.low, "high": metric.scale.high}
+    return {name: end for name, end in ends.items() if math.isfinite(end)}
 
 
 def construct(

@@ -61,13 +61,15 @@ class Record:
 class Contrast:
     """Result B compared with result A: as data, as blocks of a report, and the names of what is worse in B.
 
-    `answer` is shown first; its sentence says which of the two is better.
+    `answer` is shown first; its sentence says which of the two is better. `lost` has a sentence for everything that
+    cannot be compared because one side lacks it.
     """
 
     data: Mapping[str, Any]
     blocks: Sequence[Block]
     worse: Sequence[str] = ()
     answer: Banner | None = None
+    lost: Sequence[str] = ()
 
 
 class ResultKind(Definition):
@@ -95,6 +97,12 @@ class ResultKind(Definition):
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
         """Every number that is reported; None while there are too few blocks for any."""
         raise lacking(self, "derive")
+
+    def derive_before(
+        self, procedure: int, plan: Plan, blocks: Blocks
+    ) -> dict[str, Any] | None:
+        """The numbers as an earlier procedure computed them, to verify old bundles; None if it is unknown."""
+        return None
 
     def report(self, record: Record) -> Report:
         """The report of a result; its problems are added by the caller."""

@@ -19,11 +19,16 @@ KINDS = {"real": "f", "integer": "iu"}  # the letters of NumPy's dtypes
 
 @dataclass(frozen=True)
 class Quality:
-    """A number that an evaluation reports about a network: its name, its unit, and whether higher is better."""
+    """A number that an evaluation reports about a network: its name, its unit, and whether higher is better.
+
+    `low` and `high` are the ends of its range, if it has any; one in % without them lies between 0 and 100.
+    """
 
     name: str
     unit: str = ""
     better: Literal["lower", "higher"] = "higher"
+    low: float | None = None
+    high: float | None = None
 
     def __post_init__(self) -> None:
         if self.better not in ("lower", "higher"):

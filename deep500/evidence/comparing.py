@@ -16,13 +16,11 @@ from ..reports.blocks import (
     Table,
     unverified,
 )
-from ..reports.tables import is_number
 from ..reports.text import clean
+from ..results.outcomes.loads import different_loads
 from .loading import load, one_line
 
 DIFFERENCES_SHOWN = 12
-LOAD = "load (1 min)"
-LOAD_THAT_MATTERS = 0.5  # of a CPU, as `d5 doctor` judges it
 
 
 @dataclass(frozen=True)
@@ -48,6 +46,11 @@ class BundleComparison:
     def worse(self) -> Sequence[str]:
         """The names of the measurements that are worse in B."""
         return self.contrast.worse
+
+    @property
+    def lost(self) -> Sequence[str]:
+        """What cannot be compared because one side lacks it, a sentence each."""
+        return self.contrast.lost
 
     @property
     def verified(self) -> bool:
@@ -146,7 +149,7 @@ def environment_blocks(differences: Sequence[Difference]) -> list[Block]:
         fact = clean(difference.fact)
         value_a, value_b = clean(difference.left), clean(difference.right)
         rows.append([fact, value_a, value_b, difference.weight])
-    loads = _different_loads(differences)
+    loads = different_loads(differences)
     if not rows:
         others = loads or "The environments differ in nothing that can matter."
         return [Sentence(others)]
@@ -156,20 +159,3 @@ def environment_blocks(differences: Sequence[Difference]) -> list[Block]:
         Table(["fact", "A", "B", "it"], rows[:DIFFERENCES_SHOWN], "lttl"),
         Sentence(loads),
     ]
-
-
-def _different_loads(differences: Sequence[Difference]) -> str:
-    """One line if the machine was busier when one of the two began; empty if it was not."""
-    for difference in differences:
-        load_a = difference.left.value
-        load_b = difference.right.value
-        if difference.fact != LOAD:
-            continue
-        if not is_number(load_a) or not is_number(load_b):
-            continue
-        if abs(load_a - load_b) >= LOAD_THAT_MATTERS:
-            return (
-                f"The load of the machine was {load_a:g} when A began and {load_b:g} when B began: "
-                "times can differ for that alone."
-            )
-    return ""

@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from ..bundle import Bundle, read
-from ..contracts.result import Record, ResultKind, derived_numbers, result_kind
+from ..contracts.result import (
+    Blocks,
+    Plan,
+    Record,
+    ResultKind,
+    derived_numbers,
+    result_kind,
+)
 from ..errors import Deep500Error
 from ..reports.blocks import Report
 from ..reports.text import clean
@@ -57,7 +64,8 @@ def record_of(bundle: Bundle) -> Record:
         environment = {}
         problems.append("environment.json: there is none that can be used")
     if bundle.finished and not problems:
-        problems += _false_claims(kind, bundle, derived)
+        with one_line("its samples do not give the numbers of its plan"):
+            problems += _false_claims(kind, bundle, plan, blocks, derived)
         problems += kind.check_files(blocks, bundle.files)
     sensors = bundle.documents.get("sensors.json")
     if not isinstance(sensors, dict):
@@ -111,14 +119,20 @@ def one_line(problem: str) -> Iterator[None]:
 
 
 def _false_claims(
-    kind: ResultKind, bundle: Bundle, derived: object
+    kind: ResultKind,
+    bundle: Bundle,
+    plan: Plan,
+    blocks: Blocks,
+    derived: object,
 ) -> list[str]:
     """The differences between derived.json and the numbers that follow from the blocks."""
     recorded = bundle.documents.get("derived.json")
     if not isinstance(recorded, dict):
         return ["derived.json: missing"]
     procedure = recorded.get("procedure")
-    if procedure != kind.procedure:
+    if procedure != kind.procedure and type(procedure) is int:
+        derived = kind.derive_before(procedure, plan, blocks)
+    if procedure != kind.procedure and not derived:
         return [
             f"derived.json: procedure {procedure!r}, this version computes {kind.procedure}"
         ]

@@ -2,7 +2,7 @@
 
 import math
 
-from ..contracts.metric import History, Metric
+from ..contracts.metric import POSITIVE, History, Metric
 from ._ranks import rank_counters
 
 
@@ -14,6 +14,7 @@ class AccuracyPerMegabyte(Metric):
 
     unit = "%/MB"
     kind = "ratio"
+    scale = POSITIVE
     reads = "accuracy"
     absence = "no rank sent anything"
 

@@ -1,6 +1,6 @@
 """The number of bytes that the busiest rank sends while it trains."""
 
-from ..contracts.metric import History, Metric
+from ..contracts.metric import POSITIVE, History, Metric
 from ._ranks import rank_counters
 
 
@@ -13,6 +13,7 @@ class BytesPerRank(Metric):
     unit = "B"
     kind = "count"
     better = "lower"
+    scale = POSITIVE
     absence = "the recipe has no ranks"
 
     def value(self, history: History) -> float | None:

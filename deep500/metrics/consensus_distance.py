@@ -1,6 +1,6 @@
 """How far the replicas are from each other at the end."""
 
-from ..contracts.metric import History, Metric
+from ..contracts.metric import POSITIVE, History, Metric
 
 
 class ConsensusDistance(Metric):
@@ -8,6 +8,7 @@ class ConsensusDistance(Metric):
 
     kind = "quality"
     better = "lower"
+    scale = POSITIVE
     absence = "the recipe has no ranks"
 
     def value(self, history: History) -> float | None:

@@ -1,6 +1,6 @@
 """What a training run would cost on a rented machine."""
 
-from ..contracts.metric import History, Metric
+from ..contracts.metric import POSITIVE, History, Metric
 from ..errors import Deep500Error
 
 
@@ -11,6 +11,7 @@ class Cost(Metric):
     unit = "USD"
     kind = "cost"
     better = "lower"
+    scale = POSITIVE
 
     def __post_init__(self) -> None:
         super().__post_init__()

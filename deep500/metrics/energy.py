@@ -1,6 +1,6 @@
 """How much energy training takes."""
 
-from ..contracts.metric import History, Metric
+from ..contracts.metric import POSITIVE, History, Metric
 
 
 class Energy(Metric):
@@ -12,6 +12,7 @@ class Energy(Metric):
     unit = "J"
     kind = "cost"
     better = "lower"
+    scale = POSITIVE
     needs = ("energy",)
 
     def value(self, history: History) -> float | None:

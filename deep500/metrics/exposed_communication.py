@@ -2,7 +2,7 @@
 
 import math
 
-from ..contracts.metric import History, Metric
+from ..contracts.metric import SHARE, History, Metric
 from ._ranks import rank_series
 
 
@@ -12,6 +12,7 @@ class ExposedCommunication(Metric):
     unit = "%"
     kind = "ratio"
     better = "lower"
+    scale = SHARE
     absence = "the recipe has no ranks"
     needs = ("real time",)
 

@@ -2,13 +2,14 @@
 
 import math
 
-from ..contracts.metric import History, Metric
+from ..contracts.metric import POSITIVE, History, Metric
 
 
 class FinalLoss(Metric):
     """Mean training loss over the steps of the last epoch, since the loss of a single batch is mostly chance."""
 
     better = "lower"
+    scale = POSITIVE  # a loss below 0 makes it a real number
 
     def value(self, history: History) -> float | None:
         if not history.evaluations:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from ..contracts.metric import History, Metric, quality_named
+from ..contracts.metric import History, Metric, quality_named, quality_scale
 from ..contracts.task import Quality
 
 
@@ -22,5 +22,6 @@ class FinalQuality(Metric):
         class OfTask(FinalQuality):
             unit = quality.unit
             better = quality.better
+            scale = quality_scale(quality)
 
         return OfTask(self.name, self.split)

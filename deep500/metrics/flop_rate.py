@@ -2,7 +2,7 @@
 
 import math
 
-from ..contracts.metric import History, Metric
+from ..contracts.metric import POSITIVE, History, Metric
 
 
 class FlopRate(Metric):
@@ -10,6 +10,7 @@ class FlopRate(Metric):
 
     unit = "GFLOP/s"
     kind = "rate"
+    scale = POSITIVE
     needs = ("work", "real time")
 
     def value(self, history: History) -> float | None:

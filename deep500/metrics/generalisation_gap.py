@@ -1,6 +1,6 @@
 """How much better a network is on its training data."""
 
-from ..contracts.metric import History, Metric
+from ..contracts.metric import History, Metric, Scale
 
 
 class GeneralisationGap(Metric):
@@ -8,6 +8,7 @@ class GeneralisationGap(Metric):
 
     unit = "points"
     better = "lower"
+    scale = Scale(-100.0, 100.0)
     reads = "accuracy"
     needs = ("training quality",)
 

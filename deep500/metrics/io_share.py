@@ -2,7 +2,7 @@
 
 import math
 
-from ..contracts.metric import History, Metric
+from ..contracts.metric import SHARE, History, Metric
 
 
 class IoShare(Metric):
@@ -11,6 +11,7 @@ class IoShare(Metric):
     unit = "%"
     kind = "ratio"
     better = "lower"
+    scale = SHARE
     needs = ("real time",)
 
     def value(self, history: History) -> float | None:

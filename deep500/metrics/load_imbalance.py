@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..contracts.metric import History, Metric
+from ..contracts.metric import POSITIVE, History, Metric
 from ..measure.statistics.groups import kruskal_wallis
 from ._ranks import rank_series
 
@@ -16,6 +16,7 @@ class LoadImbalance(Metric):
     unit = "%"
     kind = "ratio"
     better = "lower"
+    scale = POSITIVE
     absence = "fewer than two ranks train"
     needs = ("real time",)
     significance: float = 0.05

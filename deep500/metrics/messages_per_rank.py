@@ -1,6 +1,6 @@
 """The number of messages that the busiest rank sends while it trains."""
 
-from ..contracts.metric import History, Metric
+from ..contracts.metric import POSITIVE, History, Metric
 from ._ranks import rank_counters
 
 
@@ -10,6 +10,7 @@ class MessagesPerRank(Metric):
     unit = "messages"
     kind = "count"
     better = "lower"
+    scale = POSITIVE
     absence = "the recipe has no ranks"
 
     def value(self, history: History) -> float | None:

@@ -1,6 +1,6 @@
 """How much memory training takes."""
 
-from ..contracts.metric import History, Metric
+from ..contracts.metric import POSITIVE, History, Metric
 
 
 class PeakMemory(Metric):
@@ -9,6 +9,7 @@ class PeakMemory(Metric):
     unit = "MiB"
     kind = "cost"
     better = "lower"
+    scale = POSITIVE
     needs = ("peak memory",)
 
     def value(self, history: History) -> float | None:

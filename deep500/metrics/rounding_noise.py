@@ -2,7 +2,7 @@
 
 import math
 
-from ..contracts.metric import History, Metric
+from ..contracts.metric import POSITIVE, History, Metric
 
 
 class RoundingNoise(Metric):
@@ -14,6 +14,7 @@ class RoundingNoise(Metric):
     unit = "×"
     kind = "ratio"
     better = "lower"
+    scale = POSITIVE
     needs = ("precision",)
 
     def value(self, history: History) -> float | None:

@@ -1,6 +1,6 @@
 """How many steps loss scaling skipped."""
 
-from ..contracts.metric import History, Metric
+from ..contracts.metric import POSITIVE, History, Metric
 
 
 class SkippedSteps(Metric):
@@ -8,6 +8,7 @@ class SkippedSteps(Metric):
 
     kind = "count"
     better = "lower"
+    scale = POSITIVE
     needs = ("precision",)
 
     def value(self, history: History) -> float | None:

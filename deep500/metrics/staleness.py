@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..contracts.metric import History, Metric
+from ..contracts.metric import POSITIVE, History, Metric
 from ._ranks import rank_series
 
 
@@ -12,6 +12,7 @@ class Staleness(Metric):
     unit = "updates"
     kind = "count"
     better = "lower"
+    scale = POSITIVE
     absence = "the scheme records no staleness"
 
     def value(self, history: History) -> float | None:

@@ -2,7 +2,7 @@
 
 import math
 
-from ..contracts.metric import History, Metric
+from ..contracts.metric import POSITIVE, History, Metric
 from ..errors import Deep500Error
 
 
@@ -16,6 +16,7 @@ class StepLatency(Metric):
     unit = "s"
     kind = "cost"
     better = "lower"
+    scale = POSITIVE
     needs = ("real time",)
 
     def __post_init__(self) -> None:

@@ -1,6 +1,14 @@
 """How many steps it takes to reach an accuracy."""
 
-from ..contracts.metric import History, Metric, first_reaching
+from typing import Any
+
+from ..contracts.metric import (
+    POSITIVE,
+    History,
+    Metric,
+    first_reaching,
+    last_before,
+)
 
 
 class StepsToAccuracy(Metric):
@@ -13,15 +21,22 @@ class StepsToAccuracy(Metric):
     unit = "steps"
     kind = "cost"
     better = "lower"
+    scale = POSITIVE
     reads = "accuracy"
 
     def value(self, history: History) -> float | None:
-        evaluation = first_reaching(history, "accuracy", self.target)
+        evaluation = self._reached(history)
         if not evaluation:
             return None
         return float(evaluation["step"])
+
+    def not_before(self, history: History) -> float | None:
+        return last_before(history, self._reached(history), "step")
 
     def censored_at(self, history: History) -> float | None:
         if not history.evaluations:
             return None
         return float(history.evaluations[-1]["step"])
+
+    def _reached(self, history: History) -> dict[str, Any] | None:
+        return first_reaching(history, "accuracy", self.target)

@@ -1,6 +1,6 @@
 """How much of the test data a trained network classifies correctly."""
 
-from ..contracts.metric import History, Metric
+from ..contracts.metric import SHARE, History, Metric
 
 
 class TestAccuracy(Metric):
@@ -8,6 +8,7 @@ class TestAccuracy(Metric):
 
     __test__ = False  # pytest would collect a class of this name as a test
     unit = "%"
+    scale = SHARE
     reads = "accuracy"
 
     def value(self, history: History) -> float | None:

@@ -2,7 +2,7 @@
 
 import math
 
-from ..contracts.metric import History, Metric
+from ..contracts.metric import POSITIVE, History, Metric
 
 
 class Throughput(Metric):
@@ -10,6 +10,7 @@ class Throughput(Metric):
 
     unit = "samples/s"
     kind = "rate"
+    scale = POSITIVE
     needs = ("real time",)
 
     def value(self, history: History) -> float | None:

@@ -1,6 +1,14 @@
 """How long it takes to reach an accuracy."""
 
-from ..contracts.metric import History, Metric, first_reaching
+from typing import Any
+
+from ..contracts.metric import (
+    POSITIVE,
+    History,
+    Metric,
+    first_reaching,
+    last_before,
+)
 
 
 class TimeToAccuracy(Metric):
@@ -14,16 +22,23 @@ class TimeToAccuracy(Metric):
     unit = "s"
     kind = "cost"
     better = "lower"
+    scale = POSITIVE
     reads = "accuracy"
     needs = ("real time",)
 
     def value(self, history: History) -> float | None:
-        evaluation = first_reaching(history, "accuracy", self.target)
+        evaluation = self._reached(history)
         if not evaluation:
             return None
         return evaluation["seconds"]
+
+    def not_before(self, history: History) -> float | None:
+        return last_before(history, self._reached(history), "seconds")
 
     def censored_at(self, history: History) -> float | None:
         if not history.evaluations:
             return None
         return history.evaluations[-1]["seconds"]
+
+    def _reached(self, history: History) -> dict[str, Any] | None:
+        return first_reaching(history, "accuracy", self.target)

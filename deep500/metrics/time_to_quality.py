@@ -1,8 +1,16 @@
 """How long it takes to reach a value of any quality of the task."""
 
 from collections.abc import Mapping
+from typing import Any
 
-from ..contracts.metric import History, Metric, first_reaching, quality_named
+from ..contracts.metric import (
+    POSITIVE,
+    History,
+    Metric,
+    first_reaching,
+    last_before,
+    quality_named,
+)
 from ..contracts.task import Quality
 
 
@@ -19,20 +27,25 @@ class TimeToQuality(Metric):
     unit = "s"
     kind = "cost"
     better = "lower"
+    scale = POSITIVE
     needs = ("real time",)
 
     def value(self, history: History) -> float | None:
-        evaluation = first_reaching(
-            history, self.name, self.target, self.direction
-        )
+        evaluation = self._reached(history)
         if not evaluation:
             return None
         return evaluation["seconds"]
+
+    def not_before(self, history: History) -> float | None:
+        return last_before(history, self._reached(history), "seconds")
 
     def censored_at(self, history: History) -> float | None:
         if not history.evaluations:
             return None
         return history.evaluations[-1]["seconds"]
+
+    def _reached(self, history: History) -> dict[str, Any] | None:
+        return first_reaching(history, self.name, self.target, self.direction)
 
     def for_qualities(self, qualities: Mapping[str, Quality]) -> Metric:
         quality = quality_named(self.name, qualities)

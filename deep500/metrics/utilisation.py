@@ -2,7 +2,7 @@
 
 import math
 
-from ..contracts.metric import History, Metric
+from ..contracts.metric import POSITIVE, History, Metric
 
 
 class Utilisation(Metric):
@@ -14,6 +14,7 @@ class Utilisation(Metric):
 
     unit = "%"
     kind = "ratio"
+    scale = POSITIVE
     needs = ("work", "roofline", "real time")
 
     def value(self, history: History) -> float | None:

@@ -21,8 +21,8 @@ class NextToken(Task):
     target: str = "next"
     prediction: str = "logits"
     qualities = (
-        Quality("perplexity", "", "lower"),
-        Quality("cross-entropy", "nat/token", "lower"),
+        Quality("perplexity", "", "lower", low=1.0),
+        Quality("cross-entropy", "nat/token", "lower", low=0.0),
         Quality("accuracy", "%", "higher"),
     )
 

@@ -17,7 +17,7 @@ class Reconstruction(Task):
     input: str = "x"
     target: str = "x"
     prediction: str = "reconstruction"
-    qualities = (Quality("mean squared error", "", "lower"),)
+    qualities = (Quality("mean squared error", "", "lower", low=0.0),)
 
     def arrays(self) -> dict[str, Array]:
         return {self.target: Array("real")}

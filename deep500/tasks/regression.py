@@ -17,9 +17,9 @@ class Regression(Task):
     target: str = "target"
     prediction: str = "prediction"
     qualities = (
-        Quality("mean squared error", "", "lower"),
-        Quality("mean absolute error", "", "lower"),
-        Quality("R2", "", "higher"),
+        Quality("mean squared error", "", "lower", low=0.0),
+        Quality("mean absolute error", "", "lower", low=0.0),
+        Quality("R2", "", "higher", high=1.0),
     )
 
     def arrays(self) -> dict[str, Array]:

@@ -1,14 +1,20 @@
 """A metric over the seeds of a recipe's run: its value for every seed, the median, the interval, and the target."""
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from statistics import median
+from dataclasses import replace
 from typing import Any
 
 from .. import registry
 from ..contracts.metric import History, Metric
 from ..contracts.task import Quality
 from ..errors import Deep500Error, TooFewSamples, one_line
-from ..measure.statistics.intervals import Interval, interval
+from ..measure.statistics.intervals import Interval
+from ..measure.statistics.seeds import (
+    seeds_interval,
+    seeds_interval_with_missing,
+)
 from ..measure.statistics.survival import median_time
 from .recorded import RecordedMetric
 
@@ -62,8 +68,8 @@ def recorded_metric(
         ) from None
 
 
-def _value(metric: Metric, run: History) -> float | None:
-    """The value of a metric for a run; None for a run that diverged.
+def metric_value(metric: Metric, run: History) -> float | None:
+    """The value of a metric for a run; None where it has none, or one that is not finite.
 
     Raises a Deep500Error of one line if the metric's code fails.
     """
@@ -93,12 +99,15 @@ def metric_summary(
     runs: Sequence[History],
     plan: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The values of the seeds, their median with its interval, and whether the target is met."""
+    """The values of the seeds, their median with its interval, and whether the target is met.
+
+    A seed without a value (it never reached a goal, or diverged) ranks as the worst.
+    """
     metric = recorded_metric(written, plan)
-    reason = _unavailable(metric, plan)
+    reason = unavailable_reason(metric, plan)
     values: list[float | None] = [None] * len(runs)
     if not reason:
-        values = [_value(metric, run) for run in runs]
+        values = [_value_of_seed(metric, run) for run in runs]
         if all(value is None for value in values):
             reason = metric.absence
     summary = _summary_without_interval(written, metric, target, values, plan)
@@ -106,19 +115,54 @@ def metric_summary(
     if reason:
         notes.append(f"unavailable: {reason}")
         return summary | {"unavailable": reason}
-    reached = [value for value in values if value is not None]
-    not_reached = len(values) - len(reached)
-    if not_reached:
-        notes.append(
-            f"{not_reached} of {len(values)} seeds never reached it, or diverged"
-        )
-        return summary | _censored(metric, target, values, runs, plan)
+    if metric.has_goal:
+        summary["not_before"] = _not_before(metric, values, runs)
+    if None in values:
+        notes.append(_missing_note(metric, values, runs))
     try:
-        return summary | _with_interval(metric, target, reached, plan["level"])
+        found = _estimated(metric, summary, runs)
     except TooFewSamples as error:
-        reason = str(error).replace("processes", "seeds")
-        notes.append(f"no interval: {reason}")
+        notes.append(f"no interval: {error}")
         return summary
+    return summary | _with_interval(metric, target, found)
+
+
+def _value_of_seed(metric: Metric, run: History) -> float | None:
+    """The value of a metric for a run. What is left of a run that diverged is no result; a goal reached before is."""
+    if run.divergence and not metric.has_goal:
+        return None
+    return metric_value(metric, run)
+
+
+def _not_before(
+    metric: Metric, values: Sequence[float | None], runs: Sequence[History]
+) -> list[float | None]:
+    """When each seed that reached its goal was last seen not to have reached it."""
+    earlier: list[float | None] = []
+    for value, run in zip(values, runs, strict=True):
+        earlier.append(None if value is None else metric.not_before(run))
+    return earlier
+
+
+def _missing_note(
+    metric: Metric, values: Sequence[float | None], runs: Sequence[History]
+) -> str:
+    """How many seeds have no value, and what became of them."""
+    missing = [
+        run for run, value in zip(runs, values, strict=True) if value is None
+    ]
+    fates = Counter(map(_fate, missing))
+    listed = ", ".join(f"{count} {fate}" for fate, count in fates.items())
+    verb = "never reached it" if metric.has_goal else "have no value"
+    return f"{len(missing)} of {len(values)} seeds {verb} ({listed})"
+
+
+def _fate(run: History) -> str:
+    if run.divergence:
+        return "diverged"
+    if run.ended:
+        return "stopped before the planned end"
+    return "trained to the planned end"
 
 
 def _summary_without_interval(
@@ -135,12 +179,14 @@ def _summary_without_interval(
         settings = written["settings"]
         notes.append(RECORDED)
     middle = _median(values, metric)
+    scale = metric.value_range
     return {
         "name": written["definition"],
         "settings": settings,
         "unit": metric.unit,
         "kind": metric.kind,
         "better": metric.better,
+        "range": [_finite(scale.low), _finite(scale.high)],
         "target": target,
         "values": values,
         "n": len(values),
@@ -156,80 +202,109 @@ def _summary_without_interval(
 
 
 def _median(values: Sequence[float | None], metric: Metric) -> float | None:
-    """The median; a run that never reached its goal, or diverged, ranks as the worst.
+    """The median, where a seed without a value ranks as the worst; None if it is one of those."""
+    ranked = sorted(_with_worst(values, metric))
+    lower = ranked[(len(ranked) - 1) // 2]
+    upper = ranked[len(ranked) // 2]
+    if math.isinf(lower) or math.isinf(upper):
+        return None
+    return (lower + upper) / 2
 
-    If there is such a run, the median is one of the values: of two middle values, the worse one.
+
+def _with_worst(values: Sequence[float | None], metric: Metric) -> list[float]:
+    """The values, with an infinite one of the worse side for each seed that has none."""
+    worst = math.inf if metric.better == "lower" else -math.inf
+    return [worst if value is None else value for value in values]
+
+
+def _estimated(
+    metric: Metric, summary: Mapping[str, Any], runs: Sequence[History]
+) -> Interval:
+    """The median over the seeds with its interval, whose ends may be infinite; raises TooFewSamples."""
+    values = summary["values"]
+    level = summary["level"]
+    if metric.has_goal:
+        return _time_to_goal(metric, summary, runs)
+    if None in values:
+        ranked = _with_worst(values, metric)
+        return seeds_interval_with_missing(ranked, level)
+    return seeds_interval(values, metric.value_range, level)
+
+
+def _time_to_goal(
+    metric: Metric, summary: Mapping[str, Any], runs: Sequence[History]
+) -> Interval:
+    """The interval of the median time to a goal that is looked for after every epoch only.
+
+    Each seed reached it somewhere between two looks: the lower end is that of the earlier looks.
     """
-    reached = [value for value in values if value is not None]
-    if len(reached) == len(values):
-        return median(reached)
-    best_last = sorted(reached, reverse=metric.better == "lower")
-    not_reached = len(values) - len(reached)
-    ranked = [None] * not_reached + best_last
-    return ranked[(len(ranked) - 1) // 2]
+    values, earlier = summary["values"], summary["not_before"]
+    late = _median_time(metric, values, runs, summary["level"])
+    early = _median_time(metric, earlier, runs, summary["level"])
+    low = min(early.low, late.low, late.estimate)
+    method = f"{late.method}, from the look before the goal was reached"
+    return replace(late, low=low, method=method)
+
+
+def _median_time(
+    metric: Metric,
+    times: Sequence[float | None],
+    runs: Sequence[History],
+    level: float,
+) -> Interval:
+    """The median of times. A run that ended as planned before its goal is censored; any other never gets there."""
+    arrived = [time is not None for time in times]
+    if all(arrived):
+        return seeds_interval(times, metric.value_range, level)  # type: ignore[arg-type]
+    ends: list[float] = []
+    for time, run in zip(times, runs, strict=True):
+        end = metric.censored_at(run) if time is None else time
+        never = end is None or (time is None and bool(run.failure))
+        ends.append(math.inf if never else float(end))  # type: ignore[arg-type]
+    found = median_time(ends, arrived, level)
+    return Interval(
+        estimate=_or_infinite(found.estimate),
+        low=_or_infinite(found.low),
+        high=_or_infinite(found.high),
+        n=found.n,
+        level=level,
+        quantile=0.5,
+        method=found.method,
+        effective_n=float(found.n),
+        processes=found.n,
+    )
 
 
 def _with_interval(
-    metric: Metric, target: float | None, values: list[float], level: float
+    metric: Metric, target: float | None, found: Interval
 ) -> dict[str, Any]:
-    """The entries of a summary that change if an interval can be computed; raises TooFewSamples if it cannot."""
-    estimated = _interval(values, level)
+    """The entries of a summary that change if an interval can be computed; an infinite end is not known."""
+    middle = _finite(found.estimate)
+    low = _finite(found.low)
+    high = _finite(found.high)
     acceptable = sure = True
     if target is not None:
-        acceptable = metric.meets(estimated.estimate, target)
-        low_meets = metric.meets(estimated.low, target)
-        sure = low_meets and metric.meets(estimated.high, target)
+        acceptable = metric.meets(middle, target)
+        sure = metric.meets(low, target) and metric.meets(high, target)
     return {
-        "median": estimated.estimate,
-        "low": estimated.low,
-        "high": estimated.high,
-        "method": estimated.method.replace(
-            "process medians", "values of seeds"
-        ),
+        "median": middle,
+        "low": low,
+        "high": high,
+        "method": found.method,
         "acceptable": acceptable,
         "sure": sure,
     }
 
 
-def _interval(values: list[float], level: float) -> Interval:
-    if len(values) > 1:
-        return interval([[value] for value in values], level=level)
-    return interval(values, level=level)
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
 
 
-def _unavailable(metric: Metric, plan: Mapping[str, Any]) -> str:
+def _or_infinite(number: float | None) -> float:
+    return math.inf if number is None else number
+
+
+def unavailable_reason(metric: Metric, plan: Mapping[str, Any]) -> str:
     """Why the run could not measure what a metric needs; empty if it could."""
     reasons = plan.get("unavailable", {})
     return "; ".join(reasons[need] for need in metric.needs if need in reasons)
-
-
-def _censored(
-    metric: Metric,
-    target: float | None,
-    values: Sequence[float | None],
-    runs: Sequence[History],
-    plan: Mapping[str, Any],
-) -> dict[str, Any]:
-    """The median time to a goal when some seeds never reached it: they are censored at the end of their runs."""
-    ends = [metric.censored_at(run) for run in runs]
-    can_estimate = plan.get("censoring") == CENSORING and None not in ends
-    if not can_estimate or all(value is None for value in values):
-        return {}
-    times = []
-    for value, end in zip(values, ends, strict=True):
-        times.append(end if value is None else value)
-    arrived = [value is not None for value in values]
-    estimated = median_time(times, arrived, plan["level"])  # type: ignore[arg-type]
-    acceptable = sure = True
-    if target is not None:
-        acceptable = metric.meets(estimated.estimate, target)
-        high = estimated.high
-        sure = high is not None and metric.meets(high, target)
-    return {
-        "median": estimated.estimate,
-        "low": estimated.low,
-        "high": estimated.high,
-        "method": estimated.method,
-        "acceptable": acceptable,
-        "sure": sure,
-    }

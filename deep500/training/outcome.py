@@ -17,13 +17,15 @@ from typing import Any
 
 from ..contracts.metric import History
 from ..errors import Deep500Error
-from .claims import check_claims, judged_claims
+from .claims import Summarise, check_claims, judged_claims
+from .first_procedure import first_metric_summary
 from .metric_summary import ACCURACY, check_metric, metric_summary
 from .metric_summary import CENSORING as CENSORING
 from .metric_summary import qualities as qualities
 from .resumption import is_resumption
 
-PROCEDURE = 1  # to be increased when the same blocks would give other numbers
+PROCEDURE = 2  # to be increased when the same blocks would give other numbers
+FIRST_PROCEDURE = 1  # see first_procedure.py
 
 
 def outcome(
@@ -31,15 +33,36 @@ def outcome(
 ) -> dict[str, Any]:
     """Every metric over the seeds, its interval, and whether the recipe's targets are met."""
     runs = trained_runs(blocks)
+    numbers = _outcome(PROCEDURE, metric_summary, plan, blocks)
+    numbers["failed"] = [
+        {"seed": run.seed, "reason": run.failure} for run in runs if run.failure
+    ]
+    return numbers
+
+
+def first_outcome(
+    plan: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The numbers as the first procedure computed them."""
+    return _outcome(FIRST_PROCEDURE, first_metric_summary, plan, blocks)
+
+
+def _outcome(
+    procedure: int,
+    summarise: Summarise,
+    plan: Mapping[str, Any],
+    blocks: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    runs = trained_runs(blocks)
     if not runs:
         raise Deep500Error(
             "no seed has been trained to its end: there is nothing to report yet"
         )
     metrics = []
     for written, target in plan["recipe"]["metrics"]:
-        metrics.append(metric_summary(written, target, runs, plan))
+        metrics.append(summarise(written, target, runs, plan))
     last_blocks = [block for block in blocks if "test" in block]
-    numbers: dict[str, Any] = {"procedure": PROCEDURE}
+    numbers: dict[str, Any] = {"procedure": procedure}
     numbers["seeds"] = [run.seed for run in runs]
     numbers["metrics"] = metrics
     numbers["acceptable"] = all(metric["acceptable"] for metric in metrics)
@@ -47,7 +70,7 @@ def outcome(
     numbers["seconds"] = [math.fsum(run.step_seconds) for run in runs]
     numbers["build_seconds"] = [block["build_seconds"] for block in last_blocks]
     if "claims" in plan["recipe"]:
-        numbers["claims"] = judged_claims(plan, runs)
+        numbers["claims"] = judged_claims(plan, runs, summarise)
     return numbers
 
 
@@ -246,11 +269,13 @@ def _is_task(value: object) -> bool:
 
 
 def _is_quality(value: object) -> bool:
-    if not isinstance(value, dict) or value.keys() != {
-        "name",
-        "unit",
-        "better",
-    }:
+    needed = {"name", "unit", "better"}
+    if not isinstance(value, dict) or not needed <= value.keys():
+        return False
+    ends = {"low", "high"} & value.keys()
+    if value.keys() != needed | ends:
+        return False
+    if not all(_is_number(value[end]) for end in ends):
         return False
     if not isinstance(value["name"], str) or not isinstance(value["unit"], str):
         return False

@@ -10,6 +10,7 @@ from ..contracts.framework import ITS_OWN
 from ..contracts.recipe import Recipe
 from ..contracts.recipe_entries import TABLE
 from ..contracts.source_form import full_name
+from ..contracts.task import Quality
 from ..definition import Definition
 from ..errors import Deep500Error, unknown
 from .building import recipe_framework, recipe_task
@@ -53,7 +54,7 @@ def make_plan(
         raise Deep500Error(
             f"the task {type(task).__name__} has no `qualities`: say what an evaluation reports"
         )
-    qualities = [asdict(quality) for quality in task.qualities]
+    qualities = [_written(quality) for quality in task.qualities]
     seed_count = _seed_count(recipe, tier, seeds)
     plan: dict[str, Any] = {
         "recipe": recipe.to_json(),
@@ -76,6 +77,15 @@ def make_plan(
     if recipe.scale:
         plan["scale"] = canonical_form(recipe.scale)
     return plan
+
+
+def _written(quality: Quality) -> dict[str, Any]:
+    """A quality in a plan; an end that its range does not have is left out."""
+    return {
+        key: value
+        for key, value in asdict(quality).items()
+        if value is not None
+    }
 
 
 def recipe_threads(recipe: Recipe, threads: int | None = None) -> int | str:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,6 +57,19 @@ def test_what_became_of_the_seeds(
     assert main(["run", str(file), "--seeds", "2", "--out", str(out)]) in (0, 1)
     text = " ".join(capsys.readouterr().out.split())
     assert says in text
+    first_sentence = text.partition("**")[2].partition("**")[0]
+    fate = "diverged" if rate > 1 else "were stopped early"
+    failed = rate > 1 or bool(event)
+    assert (f"of 2 seeds, 2 {fate}" in first_sentence) == failed
+    derived: Any = bundle.read(out).documents["derived.json"]
+    assert [entry["seed"] for entry in derived["failed"]] == [0, 1] * failed
+    [accuracy] = derived["metrics"]
+    if rate > 1:  # what is left of a network that diverged has no accuracy
+        assert accuracy["values"] == [None, None] and accuracy["median"] is None
+        assert derived["failed"][0]["reason"] == "diverged at epoch 1, step 2"
+        assert "test accuracy no value" in first_sentence
+    else:
+        assert None not in accuracy["values"]
     ends = [block for block in bundle.read(out).blocks if "test" in block]
     is_ended = [bool(block.get("ended")) for block in ends]
     assert is_ended == [rate > 1 or bool(event)] * 2

@@ -16,7 +16,7 @@ from deep500.contracts.task import Array
 from deep500.errors import Deep500Error
 from deep500.evidence.recording import recording
 from deep500.training.evaluation import evaluate
-from deep500.training.metric_summary import _value
+from deep500.training.metric_summary import metric_value
 from deep500.validation.checking import examples
 
 
@@ -169,7 +169,7 @@ def test_a_metric_that_fails_is_one_line(value, said) -> None:
             return value(history)
 
     with pytest.raises(Deep500Error, match="the metric Failing " + said):
-        _value(Failing(), d5.History(7))
+        metric_value(Failing(), d5.History(7))
 
 
 class Echo:

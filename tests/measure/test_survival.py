@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import CensoredData, ecdf
 
-from deep500.errors import Deep500Error
+from deep500.errors import Deep500Error, TooFewSamples
 from deep500.measure.statistics.survival import median_time, survival_curve
 
 # Freireich et al. (1963), 6-mercaptopurine: weeks of remission, as in every textbook on survival.
@@ -46,9 +46,9 @@ def test_the_interval_is_scipys_curve_inverted():
 
 
 def test_a_median_that_is_not_reached_is_not_invented():
-    found = median_time([1.0, 5.0, 5.0, 5.0], [True, False, False, False])
+    found = median_time([1.0] + [5.0] * 4, [True] + [False] * 4)
     assert found.estimate is None and found.high is None
-    none = median_time([5.0, 5.0], [False, False])
+    none = median_time([5.0] * 5, [False] * 5)
     assert (none.estimate, none.low, none.high) == (None, None, None)
 
 
@@ -62,8 +62,33 @@ def test_dropping_censored_runs_would_be_wrong():
 
 
 def test_without_censoring_it_is_the_lower_median():
-    assert median_time([3.0, 1.0, 2.0, 4.0], [True] * 4).estimate == 2.0
-    assert median_time([3.0, 1.0, 2.0], [True] * 3).estimate == 2.0
+    assert median_time([3.0, 1.0, 2.0, 4.0, 5.0, 6.0], [True] * 6).estimate == 3.0
+    assert median_time([3.0, 1.0, 2.0, 4.0, 5.0], [True] * 5).estimate == 3.0
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_below_five_runs_it_is_refused(n):
+    with pytest.raises(TooFewSamples, match=f"{n} runs were given.*at least 5"):
+        median_time([1.0] * n, [True] * (n - 1) + [False])
+
+
+@pytest.mark.parametrize("n", [6, 10, 20])
+@pytest.mark.parametrize("share", [0.5, 0.7])
+def test_runs_that_never_arrive_are_not_censored(n, share):
+    """Half or more diverge at 1 s, the others arrive at about 10 s: "never" is the truth, and has to be possible."""
+    rng = np.random.default_rng(n)
+    never_excluded = as_censored = 0
+    for _ in range(300):
+        lost = rng.random(n) < share
+        times = rng.normal(10, 0.1, n)
+        arrived = (~lost).tolist()
+        found = median_time(np.where(lost, np.inf, times).tolist(), arrived)
+        never_excluded += found.high is not None
+        wrong = median_time(np.where(lost, 1.0, times).tolist(), arrived)
+        as_censored += wrong.estimate is not None
+    # what the first procedure did: a finite median nearly always
+    assert as_censored > 250
+    assert never_excluded <= 300 * 0.05
 
 
 def test_the_interval_covers_the_true_median():

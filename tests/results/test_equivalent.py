@@ -9,13 +9,14 @@ import pytest
 from deep500.cli import main
 from deep500.contracts.result import Record
 from deep500.errors import Deep500Error
+from deep500.reports.terminal import blocks_text
 from deep500.results.outcomes.equivalent import quality_margin
 from deep500.results.recipe import Recipe
 
 from .test_outcome_comparison import metric
 from .test_outcome_comparison import run as run_of
 
-SEEDS = (90.0, 91.0, 92.0, 91.5, 90.5)
+SEEDS = (90.0, 91.0, 92.0, 91.5, 90.5, 91.2)
 
 
 def record(values: Any) -> Record:
@@ -35,13 +36,27 @@ def test_the_three_verdicts() -> None:
     assert (
         verdict([value - 5 + 0.1 * i for i, value in enumerate(SEEDS)]) == "different"
     )
-    assert verdict([90.0, 95.0, 88.0, 91.0, 99.0]) == "inconclusive"
+    assert verdict([90.0, 95.0, 88.0, 91.0, 99.0, 85.0]) == "inconclusive"
 
 
 def test_a_seed_without_a_value_and_too_few_seeds_are_inconclusive() -> None:
-    assert verdict([*SEEDS[:4], None]) == "inconclusive"
-    contrast = Recipe().equivalence(record(SEEDS[:2]), record(SEEDS[:2]), 1.5, 0.95)
+    assert verdict([*SEEDS[:5], None]) == "inconclusive"
+    for count in (2, 5):
+        few = record(SEEDS[:count])
+        contrast = Recipe().equivalence(few, few, 1.5, 0.95)
+        assert contrast.data["equivalence"]["verdict"] == "inconclusive"
+        assert "at least" in blocks_text(contrast.blocks, drawn=False)
+
+
+def test_what_so_many_seeds_cannot_exclude_is_said() -> None:
+    contrast = Recipe().equivalence(record(SEEDS), record(SEEDS), 1.5, 0.95)
+    text = blocks_text(contrast.blocks, drawn=False)
+    assert "6 seeds cannot exclude that up to 39 % of all seeds collapse" in text
+    far_off = [value - 30 * (i == 0) for i, value in enumerate(SEEDS * 3)]
+    contrast = Recipe().equivalence(record(SEEDS * 3), record(far_off), 1.5, 0.95)
     assert contrast.data["equivalence"]["verdict"] == "inconclusive"
+    text = blocks_text(contrast.blocks, drawn=False)
+    assert "some seeds lie so far off that the mean may not" in text
 
 
 def test_a_margin_is_relative_where_a_quality_is_not_in_percent() -> None:
@@ -68,7 +83,7 @@ def test_the_exit_code_says_it(
         "--framework",
         "reference",
         "--seeds",
-        "3",
+        "6",
     ]
     for name, learning_rate in (("a", "0.1"), ("b", rate)):
         optimizer = f"Momentum({learning_rate}, 0.9)"

@@ -130,18 +130,18 @@ def test_other_seeds_are_not_paired():
 
 
 @pytest.mark.parametrize(
-    ("values", "note"),
+    ("values", "says", "note"),
     [
-        ([97.0, 96.0], "at least 3 are needed"),
-        ([97.0, None, 96.0, 97.0], "1 seeds never reached"),
+        ([97.0, 96.0], "refused", "at least 3 are needed"),
+        ([97.0, None, 96.0, 97.0], "3/4 against 3/4", "ranks do not decide"),
     ],
 )
-def test_too_few_seeds_give_no_verdict(values, note):
+def test_too_few_seeds_give_no_verdict(values, says, note):
     a = run(metric("TestAccuracy", values))
     contrast, text = compared(a, run(metric("TestAccuracy", values)))
     [answer] = contrast.data["comparisons"]
     assert answer["verdict"] == "inconclusive" and answer["low"] is None
-    assert "refused" in text and note.replace("1 seeds", "2 seeds") in text
+    assert says in text and note in text
 
 
 @pytest.mark.parametrize("kind", ["cost", "quality"])
@@ -260,7 +260,7 @@ def test_a_small_certain_loss_of_accuracy_is_worse_not_the_same():
     assert wide["verdict"] == "same" and wide["same_within"] == "3 points"
     noise = run(metric("TestAccuracy", [99.0, 98.9, 99.1, 99.2, 98.3]))
     assert compared(a, noise)[0].data["comparisons"][0]["verdict"] == "inconclusive"
-    assert "at most 0.2 points (test accuracy)" in text and "-0.6000 points" in text
+    assert "at most 0.2 points (test accuracy)" in text and "-0.8000 points" in text
 
 
 @pytest.mark.parametrize(
@@ -336,3 +336,228 @@ def test_another_load_of_the_machine_is_mentioned(load, said, tmp_path):
     [block] = environment_blocks(environment_difference(*environments))
     assert ("The load of the machine was 0.1" in block.text) == said
     assert ("nothing that can matter" in block.text) != said
+
+
+def goal(times: list, looks: list | None = None) -> dict:
+    """A time to accuracy, looked for after every epoch; None: never reached."""
+    early = looks or [None if time is None else 0.9 * time for time in times]
+    return metric("TimeToAccuracy", times, "cost", "lower") | {"not_before": early}
+
+
+@pytest.mark.parametrize("n", [4, 5, 6, 10])
+@pytest.mark.parametrize("seeds", ["same", "other"])
+def test_a_run_that_never_arrives_is_worse_than_one_that_always_does(n, seeds):
+    times = [1.0 + 0.1 * i for i in range(n)]
+    others = range(n) if seeds == "same" else range(n, 2 * n)
+    always, never = run(goal(times)), run(goal([None] * n), seeds=others)
+    contrast, text = compared(always, never)
+    [answer] = contrast.data["comparisons"]
+    assert answer["verdict"] == "worse" and f"0/{n} against {n}/{n}" in text
+    assert list(contrast.worse) == ["time to accuracy"] and len(contrast.lost) == n
+    assert text.startswith("**B is worse in time to accuracy, ")
+    [answer] = compared(never, always)[0].data["comparisons"]
+    assert answer["verdict"] == "better"
+    [answer] = compared(never, never)[0].data["comparisons"]
+    assert answer["verdict"] == "inconclusive"
+
+
+def test_nine_of_ten_against_none():
+    most, none = run(goal([1.0] * 9 + [None])), run(goal([None] * 10))
+    contrast, text = compared(most, none)
+    assert contrast.data["comparisons"][0]["verdict"] == "worse"
+    assert "0/10 against 9/10" in text and "B lost 9 seeds" in text
+
+
+def test_three_seeds_cannot_decide_by_ranks():
+    always, never = run(goal([1.0] * 3)), run(goal([None] * 3))
+    [answer] = compared(always, never)[0].data["comparisons"]
+    assert answer["verdict"] == "inconclusive"
+
+
+def test_a_worse_side_that_lost_seeds_is_worse():
+    before = [97.0, 97.4, 97.1, 97.3, 97.2]
+    after = [95.0, 96.3, 95.4, 95.9, 95.6]
+    a = run(metric("TestAccuracy", before), goal([1.0, 1.1, 1.0, 1.2, 1.1]))
+    b = run(metric("TestAccuracy", after), goal([2.0, None, 2.1, None, 2.2]))
+    contrast, text = compared(a, b)
+    verdicts = [answer["verdict"] for answer in contrast.data["comparisons"]]
+    assert verdicts == ["worse", "worse"]
+    assert "points worse" in text and "B lost 2 seeds that A has" in text
+    assert "B lost seed 1: no time to accuracy" in text
+    assert contrast.lost and not compared(b, a)[0].lost
+
+
+# fewer than six pairs are tested as if their seeds were independent, which shared luck makes more careful
+@pytest.mark.parametrize(
+    ("n", "rho"),
+    [(5, 0.0), (5, 0.9), *((n, rho) for n in (6, 8) for rho in (-0.9, 0.0, 0.9))],
+)
+def test_ranks_seldom_find_a_difference_where_there_is_none(n, rho):
+    """30 % never arrive."""
+    rng, wrong = np.random.default_rng(n), 0
+    for _ in range(400):
+        drawn = rng.multivariate_normal([0, 0], [[1, rho], [rho, 1]], n)
+        sides = []
+        for column in drawn.T:
+            sides.append([None if z > 0.52 else float(np.exp(z)) for z in column])
+        a, b = (goal(side, side) for side in sides)
+        answer = compare_metric(a, b, [*range(n)], [*range(n)], 0.0, 0.95)
+        wrong += answer.verdict in ("better", "worse")
+    assert wrong / 400 < 0.05 + 3 * (0.05 * 0.95 / 400) ** 0.5
+
+
+@pytest.mark.parametrize("more", [1, 4])
+@pytest.mark.parametrize("rho", [-0.9, 0.9])
+def test_shared_seeds_are_paired_although_one_side_has_more(more, rho):
+    """Seeds 0-5 against 0-6: what they share, or have against each other, is taken out by pairing."""
+    rng, wrong, found = np.random.default_rng(more), 0, 0
+    shared, extra = [*range(6)], [*range(6 + more)]
+    for _ in range(300):
+        drawn = rng.multivariate_normal([90, 90], [[1, rho], [rho, 1]], 6)
+        others = rng.normal(90, 1, more)
+        a = metric("M", drawn[:, 0].tolist())
+        b = metric("M", [*drawn[:, 1], *others])
+        answer = compare_metric(a, b, shared, extra, 0.0, 0.95)
+        assert answer.paired and answer.n == 6
+        wrong += answer.verdict in ("better", "worse")
+        shifted = metric("M", [*(drawn[:, 1] + 1.5), *(others + 1.5)])
+        found += (
+            compare_metric(a, shifted, shared, extra, 0.0, 0.95).verdict == "better"
+        )
+    assert wrong / 300 < 0.05 + 3 * (0.05 * 0.95 / 300) ** 0.5
+    if rho > 0:
+        assert found > 280  # without pairing hardly any
+
+
+def test_the_same_seeds_do_not_differ_because_one_run_has_more_of_them():
+    ten = [97.5, 99.17, 84.17, 95.0, 96.0, 97.0, 98.0, 94.0, 93.0, 97.2]
+    a, b = run(metric("TestAccuracy", ten[:3])), run(metric("TestAccuracy", ten))
+    contrast, text = compared(a, b)
+    [answer] = contrast.data["comparisons"]
+    assert (answer["value"], answer["low"], answer["high"]) == (0.0, 0.0, 0.0)
+    assert "by the 3 that both have; 7 that one side lacks are left out" in text
+
+
+def test_few_shared_seeds_do_not_throw_the_others_away():
+    values = [97.0 + 0.1 * i for i in range(10)]
+    a = run(metric("TestAccuracy", values))
+    b = run(metric("TestAccuracy", values), seeds=range(7, 17))
+    [answer] = compared(a, b)[0].data["comparisons"]
+    assert not answer["paired"] and answer["n"] == 10
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_unpaired_medians_are_subtracted_from_medians(n):
+    a, b = [80.0, 97.0, 98.0, 97.5, 96.0][:n], [97.0, 99.0, 60.0, 98.0, 98.5][:n]
+    first, second = run(metric("M", a)), run(metric("M", b), seeds=range(10, 10 + n))
+    [answer] = compared(first, second)[0].data["comparisons"]
+    assert answer["value"] == pytest.approx(np.median(b) - np.median(a))
+    assert -100 <= answer["low"] <= answer["value"] <= answer["high"] <= 100
+    times_a, times_b = (metric("T", values, "cost", "lower") for values in (a, b))
+    [answer] = compared(run(times_a), run(times_b, seeds=range(10, 10 + n)))[0].data[
+        "comparisons"
+    ]
+    assert answer["value"] == pytest.approx(np.median(b) / np.median(a))
+
+
+@pytest.mark.parametrize("n", [3, 5, 6, 10])
+@pytest.mark.parametrize("later", [1.0, 1.01])
+def test_times_within_one_epoch_are_not_told_apart(n, later):
+    """Crossing just before the end of the third epoch, spread 0.3 %: B, 1 % later, is seen one epoch later."""
+    rng = np.random.default_rng(n)
+    for _ in range(100):
+        sides = []
+        for factor in (1.0, later):
+            true = 2.99 * factor * np.exp(rng.normal(0, 0.003, n))
+            looks = np.ceil(true)
+            sides.append(goal(looks.tolist(), (looks - 1).tolist()))
+        a, b = sides
+        answer = compare_metric(a, b, [*range(n)], [*range(n)], 0.02, 0.95)
+        assert answer.verdict == "inconclusive"
+        assert "after every epoch" in answer.note
+
+
+def test_times_of_many_epochs_are_told_apart():
+    slow, fast = goal([30.0] * 6, [29.0] * 6), goal([20.0] * 6, [19.0] * 6)
+    contrast, text = compared(run(slow), run(fast))
+    [answer] = contrast.data["comparisons"]
+    assert answer["verdict"] == "better" and answer["low"] == pytest.approx(19 / 30)
+    assert answer["high"] == pytest.approx(20 / 29)
+    assert "a goal is looked for after every epoch only" in text
+
+
+def test_a_goal_reached_in_the_first_epoch_has_no_ratio():
+    at_once = goal([1.0] * 6, [0.0] * 6)
+    [answer] = compared(run(at_once), run(at_once))[0].data["comparisons"]
+    assert answer["verdict"] == "inconclusive" and answer["value"] is None
+    json.dumps(answer, allow_nan=False)
+
+
+def test_a_metric_that_one_side_lacks_is_named():
+    accuracy, times = metric("TestAccuracy", ACCURACY), metric("Time", ACCURACY, "cost")
+    contrast, text = compared(run(accuracy, times), run(accuracy))
+    assert list(contrast.lost) == ["only A has time"] and "only A has time" in text
+    assert list(compared(run(accuracy), run(accuracy, times))[0].lost) == [
+        "only B has time"
+    ]
+
+
+def test_a_seed_that_was_planned_and_not_trained_is_lost():
+    accuracy = metric("TestAccuracy", ACCURACY)
+    unfinished = run(accuracy)
+    unfinished.plan["seeds"].append(6)
+    contrast, _ = compared(run(accuracy), unfinished)
+    assert list(contrast.lost) == ["B did not train seed 6"]
+
+
+def loaded(record: Record, load: float) -> Record:
+    facts = record.environment["classes"]["benchmark measurement setup"]
+    facts["load (1 min)"] = {"value": load, "source": "here", "unavailable": None}
+    return record
+
+
+def test_the_state_of_the_machine_is_said_at_once_where_times_are_compared():
+    times = metric("Time", [1.0, 1.1, 0.9], "cost", "lower")
+    accuracy = metric("TestAccuracy", ACCURACY[:3])
+    _, text = compared(loaded(run(times), 0.1), loaded(run(times), 3.5))
+    first_lines = text.partition("|")[0]
+    assert "The load of the machine was 0.1 when A began and 3.5" in first_lines
+    assert "share one state of the machine" in first_lines
+    _, text = compared(loaded(run(times), 0.1), loaded(run(times), 0.2))
+    assert "The load" not in text and "share one state of the machine" in text
+    _, text = compared(loaded(run(accuracy), 0.1), loaded(run(accuracy), 3.5))
+    assert "The load" not in text and "share one state" not in text
+
+
+RECIPE = """
+import deep500 as d5
+
+FIXED = {{"model": "mlp", "model_kwargs": {{"hidden": (8,)}}, "dataset": "digits", "epochs": 2}}
+MUTABLE = {{"batch_size": 256, "executor": "reference", "optimizer": d5.optimizers.SGD({rate})}}
+METRICS = [(d5.TestAccuracy(), None), (d5.metrics.StepsToAccuracy(20.0), None)][:{metrics}]
+"""
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_the_gate_closes_on_lost_seeds_and_lost_metrics(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("DEEP500_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "1000")
+    runs = {"good": (0.2, 2), "lost": (1e30, 2), "less": (0.2, 1)}
+    for name, (rate, metrics) in runs.items():
+        file = tmp_path / "r.py"
+        file.write_text(RECIPE.format(rate=rate, metrics=metrics))
+        out = str(tmp_path / name)
+        assert cli.main(["run", str(file), "--seeds", "3", "--out", out]) == 0
+    capsys.readouterr()
+
+    def gate(a: str, b: str) -> tuple[int, str]:
+        code = cli.main(["compare", str(tmp_path / a), str(tmp_path / b), "--gate"])
+        return code, " ".join(capsys.readouterr().out.split())
+
+    assert gate("good", "good")[0] == 0
+    code, text = gate("good", "lost")
+    assert code == 1 and "B lost 3 seeds that A has" in text
+    assert "B lost seed 0 (diverged at epoch 1, step 2): no test accuracy" in text
+    code, text = gate("good", "less")
+    assert code == 1 and "only A has steps to accuracy (target 20)" in text
+    assert gate("less", "good")[0] == 1

@@ -5,12 +5,19 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from deep500 import bundle, recipe_files, recipe_runner
 from deep500.errors import Deep500Error
 from deep500.evidence.verification import verify
-from deep500.training.outcome import check_blocks, check_plan, histories, outcome
+from deep500.training.outcome import (
+    check_blocks,
+    check_plan,
+    first_outcome,
+    histories,
+    outcome,
+)
 
 BEFORE = Path(__file__).parents[1] / "data" / "before" / "recipe-0.1.0.zip"
 
@@ -108,10 +115,10 @@ CENSORING = PLAN | {"censoring": "Kaplan-Meier"}
 
 
 def test_seeds_that_never_arrive_are_censored():
-    """Five of eight arrive at 0.5 s: the median is theirs, and the interval has no upper end."""
+    """Five of eight arrive at 0.5 s, in the first epoch: the median is theirs, and the interval has no upper end."""
     blocks = blocks_of(95.0, 85.0, 95.0, 85.0, 95.0, 95.0, 95.0, 85.0)
     time = outcome(CENSORING, blocks)["metrics"][1]
-    assert time["median"] == 0.5 and time["low"] == 0.5 and time["high"] is None
+    assert time["median"] == 0.5 and time["low"] == 0.0 and time["high"] is None
     assert "Kaplan-Meier" in time["method"] and "3 of 8 seeds" in time["notes"][0]
     assert time["sure"]  # it has no target
 
@@ -119,16 +126,26 @@ def test_seeds_that_never_arrive_are_censored():
 def test_a_target_on_a_censored_time_is_met_by_the_median_and_never_sure_without_an_upper_end():
     metrics = [[PLAN["recipe"]["metrics"][1][0], 1.0]]
     plan = CENSORING | {"recipe": {"metrics": metrics}}
-    [time] = outcome(plan, blocks_of(95.0, 95.0, 95.0, 85.0))["metrics"]
+    [time] = outcome(plan, blocks_of(95.0, 95.0, 95.0, 95.0, 85.0))["metrics"]
+    assert "Kaplan-Meier" in time["method"]
     assert time["acceptable"] and not time["sure"]
     [time] = outcome(plan, blocks_of(95.0, 85.0, 85.0, 85.0))["metrics"]
     assert time["median"] is None and not time["acceptable"]
 
 
-def test_a_plan_of_before_keeps_its_numbers():
+def test_below_five_seeds_kaplan_meier_is_refused():
     blocks = blocks_of(95.0, 95.0, 95.0, 85.0)
-    old = outcome(PLAN, blocks)["metrics"][1]
+    time = outcome(CENSORING, blocks)["metrics"][1]
+    assert time["low"] is None and time["method"] == "none" and time["median"] == 0.5
+    assert "at least 5 are needed" in time["notes"][-1]
+
+
+def test_a_plan_of_before_keeps_its_numbers_by_its_procedure():
+    blocks = blocks_of(95.0, 95.0, 95.0, 95.0, 85.0)
+    old = first_outcome(PLAN, blocks)["metrics"][1]
     assert old["low"] is None and old["method"] == "none" and old["median"] == 0.5
+    censored = first_outcome(CENSORING, blocks)["metrics"][1]
+    assert censored["low"] == 0.5 and "Kaplan-Meier" in censored["method"]
 
 
 def test_what_a_run_could_not_measure_is_unavailable_with_the_reason():
@@ -189,7 +206,8 @@ def test_a_bundle_of_version_0_1_0_verifies_with_the_same_numbers():
     checked = verify(BEFORE)
     assert checked.ok and checked.finished, checked.problems
     old = bundle.read(BEFORE)
-    again = outcome(check_plan(old.documents["plan.json"]), check_blocks(old.blocks))
+    plan, blocks = check_plan(old.documents["plan.json"]), check_blocks(old.blocks)
+    again = first_outcome(plan, blocks)
     assert json.loads(json.dumps(again)) == old.documents["derived.json"]
 
 
@@ -374,3 +392,117 @@ def test_malformed_plans_are_refused(metrics):
     ):
         with pytest.raises(Deep500Error):
             check_plan(plan)
+
+
+GOAL = {
+    "level": 0.95,
+    "recipe": {
+        "metrics": [
+            [{"definition": "TestAccuracy", "settings": {}}, None],
+            [{"definition": "TimeToAccuracy", "settings": {"target": 90.0}}, None],
+            [{"definition": "Throughput", "settings": {}}, None],
+        ]
+    },
+}
+
+
+def long_run(seed, accuracies, ended="", diverged=False, epoch=1.0):
+    """One epoch a second, with an accuracy after each."""
+    blocks = []
+    for place, accuracy in enumerate(accuracies, 1):
+        last = place == len(accuracies)
+        loss = None if diverged and last else 1.0
+        evaluation = {"epoch": place, "step": place, "seconds": epoch * place}
+        blocks.append(
+            {
+                "seed": seed,
+                "series": {"loss": [loss], "seconds": [epoch]},
+                "counters": {"samples": 10 * place},
+                "evaluation": evaluation | {"validation": {"accuracy": accuracy}},
+                "checkpoint": "x",
+            }
+        )
+    end = {"seed": seed, "test": {"accuracy": accuracies[-1]}, "build_seconds": 0.1}
+    end |= {"weights": "y"} | ({"ended": ended} if ended else {})
+    return [*blocks, end]
+
+
+def derived(runs):
+    return outcome(GOAL, check_blocks([block for run in runs for block in run]))
+
+
+@pytest.mark.parametrize("n", [6, 10, 20])
+@pytest.mark.parametrize("how", [{"ended": "it is bad"}, {"diverged": True}])
+def test_seeds_that_failed_never_arrive(n, how):
+    """Two thirds of the seeds fail after a second, the others arrive in the tenth: "never" is the median."""
+    good = [50.0] * 9 + [95.0]
+    failing = 2 * n // 3
+    runs = [long_run(seed, [50.0], **how) for seed in range(failing)]
+    runs += [long_run(seed, good) for seed in range(failing, n)]
+    found = derived(runs)
+    time = found["metrics"][1]
+    assert time["median"] is None and time["high"] is None
+    assert f"{failing} of {n} seeds never reached it" in time["notes"][0]
+    fate = "diverged" if "diverged" in how else "stopped before the planned end"
+    assert f"({failing} {fate})" in time["notes"][0]
+    assert [entry["seed"] for entry in found["failed"]] == [*range(failing)]
+    # the first procedure counted them as censored after a second, and saw a finite median
+    blocks = check_blocks([block for run in runs for block in run])
+    old = first_outcome(GOAL | {"censoring": "Kaplan-Meier"}, blocks)["metrics"][1]
+    assert old["median"] == 10.0
+
+
+def test_seeds_that_came_to_their_planned_end_are_censored():
+    runs = [long_run(seed, [50.0, 95.0]) for seed in range(5)]
+    runs += [long_run(seed, [50.0, 60.0]) for seed in range(5, 8)]
+    found = derived(runs)
+    assert found["metrics"][1]["median"] == 2.0 and found["failed"] == []
+    assert "3 trained to the planned end" in found["metrics"][1]["notes"][0]
+
+
+def test_a_seed_that_diverged_is_missing_and_not_at_zero():
+    runs = [long_run(seed, [50.0, 95.0 + seed / 10]) for seed in range(6)]
+    runs.append(long_run(6, [50.0, 0.0], diverged=True))
+    accuracy, _, throughput = derived(runs)["metrics"]
+    assert accuracy["values"][-1] is None and throughput["values"][-1] is None
+    assert (
+        accuracy["median"] == 95.2
+    )  # the fourth of seven, with the lost one as the worst
+    assert accuracy["low"] is None and accuracy["high"] < 95.5
+    assert accuracy["notes"] == ["1 of 7 seeds have no value (1 diverged)"]
+    few = derived(runs[3:])["metrics"][0]
+    assert few["low"] is None and few["high"] is None and few["median"] == 95.35
+    assert "at least 6 are needed" in few["notes"][-1]
+
+
+def test_a_goal_that_was_reached_before_the_run_diverged_was_reached():
+    runs = [long_run(seed, [95.0, 0.0], diverged=True) for seed in range(3)]
+    accuracy, time, _ = derived(runs)["metrics"]
+    assert accuracy["values"] == [None] * 3 and time["values"] == [1.0] * 3
+
+
+@pytest.mark.parametrize("n", [3, 5, 6, 12])
+def test_a_time_to_accuracy_is_no_finer_than_its_looks(n):
+    """All seeds are seen to arrive at 3 s: they arrived between 2 and 3 s."""
+    runs = [long_run(seed, [50.0, 60.0, 95.0, 96.0]) for seed in range(n)]
+    time = derived(runs)["metrics"][1]
+    assert (time["median"], time["low"], time["high"]) == (3.0, 2.0, 3.0)
+    assert time["not_before"] == [2.0] * n
+
+
+def test_the_interval_of_a_time_holds_wherever_between_two_looks_the_goal_is_reached():
+    """True times just before or just after a look, with hardly any spread: the worst places for a grid."""
+    rng = np.random.default_rng(2)
+    for truth in (2.02, 2.5, 2.98, 3.0):
+        for n in (3, 5, 6, 10):
+            held = 0
+            for _ in range(50):
+                true_times = truth * np.exp(rng.normal(0, 0.003, n))
+                looks = np.ceil(true_times).astype(int)
+                runs = [
+                    long_run(seed, [50.0] * (look - 1) + [95.0])
+                    for seed, look in enumerate(looks)
+                ]
+                time = derived(runs)["metrics"][1]
+                held += time["low"] <= truth <= time["high"]
+            assert held >= 45

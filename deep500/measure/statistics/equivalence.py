@@ -2,15 +2,22 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from statistics import median
 from typing import Literal
 
 from ...errors import Deep500Error, TooFewSamples
-from .distributions import student_t_cdf, student_t_quantile
+from .distributions import (
+    binomial_cdf,
+    student_t_cdf,
+    student_t_quantile,
+)
+from .intervals import rank_interval, smallest_sample
 
 Verdict = Literal["equivalent", "different", "inconclusive"]
 FEWEST_PAIRS = 3
+FEWEST_FOR_MEDIANS = 6
 
 
 @dataclass(frozen=True)
@@ -30,6 +37,8 @@ class Equivalence:
     n: int
     alpha: float
     p: float  # the larger one of the two tests: that the difference is beyond the margin
+    # the largest rate of collapsing pairs of which n pairs show none with a probability of alpha; of medians only
+    unseen: float | None = None
 
 
 def equivalence(
@@ -64,6 +73,45 @@ def equivalence(
         alpha=alpha,
         p=_p_value(mean, error, margin, n),
     )
+
+
+def median_equivalence(
+    differences: Sequence[float], margin: float, alpha: float = 0.05
+) -> Equivalence:
+    """Test the median of paired differences by ranks, which holds for mixtures and skewed differences, too.
+
+    A median does not see rare pairs that lie far off: "equivalent" also needs the t-interval of the mean to lie within
+    the margin, and `unseen` says how frequent such pairs could be without any having been seen.
+    """
+    of_mean = equivalence(differences, margin, alpha)
+    needed = max(FEWEST_FOR_MEDIANS, smallest_sample(0.5, 1 - 2 * alpha))
+    n = len(differences)
+    if n < needed:
+        raise TooFewSamples(
+            f"{n} pairs were given; at least {needed} are needed"
+        )
+    ordered = sorted(differences)
+    low, high = rank_interval(ordered, 1 - 2 * alpha)
+    verdict = _verdict(low, high, margin)
+    if verdict == "equivalent" and of_mean.verdict != "equivalent":
+        verdict = "inconclusive"
+    return replace(
+        of_mean,
+        verdict=verdict,
+        difference=median(ordered),
+        low=low,
+        high=high,
+        p=_sign_test(ordered, margin),
+        unseen=1 - alpha ** (1 / n),
+    )
+
+
+def _sign_test(differences: Sequence[float], margin: float) -> float:
+    """The larger one of two sign tests: that the median is beyond the margin."""
+    n = len(differences)
+    above = sum(difference >= margin for difference in differences)
+    below = sum(difference <= -margin for difference in differences)
+    return float(binomial_cdf(max(above, below), n, 0.5))
 
 
 def _verdict(low: float, high: float, margin: float) -> Verdict:

@@ -240,7 +240,7 @@ def _at_rank(ordered: Array, rank: float) -> float:
     whole = int(rank)
     here = float(ordered[max(whole, 1) - 1])
     after = float(ordered[min(whole, len(ordered) - 1)])
-    if whole < 1 or here == after:
+    if whole < 1 or here == after or rank == whole:
         return here
     # weights rather than a step, so that mirrored values give exactly mirrored results
     return (1 - rank + whole) * here + (rank - whole) * after
@@ -252,6 +252,25 @@ def _between(
     low = _at_rank(ordered, from_below)
     mirrored = -ordered[::-1]
     return low, -_at_rank(mirrored, from_above)
+
+
+def rank_interval(
+    ordered: Sequence[float], level: float
+) -> tuple[float, float]:
+    """The ends of the interval of the median of independent, sorted values, which may be infinite.
+
+    Between values that repeat there is nothing to interpolate: then the ends are values themselves.
+    """
+    ranks = _ranks(float(len(ordered)), 0.5, 1 - level)
+    if ranks is None:
+        needed = smallest_sample(0.5, level)
+        raise TooFewSamples(
+            f"ranks of {len(ordered)} values were asked for; at least {needed} are needed"
+        )
+    low_rank, high_rank = ranks
+    if len(set(ordered)) < len(ordered):
+        low_rank, high_rank = math.floor(low_rank), math.floor(high_rank)
+    return _between(np.array(ordered, float), low_rank, high_rank)
 
 
 def _quantile_of(ordered: Array, quantile: float) -> float:
@@ -291,7 +310,7 @@ def _of_processes(
         estimate, low, high = _log_t(medians, level, sign)
     else:
         method = f"t on process {of_each}"
-        estimate, low, high = _t(medians, level)
+        estimate, low, high = t_interval(medians, level)
     return Interval(
         estimate=estimate,
         low=min(low, estimate),
@@ -332,7 +351,7 @@ def _common_sign(series: list[Array]) -> int:
     return 0
 
 
-def _t(values: Array, level: float) -> tuple[float, float, float]:
+def t_interval(values: Array, level: float) -> tuple[float, float, float]:
     """Mean and t-interval, scaled and summed exactly: unit, order and sign of the values do not matter."""
     n = len(values)
     largest = float(np.abs(values).max())
@@ -356,7 +375,7 @@ def _log_t(
     if values[0] == values[-1]:
         value = float(values[0])
         return value, value, value
-    logs = _t(np.log(np.abs(values)), level)
+    logs = t_interval(np.log(np.abs(values)), level)
     values_of_logs = [math.exp(min(log, 709.0)) for log in logs]
     estimate, low, high = [sign * value for value in values_of_logs]
     if sign < 0:
@@ -377,7 +396,7 @@ def mean_interval(samples: ArrayLike, level: float = 0.95) -> Interval:
         raise TooFewSamples(
             f"a t-interval was asked of {n} values; at least 3 are needed"
         )
-    estimate, low, high = _t(x, level)
+    estimate, low, high = t_interval(x, level)
     return Interval(
         estimate=estimate,
         low=low,

@@ -56,7 +56,9 @@ def contrast(a: Result, b: Result, margin: float, level: float) -> Contrast:
         "plan": differences,
     }
     blocks = _blocks(answers, only_in_a, only_in_b, differences)
-    return Contrast(data, blocks, slower, answer_first)
+    lost = [f"only A has {name}" for name in only_in_a]
+    lost += [f"only B has {name}" for name in only_in_b]
+    return Contrast(data, blocks, slower, answer_first, lost)
 
 
 def _pairs(a: Result, b: Result) -> list[tuple[str, str]]:

@@ -22,20 +22,31 @@ def comparison_banner(
     pairs: Sequence[Pair],
     answers: Sequence[MetricContrast],
     incomparable: str = "",
+    lost: int = 0,
+    circumstances: str = "",
 ) -> Banner:
     """The answer on the first quality, or else the first metric that has an effect.
 
-    `incomparable` is the reason if there can be no answer.
+    `incomparable` is the reason if there can be no answer, `lost` is how many seeds B lost, and `circumstances` is what
+    else the times depend on.
     """
     verdicts: dict[VerdictWord, int] = {}
     if incomparable:
         sentence: list[Text] = ["A and B cannot be compared: ", incomparable]
-        return Banner(sentence, sentence, {VerdictWord("inconclusive"): 1})
+        return Banner(
+            sentence,
+            sentence,
+            {VerdictWord("inconclusive"): 1},
+            status=circumstances,
+        )
     main = _main_place(pairs, answers)
     verdicts[VerdictWord(answers[main].verdict)] = 1
     sentence = _sentence(*pairs[main], answers[main])
+    if lost:
+        sentence.append(f"; B lost {seed_count(lost)} that A has")
     others = [*answers[:main], *answers[main + 1 :]]
-    return Banner(sentence, sentence, verdicts, status=_others(others))
+    status = f"{_others(others)} {circumstances}".strip()
+    return Banner(sentence, sentence, verdicts, status=status)
 
 
 def _main_place(
@@ -43,17 +54,26 @@ def _main_place(
 ) -> int:
     """The place of the metric that the answer is about."""
     for place, (metric, _) in enumerate(pairs):
-        if metric["kind"] == "quality" and answers[place].value is not None:
+        if metric["kind"] == "quality" and _says_something(answers[place]):
             return place
     for place, answer in enumerate(answers):
-        if answer.value is not None:
+        if _says_something(answer):
             return place
     return 0
+
+
+def _says_something(answer: MetricContrast) -> bool:
+    """Whether there is a number, or a verdict by ranks."""
+    return answer.value is not None or answer.verdict != "inconclusive"
 
 
 def _sentence(a: Metric, b: Metric, answer: MetricContrast) -> list[Text]:
     value_a = amount(a, with_count=False).value
     value_b = amount(b, with_count=False).value
+    if answer.value is None and answer.verdict != "inconclusive":
+        return [
+            f"B is {answer.verdict} in {answer.name}, {value_b} where A has {value_a}: {answer.note}"
+        ]
     if answer.value is None:
         return [
             f"Not decided: {answer.name} is {value_a} in A and {value_b} in B; {answer.note}"

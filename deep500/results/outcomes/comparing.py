@@ -28,6 +28,8 @@ from ...reports.tables import (
 from ...reports.text import Text, VerdictWord, flat
 from .answer import comparison_banner
 from .data import outcome_data
+from .loads import different_loads
+from .losses import lost_seeds, missing_metrics, shortened_list
 from .metric_contrast import TIMED, MetricContrast, compare_metric
 from .metric_text import Metric, amount, is_unavailable, metric_name
 from .recipe_differences import (
@@ -68,7 +70,17 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
         answers = [_without_verdict(answer) for answer in answers]
     warnings = _warnings(a, b, pairs, differences["run"])
     splits = time_splits(a, b, level)
-    answer = comparison_banner(pairs, answers, incomparable)
+    seeds_lost = lost_seeds(a, b, pairs)
+    lost = seeds_lost + missing_metrics(
+        _metrics_by_name(a), _metrics_by_name(b)
+    )
+    answer = comparison_banner(
+        pairs,
+        answers,
+        incomparable,
+        lost=len(seeds_lost),
+        circumstances=_circumstances(a, b, pairs),
+    )
     data = {
         "answer": "".join(flat(answer.sentence)),
         "recipes": {"a": recipe_identity(a), "b": recipe_identity(b)},
@@ -78,6 +90,7 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
         "fixed_equal": fixed_hash(a) == fixed_hash(b),
         "sources_differ": changed_sources(a, b),
         "differences": differences,
+        "lost": lost,
         "warnings": warnings,
         "splits": split_data(splits),
     }
@@ -88,16 +101,24 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
             notes.append(f"{metric.name}: {metric.note}")
         if metric.verdict == "worse":
             worse.append(metric.name)
-    pairing = _pairing(answers, level)
+    pairing = _pairing(answers, seeds_a, seeds_b, level)
     blocks: list[Block] = [
         _metric_table(pairs, answers),
-        Bullets([_margins(answers), *notes, *warnings, pairing]),
+        Bullets(
+            [
+                *shortened_list(lost),
+                _margins(answers),
+                *notes,
+                *warnings,
+                pairing,
+            ]
+        ),
         PageOnly([_pictures(a, b)]),
         *split_blocks(splits),
         *difference_blocks(differences, a, b),
         _methods(answers, splits),
     ]
-    return Contrast(data, blocks, worse, answer)
+    return Contrast(data, blocks, worse, answer, lost)
 
 
 def _pictures(a: Record, b: Record) -> Figures:
@@ -157,6 +178,8 @@ def _seeds(record: Record) -> list[int]:
 def _effect(answer: MetricContrast, unavailable: bool) -> Text:
     if unavailable:
         return NOTHING
+    if answer.reached:
+        return Number(answer.reached)
     if answer.value is None:
         return Number("refused", n=count(answer.n))
     if answer.effect == "ratio":
@@ -177,11 +200,20 @@ def _margins(answers: Sequence[MetricContrast]) -> str:
     return f"the same is what differs by at most {'; '.join(parts)}"
 
 
-def _pairing(answers: Sequence[MetricContrast], level: float) -> str:
+def _pairing(
+    answers: Sequence[MetricContrast],
+    seeds_a: Sequence[int],
+    seeds_b: Sequence[int],
+    level: float,
+) -> str:
     """Whether seeds were paired, and what an interval promises."""
     pairing = "not paired: the seeds differ"
     if answers[0].paired:
         pairing = "paired seed by seed"
+        others = len({*seeds_a} ^ {*seeds_b})
+        if others:
+            shared = len({*seeds_a} & {*seeds_b})
+            pairing += f" by the {shared} that both have; {others} that one side lacks are left out of B - A and B / A"
     return f"{pairing}; each interval holds by itself at {percent(level)}"
 
 
@@ -191,7 +223,7 @@ def _methods(
     """The names of the methods, for those who want to look them up."""
     names: dict[str, list[str]] = {}
     for answer in answers:
-        if answer.value is not None:
+        if answer.method != "none":
             names.setdefault(answer.method, []).append(answer.name)
     for split in splits:
         label = f"why: {split.metric}"
@@ -238,6 +270,21 @@ def _warnings(
             "a run is unfinished: its numbers are those of the seeds trained so far"
         )
     return warnings
+
+
+def _circumstances(a: Record, b: Record, pairs: Pairs) -> str:
+    """What the times of two runs depend on beside the recipes; empty if no times are compared."""
+    if not any(metric["kind"] in TIMED for metric, _ in pairs):
+        return ""
+    environment_a = Environment.from_json(a.environment)
+    environment_b = Environment.from_json(b.environment)
+    differences = environment_difference(environment_a, environment_b)
+    loads = different_loads(differences)
+    shared = (
+        "The seeds of one run share one state of the machine, which their times and intervals hold: "
+        "two runs of the same recipe can differ by more."
+    )
+    return f"{loads} {shared}".strip()
 
 
 def _machine_differences(a: Record, b: Record) -> list[str]:

@@ -1,6 +1,7 @@
 """What is said of a recipe's run: the sentence that comes first, its tables and its notes, for every renderer."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -71,17 +72,32 @@ def headline(data: OutcomeData) -> list[Text]:
     judged = _with_target(data)
     if not judged:
         return [
-            "no metric has a target, so there is nothing to accept or to refuse"
+            "no metric has a target, so there is nothing to accept or to refuse",
+            *_failures(data),
         ]
     missed = [metric for metric in judged if not metric["acceptable"]]
     decisive = missed or judged
     if len(decisive) == 1:
-        return list(against_target(decisive[0]))
+        return [*against_target(decisive[0]), *_failures(data)]
     verb = "missed" if missed else "met"
     parts = [_beside_target(metric) for metric in decisive]
     return [
-        f"{len(decisive)} of {len(judged)} targets are {verb}: {', '.join(parts)}"
+        f"{len(decisive)} of {len(judged)} targets are {verb}: {', '.join(parts)}",
+        *_failures(data),
     ]
+
+
+def _failures(data: OutcomeData) -> list[Text]:
+    """How many seeds did not get to their planned end; empty if all did."""
+    ended = [run for run in data.runs if run.failure]
+    if not ended:
+        return []
+    fates = Counter(
+        "diverged" if run.divergence else "were stopped early" for run in ended
+    )
+    seeds = seed_count(len(data.plan["seeds"]))
+    listed = ", ".join(f"{count} {fate}" for fate, count in fates.items())
+    return [f"; of {seeds}, {listed}"]
 
 
 def _beside_target(metric: Metric) -> str:
@@ -102,7 +118,6 @@ def progress(data: OutcomeData) -> str:
     """How many seeds are trained, and how far the others have got."""
     planned = len(data.plan["seeds"])
     epochs = data.plan["epochs"]
-    trained = data.trained_seeds
     verb = "was" if planned == 1 else "were"
     seeds = seed_count(planned)
     complete = [run for run in data.runs if is_complete(data, run)]
@@ -110,16 +125,9 @@ def progress(data: OutcomeData) -> str:
     others = [run for run in data.runs if not is_complete(data, run)]
     for run in others[:MOST_SEEDS_NAMED]:
         reached = len(run.evaluations)
-        if run.divergence:
-            epoch, step = run.divergence
-            parts.append(
-                f"seed {run.seed} diverged at epoch {epoch}, step {step}"
-            )
-        elif run.seed in trained:
-            reason = clean(run.ended)[:LONGEST_REASON]
-            parts.append(
-                f"seed {run.seed} was stopped in epoch {reached}: {reason}"
-            )
+        if run.failure:
+            failure = clean(run.failure)[:LONGEST_REASON]
+            parts.append(f"seed {run.seed} {failure}")
         else:
             parts.append(
                 f"seed {run.seed} got through {reached} of {epochs} epochs"
@@ -133,7 +141,7 @@ def is_complete(data: OutcomeData, run: History) -> bool:
     """Whether a seed was trained to the end of its last epoch with losses that are all finite."""
     if run.seed not in data.trained_seeds:
         return False
-    return not run.ended and run.divergence is None
+    return not run.failure
 
 
 def metrics(data: OutcomeData) -> Table:
@@ -198,7 +206,7 @@ def interval_methods(data: OutcomeData) -> Details:
     """The names of the methods, for those who want to look them up."""
     names: dict[str, list[str]] = {}
     for metric in data.metrics:
-        if metric["low"] is not None:
+        if metric["method"] != "none":
             users = names.setdefault(clean(metric["method"]), [])
             users.append(metric_name(metric))
     lines = [f"{', '.join(users)}: {method}" for method, users in names.items()]

@@ -19,7 +19,7 @@ from ...reports.canvas import (
 from ..benching.series import LARGEST
 from .curves import WIDE
 from .data import OutcomeData
-from .metric_text import Metric, metric_name, never
+from .metric_text import Metric, has_goal, metric_name, never
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,7 +67,8 @@ def _panel(axes: "Axes", metric: Metric, colours: list[str]) -> None:
         title += f" ({unit})"
     title += f", n = {seeds}"
     if never(metric):
-        title += f"; {never(metric)} of {seeds} seeds never reached it"
+        verb = "never reached it" if has_goal(metric) else "have no value"
+        title += f"; {never(metric)} of {seeds} seeds {verb}"
     axes.set_title(wrapped(title), loc="left")
     axes.set_ylim(1.35, -0.2)
     axes.set_yticks([])
@@ -122,9 +123,11 @@ def draw_median_bar(axes: "Axes", metric: Metric, height: float) -> None:
     low = metric["low"]
     high = metric["high"]
     median = metric["median"]
-    if low is not None:
-        if high is None:
-            high = axes.get_xlim()[1]  # an open end runs off the panel
+    if low is not None or high is not None:
+        # an open end runs off the panel
+        left, right = axes.get_xlim()
+        low = left if low is None else low
+        high = right if high is None else high
         heights = [height, height]
         axes.plot([low, high], heights, color=INK, lw=4, solid_capstyle="butt")
     if median is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...contracts.result import Contrast, Record
 from ...errors import Deep500Error, TooFewSamples
-from ...measure.statistics.equivalence import Equivalence, equivalence
+from ...measure.statistics.equivalence import Equivalence, median_equivalence
 from ...reports.blocks import Block, Bullets, Table
 from ...reports.tables import Number, count, number, percent
 from ...reports.text import Text, VerdictWord
@@ -36,6 +36,8 @@ def equivalence_contrast(
         rows.append(_row(name, answer, room, quality["unit"]))
         if isinstance(answer, str):
             notes.append(f"{name}: {answer}")
+        else:
+            notes += [f"{name}: {line}" for line in _cautions(answer)]
     if not answers:
         raise Deep500Error(
             "A and B share no metric that is a quality: there is nothing to test"
@@ -60,7 +62,26 @@ def _data(answers: Mapping[str, Answer], margin: float) -> dict[str, Any]:
 def _method(level: float) -> str:
     alpha = percent(1 - level)
     interval_level = percent(2 * level - 1)
-    return f"two one-sided tests over paired seeds, each at {alpha}; the interval is at {interval_level}"
+    return (
+        f"the median of paired seeds by ranks, two one-sided tests, each at {alpha}; the interval is at "
+        f"{interval_level} and holds for any distribution"
+    )
+
+
+def _cautions(answer: Equivalence) -> list[str]:
+    """What a median does not see: seeds that collapse now and then."""
+    confidence = percent(1 - answer.alpha)
+    unseen = percent(answer.unseen or 0.0, 2)
+    lines = [
+        f"{answer.n} seeds cannot exclude that up to {unseen} of all seeds collapse in one of the two and not in the "
+        f"other (at {confidence}, if none of these did)"
+    ]
+    inside = -answer.margin <= answer.low and answer.high <= answer.margin
+    if inside and answer.verdict == "inconclusive":
+        lines.append(
+            "the median lies within the margin, but some seeds lie so far off that the mean may not"
+        )
+    return lines
 
 
 def _row(name: str, answer: Answer, margin: float, unit: str) -> list[Text]:
@@ -134,7 +155,7 @@ def _tested(
         return f"{without_value} of {len(shared)} paired seeds diverged or have no value"
     differences = [second - first for first, second in pairs]
     try:
-        return equivalence(differences, margin, 1 - level)
+        return median_equivalence(differences, margin, 1 - level)
     except TooFewSamples as reason:
         return f"no test: {reason} (A has {len(seeds_a)} seeds, B has {len(seeds_b)})"
 

@@ -1,36 +1,49 @@
-"""One metric of two recipes' runs: B against A over the seeds, with an interval and a verdict."""
+"""One metric of two recipes' runs: B against A over the seeds, with an interval or a test by ranks, and a verdict."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import median
+
+import numpy as np
 
 from ...errors import TooFewSamples
-from ...measure.statistics.comparison import compare
-from ...measure.statistics.intervals import Interval, interval, mean_interval
+from ...measure.statistics.intervals import (
+    Interval,
+    smallest_sample,
+    t_interval,
+)
+from ...measure.statistics.ranks import rank_sum_tail, sign_flip_tail
+from ...measure.statistics.scales import POSITIVE, REAL, Scale
+from ...measure.statistics.seeds import FEWEST_SEEDS, seeds_interval
 from ...reports.tables import percent
 from ...reports.text import clean
 from .metric_text import (
     POINTS,
     Metric,
     difference_unit,
+    has_goal,
     metric_name,
+    metric_scale,
     never,
-    seed_count,
 )
 
-FEW_SEEDS = 6  # from here on ranks give an interval of the median
-FEWEST_PAIRS = 3
 # the kinds of metrics that are compared by their ratio
 TIMED = "cost", "rate"
 # the kinds that drift as times do, which shares of a time are: they are judged only beyond their margin
 DRIFTING = *TIMED, "ratio"
 # The margin of a quality as a share of the margin of times: 2 % of a time, 0.2 points of an accuracy.
 QUALITY_SHARE = 0.1
+LOOKS = "a goal is looked for after every epoch only, so the interval is at least as wide as the epoch before it"
+Values = Sequence[float | None]
 
 
 @dataclass(frozen=True)
 class MetricContrast:
-    """One metric: B / A for costs and rates, B - A for the others, with its interval where there is one."""
+    """One metric: B / A for costs and rates, B - A for the others, with its interval where there is one.
+
+    Where seeds have no value there is no number, but a test by ranks, and `reached` says how many of B and A have one.
+    """
 
     name: str
     effect: str  # "ratio" or "difference"
@@ -44,6 +57,42 @@ class MetricContrast:
     verdict: str  # better, worse, same, different or inconclusive
     same_within: str  # the margin in words
     note: str = ""
+    reached: str = ""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The values of A and B that are compared; `early` ones are from the look before a goal was reached."""
+
+    a: Values
+    b: Values
+    early_a: Values
+    early_b: Values
+    paired: bool
+    left_out: int  # seeds that only one of them has, beside pairs
+
+
+def matched(
+    a: Metric, b: Metric, seeds_a: Sequence[int], seeds_b: Sequence[int]
+) -> Sides:
+    """The values of the seeds that both have, as pairs; all values if too few are shared."""
+    values_a, values_b = a["values"], b["values"]
+    early_a = a.get("not_before", values_a)
+    early_b = b.get("not_before", values_b)
+    shared = [seed for seed in seeds_a if seed in set(seeds_b)]
+    smaller = min(len(seeds_a), len(seeds_b))
+    if len(shared) < min(FEWEST_SEEDS, smaller) or 2 * len(shared) < smaller:
+        return Sides(values_a, values_b, early_a, early_b, False, 0)
+    in_a = [list(seeds_a).index(seed) for seed in shared]
+    in_b = [list(seeds_b).index(seed) for seed in shared]
+    return Sides(
+        a=[values_a[place] for place in in_a],
+        b=[values_b[place] for place in in_b],
+        early_a=[early_a[place] for place in in_a],
+        early_b=[early_b[place] for place in in_b],
+        paired=True,
+        left_out=len(seeds_a) + len(seeds_b) - 2 * len(shared),
+    )
 
 
 def compare_metric(
@@ -54,44 +103,49 @@ def compare_metric(
     margin: float,
     level: float,
 ) -> MetricContrast:
-    """B against A, paired if both have the same seeds; inconclusive without an interval."""
-    paired = list(seeds_a) == list(seeds_b)
-    is_ratio = a["kind"] in TIMED
-    values_a = a["values"]
-    values_b = b["values"]
-    absent = _unavailable(a, b) or _missing(a, b)
-    if absent:
-        return _refused(a, b, paired, margin, absent)
-    try:
-        if is_ratio:
-            effect = _log_ratio(values_a, values_b, paired, level)
-        else:
-            effect = _difference(values_a, values_b, paired, level)
-    except TooFewSamples as error:
-        reason = str(error).replace("processes", "seeds")
-        return _refused(a, b, paired, margin, f"no interval: {reason}")
+    """B against A, paired by the seeds that both have; inconclusive without an interval or a test."""
+    sides = matched(a, b, seeds_a, seeds_b)
     room, same_within = _room(a, margin)
-    verdict = _verdict(effect, room, a)
-    value = effect.estimate
-    low = effect.low
-    high = effect.high
-    if is_ratio:
-        value = math.exp(value)
-        low = math.exp(low)
-        high = math.exp(high)
-    method = effect.method.replace("process medians", "seeds")
-    return MetricContrast(
+    blank = MetricContrast(
         name=metric_name(a),
-        effect=_effect_name(a),
+        effect="ratio" if a["kind"] in TIMED else "difference",
         unit=_effect_unit(a),
+        value=None,
+        low=None,
+        high=None,
+        n=min(len(sides.a), len(sides.b)),
+        paired=sides.paired,
+        method="none",
+        verdict="inconclusive",
+        same_within=same_within,
+    )
+    absent = _unavailable(a, b)
+    if absent:
+        return replace(blank, note=absent)
+    if None in sides.a or None in sides.b:
+        return _by_ranks(blank, a, b, sides, room, level)
+    try:
+        effect = _effect(a, sides, level)
+    except TooFewSamples as error:
+        return replace(blank, note=f"no interval: {error}")
+    note = LOOKS if has_goal(a) else ""
+    if not (math.isfinite(effect.low) and math.isfinite(effect.high)):
+        return replace(
+            blank, note=f"{note}; it was reached before the second look"
+        )
+    ends = effect.estimate, effect.low, effect.high
+    if a["kind"] in TIMED:
+        ends = math.exp(ends[0]), math.exp(ends[1]), math.exp(ends[2])
+    value, low, high = ends
+    return replace(
+        blank,
         value=value,
         low=low,
         high=high,
         n=effect.n,
-        paired=paired,
-        method=method,
-        verdict=verdict,
-        same_within=same_within,
+        method=effect.method,
+        verdict=_verdict(effect, room, a),
+        note=note,
     )
 
 
@@ -122,41 +176,6 @@ def _unavailable(a: Metric, b: Metric) -> str:
     return f"unavailable in {sides}: {why}"
 
 
-def _missing(a: Metric, b: Metric) -> str:
-    """How many seeds of each side gave no value; empty if all did."""
-    missing = never(a) + never(b)
-    if not missing:
-        return ""
-    in_a = f"{never(a)} of {len(a['values'])} in A"
-    in_b = f"{never(b)} of {len(b['values'])} in B"
-    return f"{seed_count(missing)} never reached it, or diverged ({in_a}, {in_b}): no interval"
-
-
-def _refused(
-    a: Metric, b: Metric, paired: bool, margin: float, note: str
-) -> MetricContrast:
-    """The comparison of a metric of which no interval can be computed."""
-    n = min(len(a["values"]), len(b["values"]))
-    return MetricContrast(
-        name=metric_name(a),
-        effect=_effect_name(a),
-        unit=_effect_unit(a),
-        value=None,
-        low=None,
-        high=None,
-        n=n,
-        paired=paired,
-        method="none",
-        verdict="inconclusive",
-        same_within=_room(a, margin)[1],
-        note=note,
-    )
-
-
-def _effect_name(metric: Metric) -> str:
-    return "ratio" if metric["kind"] in TIMED else "difference"
-
-
 def _effect_unit(metric: Metric) -> str:
     """The unit of the values for a ratio, that of their difference otherwise."""
     if metric["kind"] in TIMED:
@@ -164,60 +183,147 @@ def _effect_unit(metric: Metric) -> str:
     return difference_unit(metric["unit"])
 
 
-def _log_ratio(
-    a: Sequence[float], b: Sequence[float], paired: bool, level: float
-) -> Interval:
-    """The logarithm of B / A."""
-    if min(*a, *b) <= 0:
-        raise TooFewSamples("a ratio needs values above 0")
-    if paired:
-        logs = [math.log(y) - math.log(x) for x, y in zip(a, b, strict=True)]
-        return _interval_of_pairs(logs, level)
-    comparison = compare(_one_per_process(a), _one_per_process(b), level=level)
-    return Interval(
-        math.log(comparison.ratio),
-        math.log(comparison.low),
-        math.log(comparison.high),
-        comparison.n,
-        level,
-        0.5,
-        comparison.method,
-        float(comparison.n),
-        comparison.processes,
+def _by_ranks(
+    blank: MetricContrast,
+    a: Metric,
+    b: Metric,
+    sides: Sides,
+    room: float,
+    level: float,
+) -> MetricContrast:
+    """A test by ranks, in which a seed without a value is the worst; B has to be apart by more than the margin."""
+    reached_a = len(a["values"]) - never(a)
+    reached_b = len(b["values"]) - never(b)
+    reached = (
+        f"{reached_b}/{len(b['values'])} against {reached_a}/{len(a['values'])}"
+    )
+    verb = "reached it" if has_goal(a) else "have a value"
+    note = f"{reached} seeds {verb} (B against A)"
+    if reached_a == reached_b == 0:
+        return replace(blank, note=f"no seed of A or B {verb}", reached=reached)
+    test, method = rank_sum_tail, "rank sum test"
+    if sides.paired and len(sides.a) >= smallest_sample(0.5, level):
+        test, method = sign_flip_tail, "sign flips of paired ranks"
+    tail = (1 - level) / 2
+    verdict = "inconclusive"
+    # each side is taken at its best where it is to be the worse one
+    if (
+        test(_badness(a, sides.a, 0.0), _badness(a, sides.early_b, room))
+        <= tail
+    ):
+        verdict = "worse"
+    elif (
+        test(_badness(a, sides.b, 0.0), _badness(a, sides.early_a, room))
+        <= tail
+    ):
+        verdict = "better"
+    if verdict != "inconclusive" and a["better"] is None:
+        verdict = "different"
+    if verdict == "inconclusive":
+        note += "; ranks do not decide"
+    method += ", seeds without a value last"
+    return replace(
+        blank, verdict=verdict, note=note, reached=reached, method=method
     )
 
 
-def _difference(
-    a: Sequence[float], b: Sequence[float], paired: bool, level: float
+def _badness(metric: Metric, values: Values, room: float) -> list[float]:
+    """Numbers that are larger for worse values, less the room; infinite for a seed without a value."""
+    is_timed = metric["kind"] in TIMED
+    badness = []
+    for value in values:
+        if value is None:
+            badness.append(math.inf)
+            continue
+        place = POSITIVE.stretched(value) if is_timed else value
+        if metric["better"] != "lower":
+            place = -place
+        badness.append(place - room)
+    return badness
+
+
+def _effect(metric: Metric, sides: Sides, level: float) -> Interval:
+    """B - A, of logarithms for a ratio. The lower end is that of B's early and A's late values, and the other way."""
+    scale = metric_scale(metric)
+    if metric["kind"] in TIMED:
+        scale = POSITIVE
+        if any(value is None or value <= 0 for value in (*sides.a, *sides.b)):
+            raise TooFewSamples("a ratio needs values above 0")
+    of_sides = _of_pairs if sides.paired else _of_two
+    effect = of_sides(metric, sides.a, sides.b, scale, level)
+    if sides.early_a is sides.a and sides.early_b is sides.b:
+        return effect
+    least = of_sides(metric, sides.a, sides.early_b, scale, level)
+    most = of_sides(metric, sides.early_a, sides.b, scale, level)
+    return replace(effect, low=least.low, high=most.high).around(
+        effect.estimate
+    )
+
+
+def _of_pairs(
+    metric: Metric, a: Values, b: Values, scale: Scale, level: float
 ) -> Interval:
-    """B - A."""
-    if paired:
-        differences = [y - x for x, y in zip(a, b, strict=True)]
-        return _interval_of_pairs(differences, level)
-    x = interval(_one_per_process(a), level=level)
-    y = interval(_one_per_process(b), level=level)
-    middle = y.estimate - x.estimate
-    low = middle - math.hypot(y.estimate - y.low, x.high - x.estimate)
-    high = middle + math.hypot(y.high - y.estimate, x.estimate - x.low)
-    n = min(len(a), len(b))
-    method = f"MOVER of {x.method}"
-    return Interval(middle, low, high, n, level, 0.5, method, float(n), n)
-
-
-def _one_per_process(values: Sequence[float]) -> list[list[float]]:
-    """Values of seeds in the form of samples: every seed is a process with one value."""
-    return [[value] for value in values]
-
-
-def _interval_of_pairs(differences: Sequence[float], level: float) -> Interval:
-    """The interval of paired differences: by ranks if there are enough seeds, else by Student's t."""
-    if len(differences) >= FEW_SEEDS:
-        return interval(_one_per_process(differences), level=level)
-    if len(differences) < FEWEST_PAIRS:
+    """The median of paired differences: by ranks if there are enough seeds, else with Student's t as its interval."""
+    differences = []
+    for x, y in zip(a, b, strict=True):
+        differences.append(_place(metric, y) - _place(metric, x))
+    count = len(differences)
+    if count < FEWEST_SEEDS:
         raise TooFewSamples(
-            f"{len(differences)} pairs of seeds were given; at least {FEWEST_PAIRS} are needed"
+            f"{count} pairs of seeds were given; at least {FEWEST_SEEDS} are needed"
         )
-    return mean_interval(differences, level)
+    if not all(map(math.isfinite, differences)):
+        low, high = -math.inf, math.inf
+        return _interval(0.0, low, high, count, level, "none")
+    if count >= smallest_sample(0.5, level):
+        return seeds_interval(differences, REAL, level)
+    _, low, high = t_interval(np.array(differences), level)
+    widest = scale.high - scale.low
+    if metric["kind"] in TIMED:
+        widest = math.inf
+    low, high = max(low, -widest), min(high, widest)
+    method = "t on the paired differences"
+    return _interval(
+        median(differences), low, high, count, level, method
+    ).around(median(differences))
+
+
+def _of_two(
+    metric: Metric, a: Values, b: Values, scale: Scale, level: float
+) -> Interval:
+    """The difference of two medians, whose intervals are combined (MOVER)."""
+    x = seeds_interval(a, scale, level)  # type: ignore[arg-type]
+    y = seeds_interval(b, scale, level)  # type: ignore[arg-type]
+    middle_x, low_x, high_x = _places(metric, x)
+    middle_y, low_y, high_y = _places(metric, y)
+    count = min(len(a), len(b))
+    method = f"MOVER of {x.method}"
+    middle = middle_y - middle_x
+    if not math.isfinite(middle):
+        return _interval(0.0, -math.inf, math.inf, count, level, method)
+    low = middle - math.hypot(middle_y - low_y, high_x - middle_x)
+    high = middle + math.hypot(high_y - middle_y, middle_x - low_x)
+    return _interval(middle, low, high, count, level, method)
+
+
+def _place(metric: Metric, value: float | None) -> float:
+    """A value, or its logarithm where a ratio is wanted."""
+    assert value is not None
+    if metric["kind"] in TIMED:
+        return POSITIVE.stretched(value)
+    return value
+
+
+def _places(metric: Metric, of: Interval) -> tuple[float, float, float]:
+    ends = of.estimate, of.low, of.high
+    middle, low, high = (_place(metric, end) for end in ends)
+    return middle, low, high
+
+
+def _interval(
+    estimate: float, low: float, high: float, n: int, level: float, method: str
+) -> Interval:
+    return Interval(estimate, low, high, n, level, 0.5, method, float(n), n)
 
 
 def _verdict(effect: Interval, room: float, metric: Metric) -> str:

@@ -1,9 +1,11 @@
 """One metric of a recipe's run in words: its name, median and interval, target and verdict."""
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
 
+from ...contracts.metric import Scale, usual_scale
 from ...reports.tables import NOTHING, Number, count, number, quantity, seconds
 from ...reports.text import Text, VerdictWord, clean, plain
 
@@ -62,8 +64,9 @@ def amount(metric: Metric, with_count: bool = True) -> Number:
     high = metric["high"]
     unit = metric["unit"]
     if median is None:
-        return Number("not reached", _open_interval(metric), seeds)
-    if low is not None and high is None:
+        middle = "not reached" if has_goal(metric) else "no value"
+        return Number(middle, _open_interval(metric), seeds)
+    if (low is None) != (high is None):
         return Number(single(median, unit), _open_interval(metric), seeds)
     if low is None:
         return Number(single(median, unit), "[no interval]", seeds)
@@ -72,11 +75,13 @@ def amount(metric: Metric, with_count: bool = True) -> Number:
 
 
 def _open_interval(metric: Metric) -> str:
-    """An interval without an upper end, which needs more seeds that reach the target."""
-    if metric["low"] is None:
+    """An interval with an end that is not known: that needs more seeds with a value."""
+    ends = []
+    for end in (metric["low"], metric["high"]):
+        ends.append("not known" if end is None else single(end, metric["unit"]))
+    if metric["low"] is None and metric["high"] is None:
         return ""
-    low = single(metric["low"], metric["unit"])
-    return f"[{low}, not known]"
+    return f"[{ends[0]}, {ends[1]}]"
 
 
 def single(value: float, unit: str) -> str:
@@ -116,6 +121,21 @@ def never(metric: Metric) -> int:
     return sum(value is None for value in metric["values"])
 
 
+def metric_scale(metric: Metric) -> Scale:
+    """The range of the values of a metric."""
+    low, high = metric.get("range", (None, None))
+    if low is None and high is None:
+        return usual_scale(metric["kind"], metric["unit"])
+    return Scale(
+        -math.inf if low is None else low, math.inf if high is None else high
+    )
+
+
+def has_goal(metric: Metric) -> bool:
+    """Whether the metric is what it takes to reach a target."""
+    return "not_before" in metric
+
+
 def against_target(metric: Metric) -> list[Text]:
     """The median beside the target, with the reason if the verdict is not certain."""
     seeds = seed_count(metric["n"])
@@ -138,7 +158,8 @@ def _doubt(metric: Metric) -> str:
     if is_unavailable(metric):
         return clean(metric["unavailable"])
     if without_value:
-        return f"{without_value} of {seed_count(seeds)} never reached it"
+        verb = "never reached it" if has_goal(metric) else "have no value"
+        return f"{without_value} of {seed_count(seeds)} {verb}"
     if metric["low"] is None:
         verb = "gives" if seeds == 1 else "give"
         return f"{seed_count(seeds)} {verb} no interval, so how sure this is cannot be said"
@@ -156,9 +177,11 @@ def _doubt(metric: Metric) -> str:
 
 
 def _interval_reaches_target(metric: Metric) -> bool:
-    if metric["better"] == "higher":
-        return metric["high"] >= metric["target"]
-    return metric["low"] <= metric["target"]
+    is_higher = metric["better"] == "higher"
+    end = metric["high"] if is_higher else metric["low"]
+    if end is None:
+        return True
+    return end >= metric["target"] if is_higher else end <= metric["target"]
 
 
 def seed_range(metric: Metric) -> str:
@@ -168,7 +191,9 @@ def seed_range(metric: Metric) -> str:
     if is_unavailable(metric):
         return NOTHING
     if not reached:
-        return "no seed reached it"
+        return (
+            "no seed reached it" if has_goal(metric) else "no seed has a value"
+        )
     low = single(min(reached), unit)
     high = single(max(reached), unit)
     text = high
@@ -178,7 +203,8 @@ def seed_range(metric: Metric) -> str:
         text = f"{low} to {high}"
     without_value = never(metric)
     if without_value:
-        text += f"; {without_value} of {metric['n']} never"
+        word = "never" if has_goal(metric) else "have none"
+        text += f"; {without_value} of {metric['n']} {word}"
     return text
 
 

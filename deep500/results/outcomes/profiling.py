@@ -9,6 +9,7 @@ from typing import Any
 from ...contracts.result import Record
 from ...errors import Deep500Error, unknown
 from ...measure.statistics.profiles import (
+    FEWEST_PROBLEMS,
     Profile,
     Profiles,
     performance_profiles,
@@ -30,7 +31,6 @@ from .metric_text import Metric, metric_name
 from .recipe_text import merged_entries
 
 LONGEST_SYSTEM = 60
-FEW_PROBLEMS = 6
 # The metrics to rank by if the user names none, most preferred first.
 PREFERRED_METRICS = ("TimeToAccuracy", "TimeToQuality", "StepsToAccuracy")
 # the kinds of metrics that systems can be ranked by
@@ -58,7 +58,6 @@ class RunsProfile:
             "tau_max": profiles.tau_max,
             "level": profiles.level,
             "systems": [_system_json(profile) for profile in profiles.systems],
-            "first_stays": profiles.first_stays,
             "swapped_by": list(profiles.swapped_by),
             "warnings": list(self.warnings),
         }
@@ -101,9 +100,7 @@ class RunsProfile:
             f"{first.system} is first by {self.metric_words} over {problem_count} problems: "
             f"the best on {percent(first.wins, 3)} of them, within 2 × of the best on {percent(first.share(2.0), 3)}"
         )
-        stays = percent(profiles.first_stays, 3)
-        status = f"With other problems like these it would stay first in {stays} of all draws."
-        return Banner(sentence, sentence, status=status)
+        return Banner(sentence, sentence, status=_stability(profiles))
 
     def _notes(self) -> list[Text]:
         profiles = self.profiles
@@ -112,17 +109,15 @@ class RunsProfile:
             "The score is the area under a profile over log τ up to "
             f"{profiles.tau_max:g}: 100 % is the best on every problem. No mean of ratios is taken.",
         ]
-        if problem_count > 1:
+        if problem_count >= FEWEST_PROBLEMS:
             notes.append(
-                "Intervals, and how often the first stays first, come from drawing the problems anew with replacement."
+                "Intervals are over the choice of problems, and count one more that nobody has seen (Gaffke)."
             )
-        if profiles.swapped_by:
-            problems = ", ".join(profiles.swapped_by)
-            notes.append(f"Another system is first without one of: {problems}.")
-        if problem_count < FEW_PROBLEMS:
+        else:
             verb = "is" if problem_count == 1 else "are"
             notes.append(
-                f"{_counted(problem_count, 'problem')} {verb} few: others may rank these systems otherwise."
+                f"{_counted(problem_count, 'problem')} {verb} few: others may rank these systems otherwise, and scores "
+                f"have no interval below {FEWEST_PROBLEMS} problems."
             )
         return [*notes, *self.warnings]
 
@@ -271,12 +266,20 @@ def _counted(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
+def _stability(profiles: Profiles) -> str:
+    """On which problems it rests who is first."""
+    if not profiles.swapped_by:
+        return "It stays first whichever problem is left out."
+    problems = ", ".join(profiles.swapped_by)
+    return f"Another system is first without one of: {problems}."
+
+
 def _score(profile: Profile, problems: int) -> Number:
-    if problems == 1:
-        return Number(f"{number(100 * profile.score, 1)} %")
+    value = f"{number(100 * profile.score, 1)} %"
+    if profile.low is None or profile.high is None:
+        return Number(value)
     low = number(100 * profile.low, 1)
     high = number(100 * profile.high, 1)
-    value = f"{number(100 * profile.score, 1)} %"
     return Number(value, f"[{low}, {high}]", count(problems))
 
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...contracts.metric import History
+from ...contracts.metric import History, Scale, quality_scale
 from ...contracts.task import Quality
 from ...errors import TooFewSamples
-from ...measure.statistics.intervals import interval
+from ...measure.statistics.seeds import seeds_interval
 from ..benching.series import LARGEST
 from .drawable import drawable
 
@@ -48,7 +48,7 @@ def seed_band(
     times = []
     for of_seed in evaluations:
         times.append([evaluation["seconds"] for evaluation in of_seed[:epochs]])
-    low, high = _intervals(table, level)
+    low, high = _intervals(table, quality_scale(main), level)
     return SeedBand(
         steps=[evaluation["step"] for evaluation in evaluations[0][:epochs]],
         seconds=np.median(times, axis=0).tolist(),
@@ -80,14 +80,14 @@ def _qualities(evaluations: Sequence[dict], main: Quality) -> list[float]:
 
 
 def _intervals(
-    table: np.ndarray, level: float
+    table: np.ndarray, scale: Scale, level: float
 ) -> tuple[list[float] | None, list[float] | None]:
     """The ends of the interval of the median in every column."""
     lows = []
     highs = []
     for column in table.T:
         try:
-            of_median = interval(column[:, None].tolist(), level=level)
+            of_median = seeds_interval(column.tolist(), scale, level)
         except TooFewSamples:
             return None, None
         lows.append(of_median.low)

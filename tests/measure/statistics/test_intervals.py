@@ -2,6 +2,7 @@
 
 import importlib.util
 import math
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,12 +20,15 @@ from deep500.measure.statistics.intervals import (
     smallest_sample,
 )
 
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 _spec = importlib.util.spec_from_file_location(
-    "coverage_benchmark", Path(__file__).parents[3] / "benchmarks" / "coverage.py"
+    "coverage_benchmark", BENCHMARKS / "coverage.py"
 )
 assert _spec and _spec.loader
 simulation = importlib.util.module_from_spec(_spec)
+sys.path.insert(0, str(BENCHMARKS))  # as when it is run
 _spec.loader.exec_module(simulation)
+sys.path.remove(str(BENCHMARKS))
 
 numbers = st.floats(-1e6, 1e6).map(lambda x: round(x, 3))
 series = st.lists(numbers, min_size=8, max_size=120).map(np.array)

@@ -1,0 +1,59 @@
+"""What the simulations of coverage share: the rows that they print, with binomial intervals."""
+
+import argparse
+import json
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+
+Random = np.random.Generator
+
+
+@dataclass(frozen=True)
+class Row:
+    """A share in percent with its 95 % binomial interval, the figure to reach, whether it is, and details."""
+
+    group: str
+    case: str
+    percent: float
+    low: float
+    high: float
+    target: str
+    ok: bool
+    details: dict[str, float] = field(default_factory=dict)
+
+
+def wilson(successes: int, trials: int) -> tuple[float, float]:
+    """The 95 % binomial interval of a share, in percent."""
+    z2, share = 1.96**2, successes / trials
+    reach = 1.96 * math.sqrt(share * (1 - share) / trials + z2 / (4 * trials**2))
+    middle, scale = share + z2 / (2 * trials), 100 / (1 + z2 / trials)
+    return max(0.0, (middle - reach) * scale), min(100.0, (middle + reach) * scale)
+
+
+def line(row: Row) -> str:
+    details = "  ".join(f"{name} {value:.2f}" for name, value in row.details.items())
+    figure = f"{row.percent:5.1f} % [{row.low:5.1f}, {row.high:5.1f}]"
+    verdict = "ok  " if row.ok else "MISS"
+    return (
+        f"{verdict} {row.group:17s} {row.case:32s} {figure}  {row.target:23s} {details}"
+    )
+
+
+def run(table: Callable[[int, int], Iterable[Row]], description: str | None) -> None:
+    """Print every row of a table, which is a function of the number of replications and the seed."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--replications", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    rows = table(options.replications, options.seed)
+    if options.json:
+        print(json.dumps([asdict(row) for row in rows], indent=1))
+        return
+    for row in rows:
+        print(line(row), flush=True)

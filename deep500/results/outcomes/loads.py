@@ -1,0 +1,26 @@
+"""Whether the machine was busier when one of two results began."""
+
+from collections.abc import Sequence
+
+from ...measure.machine import Difference
+from ...reports.tables import is_number
+
+LOAD = "load (1 min)"
+LOAD_THAT_MATTERS = 0.5  # of a CPU, as `d5 doctor` judges it
+
+
+def different_loads(differences: Sequence[Difference]) -> str:
+    """One line if the machine was busier when one of the two began; empty if it was not."""
+    for difference in differences:
+        load_a = difference.left.value
+        load_b = difference.right.value
+        if difference.fact != LOAD:
+            continue
+        if not is_number(load_a) or not is_number(load_b):
+            continue
+        if abs(load_a - load_b) >= LOAD_THAT_MATTERS:
+            return (
+                f"The load of the machine was {load_a:g} when A began and {load_b:g} when B began: "
+                "times can differ for that alone."
+            )
+    return ""
