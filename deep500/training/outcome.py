@@ -117,7 +117,7 @@ def _history(seed: int, blocks: Sequence[Mapping[str, Any]]) -> History:
     ended = ""
     for block in blocks:
         if "evaluation" in block:
-            for name, numbers in _series(block).items():
+            for name, numbers in step_series(block).items():
                 series.setdefault(name, []).extend(map(_or_nan, numbers))
             counters |= block.get("counters", {"samples": block.get("samples")})
             evaluation = dict(block["evaluation"])
@@ -131,7 +131,7 @@ def _history(seed: int, blocks: Sequence[Mapping[str, Any]]) -> History:
     return History(seed, series, counters, evaluations, recorded, ended)
 
 
-def _series(block: Mapping[str, Any]) -> Mapping[str, Any]:
+def step_series(block: Mapping[str, Any]) -> Mapping[str, Any]:
     """The numbers of the steps of an epoch, in either form of its block."""
     if "series" in block:
         return block["series"]

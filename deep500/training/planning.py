@@ -130,5 +130,10 @@ def _epochs(recipe: Recipe, tier: str) -> int:
     epochs = recipe.entry("epochs")
     if "epochs" in recipe.scale:
         return epochs
+    return tier_epochs(epochs, tier)
+
+
+def tier_epochs(epochs: int, tier: str) -> int:
+    """The epochs of a tier that a recipe does not describe itself, from those of the recipe."""
     reduced = round(epochs * TIERS[tier].epochs)
     return min(epochs, max(2, reduced))
