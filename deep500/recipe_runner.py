@@ -125,7 +125,13 @@ def run(
     recipe_run.crew = crew
     prepare = recipe_run.prepare
     recorder = recording(
-        "recipe", plan, folder, name=recipe.name, prepare=prepare, resume=resume
+        "recipe",
+        plan,
+        folder,
+        name=recipe.name,
+        prepare=prepare,
+        resume=resume,
+        subject=plan["fixed_hash"],
     )
     with recorder as record, errors_of_user_code(f"recipe {recipe.name}"):
         finished = recipe_run.go(record)

@@ -354,7 +354,8 @@ def test_the_rule_is_replayed_for_bundles_of_this_very_source(
         layout = measuring.layout(process).to_json()
         order = next(measuring.orders(process))
         block = template | {"process": process, "orders": [order], "layout": layout}
-        del block["clocks"], block["span_s"]
+        for name in ("clocks", "span_s", "load"):
+            block.pop(name, None)
         block["ns"] = [[10**6 + process] * 4]
         forger.blocks += [block]
     refused(forger.seal(home / "this"), "settled after 6 processes, and there are 8")
@@ -435,3 +436,22 @@ def test_a_date_in_the_future_is_marked(made: Path, home: Path) -> None:
     forger.finished = later(forger.finished, 86400 * 400)
     [mark] = verify(forger.seal(home / "forged")).remarks
     assert mark.startswith("it is dated 2") and "and the clock here says" in mark
+
+
+def test_the_ledger_knows_a_run_that_was_sealed_again_elsewhere(
+    made: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recipe's plan is completed after its run was begun: the ledger has the hash of the complete one."""
+    monkeypatch.setenv("DEEP500_HOME", str(made / "home"))
+    assert verify(made / "recipe").ledger.word == "agrees"
+    better = Forger(made / "recipe")
+    better.end(0)["test"]["accuracy"] = 99.0
+    found = verify(better.seal(home / "elsewhere"))
+    assert not found.ok and found.ledger.word == "differs"
+    assert "resealed after that, or replaced" in found.problems[-1]
+    fewer = Forger(made / "recipe")
+    fewer.drop_seed(3)
+    told = verify(fewer.seal(home / "another plan")).ledger
+    assert (
+        told.word == "unknown" and "of the same kind was going on here" in told.sentence
+    )

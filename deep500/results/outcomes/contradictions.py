@@ -224,10 +224,10 @@ def moments(blocks: Blocks, dates: Dates) -> Iterator[str]:
             events.append((f"epoch {epoch} of seed {block['seed']}", unix_time))
     for what, moment in events:
         if not dates.begun - CLOCK_SLACK_S <= moment <= latest + CLOCK_SLACK_S:
-            end = (
-                "it has not ended" if latest == math.inf else date_text(latest)
+            yield (
+                f"samples.jsonl: {what} at {date_text(moment)}, and the bundle begins at {date_text(dates.begun)} "
+                f"and ends at {_end(dates)}"
             )
-            yield f"samples.jsonl: {what} at {date_text(moment)}, and the bundle begins at {date_text(dates.begun)} and ends: {end}"
             return
     for (what, moment), (after, later) in pairwise(events):
         if later < moment - CLOCK_SLACK_S:
