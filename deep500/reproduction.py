@@ -127,9 +127,25 @@ def _form_changes(
             if form_hash(old_form) != form_hash(new_form):
                 difference = _difference(old_form, new_form)
                 changes.append(f"{part.upper()}[{key!r}] is {difference}")
+    changes += _file_changes(before.get("code"), now.get("code"))
     for part in ("metrics", "claims", "tiers"):
         if form_hash(before.get(part)) != form_hash(now.get(part)):
             changes.append(f"{part.upper()} differ")
+    return changes
+
+
+def _file_changes(before: Any, now: Any) -> list[str]:
+    """The imported files of the user that differ; plans of before do not name them."""
+    if before is None:
+        return []
+    was = before["files"]
+    files = (now or {"files": {}})["files"]
+    changes = []
+    for name in {**was, **files}:
+        if was.get(name) != files.get(name):
+            changes.append(
+                f"the imported file {_clean_start(name, 80)} is another one"
+            )
     return changes
 
 
@@ -179,6 +195,7 @@ def _recorded_recipe(original: Record, loaded_recipe: Recipe | None) -> Recipe:
     else:
         details = {
             "source": loaded_recipe.source,
+            "path": loaded_recipe.path,
             "metrics": loaded_recipe.metrics,
             "claims": loaded_recipe.claims,
             "tiers": loaded_recipe.tiers,
