@@ -51,6 +51,7 @@ def load_recipe(path: str | Path) -> Recipe:
         claims=parts.get("CLAIMS", ()),
         tiers=parts.get("TIERS", {}),
         definitions=own_definitions(parts),
+        path=path.absolute(),
     )
 
 

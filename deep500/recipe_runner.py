@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ from .errors import (
 )
 from .evidence.recording import Recording, recording
 from .evidence.resuming import finished_record
+from .measure.sensing.others import Others
 from .training.building import (
     in_float32,
     recipe_dataset,
@@ -89,7 +90,7 @@ def run(
     recipe: Recipe,
     folder: str | Path | None = None,
     tier: str = "small",
-    seeds: int | None = None,
+    seeds: int | Sequence[int] | None = None,
     resume: bool = False,
     events: Iterable[Event] = (),
     threads: int | None = None,
@@ -99,10 +100,10 @@ def run(
 ) -> Outcome:
     """Train every seed, write the bundle and return the outcome.
 
-    `threads` is the thread count of frameworks that have such a setting, `data` the folder with the data set's files.
-    `expected_data` are the checksums that the splits must have. `deadline` is how long ranks wait for each other.
-    `resume` continues the bundle in `folder` after its last epoch, starts it if it does not exist, and does nothing
-    if it is finished.
+    `seeds` is how many seeds there are, or which ones. `threads` is the thread count of frameworks that have such a
+    setting, `data` the folder with the data set's files. `expected_data` are the checksums that the splits must have.
+    `deadline` is how long ranks wait for each other. `resume` continues the bundle in `folder` after its last epoch,
+    starts it if it does not exist, and does nothing if it is finished.
     """
     recipe = tier_recipe(recipe, tier)
     plan = make_plan(recipe, tier, seeds, threads)
@@ -125,7 +126,13 @@ def run(
     recipe_run.crew = crew
     prepare = recipe_run.prepare
     recorder = recording(
-        "recipe", plan, folder, name=recipe.name, prepare=prepare, resume=resume
+        "recipe",
+        plan,
+        folder,
+        name=recipe.name,
+        prepare=prepare,
+        resume=resume,
+        subject=plan["fixed_hash"],
     )
     with recorder as record, errors_of_user_code(f"recipe {recipe.name}"):
         finished = recipe_run.go(record)
@@ -383,7 +390,13 @@ class _RecipeRun:
             events.append(MeasureNoise(exact_executor))
         return events
 
-    def keep(self, trainer: Trainer, seed: int, record: dict[str, Any]) -> None:
+    def keep(
+        self,
+        trainer: Trainer,
+        seed: int,
+        record: dict[str, Any],
+        load: Mapping[str, Any],
+    ) -> None:
         """After an epoch: write the checkpoint, then the block that names it; then delete the checkpoint before."""
         history = trainer.history()
         epochs = len(history.evaluations)
@@ -400,6 +413,7 @@ class _RecipeRun:
                 "counters": history.counters,
                 "evaluation": evaluation,
                 "checkpoint": self._digest(path),
+                **load,
             }
         )
         self._checkpoint(seed, epochs - 1).unlink(missing_ok=True)
@@ -472,13 +486,19 @@ class _RecipeRun:
 
 
 class _Record(Event):
-    """Writes every epoch into the bundle."""
+    """Writes every epoch into the bundle, with what others used of the CPUs during it."""
 
     def __init__(self, recipe_run: _RecipeRun, seed: int):
         self.recipe_run, self.seed = recipe_run, seed
+        self.others = Others()
 
     def after_epoch(self, trainer: Trainer, record: dict[str, Any]) -> None:
-        self.recipe_run.keep(trainer, self.seed, record)
+        load = {}
+        share = self.others.share()
+        if share is not None:
+            load["load"] = {"others": round(share, 4), "cpus": self.others.cpus}
+            self.others.start()
+        self.recipe_run.keep(trainer, self.seed, record, load)
 
 
 def _check_events(recipe: str, events: Iterable[Any]) -> None:

@@ -4,12 +4,14 @@ import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from .bundle import Bundle, read
 from .contracts.canonical_form import form_hash
 from .contracts.dataset_splits import loaded_splits
+from .contracts.metric import History
 from .contracts.network import Network
 from .contracts.recipe import Recipe
 from .contracts.result import Record
@@ -23,8 +25,10 @@ from .recipe_files import known_recipes, load_recipe
 from .recipe_runner import run
 from .reports.text import clean
 from .results.outcomes.comparing import MACHINE
+from .results.outcomes.conditions import conditions
 from .results.outcomes.rebuilding import rebuilt_recipe
 from .results.outcomes.recipe_differences import source_difference
+from .results.reproductions.answers import RULE
 from .results.reproductions.documentation import documentation
 from .training.building import (
     recipe_dataset,
@@ -76,6 +80,7 @@ def reproduce(
         "margin": float(margin),
         "level": original.plan["level"],
         "changes": changes,
+        "rule": RULE,
     }
     name = f"reproduce-{recipe.name}"
     with recording("reproduction", plan, folder, name=name) as record:
@@ -122,9 +127,25 @@ def _form_changes(
             if form_hash(old_form) != form_hash(new_form):
                 difference = _difference(old_form, new_form)
                 changes.append(f"{part.upper()}[{key!r}] is {difference}")
+    changes += _file_changes(before.get("code"), now.get("code"))
     for part in ("metrics", "claims", "tiers"):
         if form_hash(before.get(part)) != form_hash(now.get(part)):
             changes.append(f"{part.upper()} differ")
+    return changes
+
+
+def _file_changes(before: Any, now: Any) -> list[str]:
+    """The imported files of the user that differ; plans of before do not name them."""
+    if before is None:
+        return []
+    was = before["files"]
+    files = (now or {"files": {}})["files"]
+    changes = []
+    for name in {**was, **files}:
+        if was.get(name) != files.get(name):
+            changes.append(
+                f"the imported file {_clean_start(name, 80)} is another one"
+            )
     return changes
 
 
@@ -174,6 +195,7 @@ def _recorded_recipe(original: Record, loaded_recipe: Recipe | None) -> Recipe:
     else:
         details = {
             "source": loaded_recipe.source,
+            "path": loaded_recipe.path,
             "metrics": loaded_recipe.metrics,
             "claims": loaded_recipe.claims,
             "tiers": loaded_recipe.tiers,
@@ -244,6 +266,7 @@ def _about(original: Record, bundle: Bundle) -> dict[str, Any]:
         "seeds": derived["seeds"],
         "metrics": derived["metrics"],
         "claims": derived.get("claims", []),
+        "conditions": conditions(original.plan, original.blocks),
         "documentation": documentation(original, bundle.files),
     }
 
@@ -264,7 +287,7 @@ def _run_again(
         recipe,
         folder.with_name(folder.name + ".run"),
         plan["tier"],
-        len(plan["seeds"]),
+        (original.derived or plan)["seeds"],
         events=events,
         threads=threads,
         data=data,
@@ -301,6 +324,7 @@ def _append_comparison(
             "seeds": derived["seeds"],
             "metrics": derived["metrics"],
             "claims": derived.get("claims", []),
+            "conditions": conditions(again.plan, again.blocks),
             "environment": facts,
             "same_machine": same_machine,
             "same_setup": same_setup,
@@ -312,7 +336,7 @@ def _append_comparison(
 
 
 def _compared_seeds(original: Record, again: Record) -> list[dict[str, Any]]:
-    """For every seed, whether losses and weights are the same, and where the losses first differ."""
+    """For every seed, whether losses, weights and evaluations are the same, and where they first differ."""
     original_weights = _weight_digests(original)
     weights_again = _weight_digests(again)
     second_runs = {
@@ -323,9 +347,12 @@ def _compared_seeds(original: Record, again: Record) -> list[dict[str, Any]]:
         seed = history.seed
         other = second_runs[seed]
         first, largest = _loss_difference(history.losses, other.losses)
+        first_epoch = _epoch_difference(history, other)
         blocks.append(
             {
                 "seed": seed,
+                "same_epochs": first_epoch is None,
+                "first_epoch": first_epoch,
                 "same_losses": first is None,
                 "same_weights": original_weights[seed] == weights_again[seed],
                 "first_step": first,
@@ -333,6 +360,32 @@ def _compared_seeds(original: Record, again: Record) -> list[dict[str, Any]]:
             }
         )
     return blocks
+
+
+def _epoch_difference(before: History, again: History) -> int | None:
+    """The first epoch whose evaluation differs, or that only one of them has; None if none does."""
+    pairs = zip_longest(before.evaluations, again.evaluations)
+    for epoch, (x, y) in enumerate(pairs, 1):
+        if x is None or y is None or x["step"] != y["step"]:
+            return epoch
+        for split in ("validation", "test"):
+            if not _same_qualities(x[split], y[split]):
+                return epoch
+    return None
+
+
+def _same_qualities(
+    before: Mapping[str, float] | None, again: Mapping[str, float] | None
+) -> bool:
+    if before is None or again is None:
+        return before is again
+    if before.keys() != again.keys():
+        return False
+    for name, value in before.items():
+        other = again[name]
+        if value != other and not (math.isnan(value) and math.isnan(other)):
+            return False
+    return True
 
 
 def _weight_digests(record: Record) -> dict[int, str]:

@@ -12,13 +12,16 @@ import deep500 as d5
 from deep500 import bundle
 from deep500.cli import main
 from deep500.errors import Deep500Error
-from deep500.evidence.loading import load
+from deep500.evidence.loading import load, record_of
 from deep500.evidence.verification import verify
 from deep500.recipe_files import load_recipe
 from deep500.recipe_runner import run
 from deep500.reports.terminal import terminal
 from deep500.reproduction import reproduce
+from deep500.results.reproductions.time_answers import time_answer
 from deep500.validation.networks.determinism import unstable_operators
+
+from .evidence.forging import Forger
 
 RECIPE = '''
 import numpy as np
@@ -113,7 +116,7 @@ def test_the_same_machine_gives_the_same_bits(
     answers = json.loads(capsys.readouterr().out)
     assert answers["kind"] == "reproduction"
     verdicts = [row["verdict"] for row in answers["replicated"]["rows"]]
-    assert verdicts == ["yes"] * 4 and answers["replicated"]["verdict"] == "yes"
+    assert verdicts == ["yes"] * 5 and answers["replicated"]["verdict"] == "yes"
     assert answers["times"][0]["ratio"] > 0
     assert 0.8 < answers["interpretable"]["score"] <= 1
 
@@ -254,3 +257,110 @@ def test_blocks_of_files_from_anyone(made: Path, home: Path, key: str) -> None:
     with pytest.raises(Deep500Error):
         record.kind.check_blocks(record.plan, blocks)
     assert load(str(record.bundle)).verified
+
+
+COUNTED = """
+import deep500 as d5
+
+FIXED = {"model": "mlp", "dataset": "digits", "epochs": 3}
+MUTABLE = {"batch_size": 256, "executor": "reference", "optimizer": d5.optimizers.SGD(0.1)}
+METRICS = [(d5.TestAccuracy(), None), (d5.TimeToAccuracy(99.9), None), (d5.Throughput(), None)]
+"""
+
+
+@pytest.fixture
+def counted(home: Path) -> Forger:
+    """A run of four seeds, ready to be forged."""
+    path = written(home, COUNTED)
+    return Forger(run(load_recipe(path), home / "honest", seeds=4).bundle)
+
+
+def again(forger: Forger, home: Path, capsys: Any) -> tuple[int, str]:
+    """The exit code of `d5 reproduce` for a forged bundle, and what it prints."""
+    folder = forger.seal(home / "forged")
+    words = ["reproduce", str(folder), "--recipe", str(home / "line.py")]
+    code = main([*words, "--out", str(home / "again")])
+    return code, capsys.readouterr().out
+
+
+def test_the_recorded_seeds_are_trained_again(
+    counted: Forger, home: Path, capsys: Any
+) -> None:
+    counted.drop_seed(2)
+    code, text = again(counted, home, capsys)
+    assert code == 0, text
+    assert "all 3 seeds gave the same losses and weights" in text
+    assert bundle.read(home / "again.run").documents["plan.json"]["seeds"] == [0, 1, 3]  # type: ignore[index]
+
+
+def test_renumbered_seeds_do_not_come_out_again(
+    counted: Forger, home: Path, capsys: Any
+) -> None:
+    counted.drop_seed(0)
+    counted.renumber()
+    code, text = again(counted, home, capsys)
+    assert code == 1, text
+    assert "0 of 3 seeds gave the same bits" in text
+    assert "although machine, versions and settings are the same" in text
+
+
+def test_a_forged_evaluation_of_any_epoch_is_found(
+    counted: Forger, home: Path, capsys: Any
+) -> None:
+    """An epoch that replay does not see, and with it a time to accuracy that never was."""
+    for block in counted.epochs():
+        if block["evaluation"]["epoch"] == 1:
+            block["evaluation"]["validation"]["accuracy"] = 100.0
+    code, text = again(counted, home, capsys)
+    assert code == 1, text
+    rows = json.dumps(bundle.read(home / "again").documents["derived.json"])
+    assert "seed 0 differs from epoch 1 on, and its losses and weights do not" in rows
+    assert "the original has" in rows and "and here there is none" in rows
+
+
+def test_impossible_times_are_found(counted: Forger, home: Path, capsys: Any) -> None:
+    """A careful forger: every time is a five-hundredth, in whole nanoseconds, wherever it is told."""
+    counted.scale_times(1 / 500, whole_ns=True)
+    problems = record_of(bundle.read(counted.seal(home / "passes"))).problems
+    assert problems == (), "nothing in the bundle can tell"
+    code, text = again(counted, home, capsys)
+    assert code == 1, text
+    assert "not again: throughput" in text
+
+
+def time_metric(values: list[float | None], **more: Any) -> dict[str, Any]:
+    known = sorted(value for value in values if value is not None)
+    median = known[len(known) // 2] if known else None
+    metric = {"name": "T", "settings": {}, "unit": "s", "kind": "cost", "notes": []}
+    return metric | {"values": values, "n": len(known), "median": median, **more}
+
+
+QUIET = {"others": 0.0, "stretch": 1.0, "threads": 1}
+BUSY = {"others": 0.9, "stretch": 3.0, "threads": 1}
+
+
+@pytest.mark.parametrize(
+    ("factor", "original", "here", "verdict"),
+    [
+        (1.0, QUIET, QUIET, "yes"),
+        (2.0, QUIET, QUIET, "no"),
+        (0.5, QUIET, QUIET, "no"),
+        (2.0, QUIET, BUSY, "not judged"),
+        (20.0, QUIET, BUSY, "no"),
+        (2.0, BUSY | {"threads": 2}, QUIET, "not judged"),
+        (100.0, None, QUIET, "not judged"),
+    ],
+)
+def test_a_time_differs_if_neither_its_interval_nor_the_load_explains_it(
+    factor: float, original: Any, here: Any, verdict: str
+) -> None:
+    values = [1.0, 1.01, 0.99, 1.02]
+    seeds = [0, 1, 2, 3]
+    before = {"seeds": seeds} | ({"conditions": original} if original else {})
+    summary = {"seeds": seeds, "same_machine": True, "conditions": here}
+    metric = time_metric([*values])
+    other = time_metric([factor * value for value in values])
+    answer = time_answer(before, summary, metric, other, 0.95)
+    assert answer["verdict"] == verdict, answer
+    lost = time_answer(before, summary, metric, time_metric([None] * 4), 0.95)
+    assert lost["verdict"] == "no"

@@ -65,13 +65,11 @@ def _of_file(args: argparse.Namespace) -> dict[str, Any]:
 
 def _about(plan: dict[str, Any]) -> dict[str, Any]:
     """The entries of a plan that describe the recipe; older bundles have fewer of them."""
-    from ..contracts.canonical_form import form_hash
+    from ..contracts.own_code import fixed_form_hash
 
     about = {
         "hash": plan["hash"],
-        "fixed_hash": plan.get(
-            "fixed_hash", form_hash(plan["recipe"]["fixed"])
-        ),
+        "fixed_hash": plan.get("fixed_hash", fixed_form_hash(plan["recipe"])),
         "division": plan.get("division", "closed"),
         "tier": plan["tier"],
         "recipe": plan["recipe"],

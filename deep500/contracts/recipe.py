@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from .. import registry
@@ -21,6 +22,7 @@ from ..errors import (
 from .canonical_form import canonical_form, form_hash
 from .claim import Claim
 from .metric import Metric
+from .own_code import fixed_form_hash, own_code
 from .recipe_entries import (
     ALWAYS_NEEDED,
     ENTRIES,
@@ -72,6 +74,7 @@ class Recipe:
     differences: Sequence[tuple[str, Any, Any]] = ()
     # entries that the tier of a run changes
     scale: Mapping[str, Any] = field(default_factory=dict)
+    path: Path | None = None  # of the file it was read from
 
     def __post_init__(self) -> None:
         self._check_part("FIXED", self.fixed)
@@ -166,7 +169,15 @@ class Recipe:
             form["claims"] = [self._claim_form(claim) for claim in self.claims]
         if self.tiers:
             form["tiers"] = canonical_form(self.tiers)
+        if self.own_code:
+            form["code"] = self.own_code
         return form
+
+    @functools.cached_property
+    def own_code(self) -> dict[str, dict[str, str]]:
+        """The user's files that take part besides the recipe's own, with their SHA-256."""
+        others = [*self.mutable.values(), *self.all_metrics()]
+        return own_code(self.fixed.values(), others, self.path)
 
     def make(self, key: str, *before: Any, **settings: Any) -> Any:
         """The definition of an entry, constructed with `before`, the recipe's own arguments and `settings`."""
@@ -213,8 +224,9 @@ class Recipe:
 
     @property
     def fixed_hash(self) -> str:
-        """The hash of FIXED alone."""
-        return form_hash(canonical_form(self.fixed))
+        """The hash of FIXED alone, with the user's files that its definitions come from."""
+        form = {"fixed": canonical_form(self.fixed), "code": self.own_code}
+        return fixed_form_hash(form)
 
     def all_metrics(self) -> list[Metric]:
         """The metrics of METRICS and of CLAIMS."""

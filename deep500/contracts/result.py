@@ -5,7 +5,7 @@ A kind is one class in one file, `results/<kind>.py`; the name of the file is th
 checked before anything else uses them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -13,6 +13,7 @@ from .. import registry
 from ..definition import Definition
 from ..errors import Deep500Error, did_you_mean, lacking
 from ..reports.blocks import Banner, Block, Report
+from .dates import Dates
 
 Plan = Mapping[str, Any]
 Blocks = Sequence[Mapping[str, Any]]
@@ -33,6 +34,8 @@ class Record:
     hash: str | None = None
     problems: Sequence[str] = ()
     sensors: Mapping[str, Any] | None = None
+    # what no rule forbids, and a sceptical reader wants to know
+    remarks: Sequence[str] = ()
 
     @property
     def verified(self) -> bool:
@@ -125,6 +128,14 @@ class ResultKind(Definition):
     ) -> list[str]:
         """The problems of the other files of a finished bundle, which are given by name and SHA-256."""
         return []
+
+    def contradictions(self, record: Record, dates: Dates) -> Iterable[str]:
+        """What plan, blocks and dates of an intact bundle say against each other, with both numbers."""
+        return ()
+
+    def remarks(self, record: Record, dates: Dates) -> Iterable[str]:
+        """What is unusual in a bundle without contradicting it; never a reason to refuse it."""
+        return ()
 
     def compare(
         self, a: Record, b: Record, margin: float, level: float

@@ -29,7 +29,7 @@ def full_name(value: Any) -> str:
 
 def is_users(value: Any) -> bool:
     """Whether a class, function or module comes from a file that is neither ours nor installed."""
-    return _users_file(value) is not None
+    return users_file(value) is not None
 
 
 def used_values(value: Any) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def _collect(value: Any, uses: dict[str, Any], visited: set[str]) -> None:
     if source is None or module is None:
         return
     names = vars(module)
-    for written, found in _named(_tree(source), names, _users_file(value)):
+    for written, found in _named(_tree(source), names, users_file(value)):
         if written in visited:
             continue
         visited.add(written)
@@ -94,6 +94,11 @@ def _counts(value: Any) -> bool:
     return is_users(value) if is_code else True
 
 
+def source_tree(value: Any) -> ast.AST:
+    """The syntax tree of a class or function; an empty one if it has no source."""
+    return _tree(_source(value) or "")
+
+
 def _tree(source: str) -> ast.AST:
     try:
         return ast.parse(textwrap.dedent(source))
@@ -108,7 +113,7 @@ def _source(value: Any) -> str | None:
         return None
 
 
-def _users_file(value: Any) -> Path | None:
+def users_file(value: Any) -> Path | None:
     """The file of a class, function or module; None if it is ours, installed, or has none."""
     try:
         name = inspect.getsourcefile(value)
@@ -118,7 +123,7 @@ def _users_file(value: Any) -> Path | None:
         return None
     module = getattr(value, "__module__", "")
     is_recipe = str(module).startswith(RECIPE_MODULE)
-    if name.startswith(_NOT_USERS) and not is_recipe:
+    if name.startswith(NOT_USERS) and not is_recipe:
         return None
     return Path(name)
 
@@ -127,7 +132,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-_PACKAGE = Path(__file__).parents[1]
-_NOT_USERS = tuple(
-    f"{folder}/" for folder in (_PACKAGE, *sysconfig.get_paths().values())
+PACKAGE = Path(__file__).parents[1]
+NOT_USERS = tuple(
+    f"{folder}/" for folder in (PACKAGE, *sysconfig.get_paths().values())
 )

@@ -61,6 +61,8 @@ class LedgerRun:
     ended: str | None
     manifest: str | None
     detail: str
+    # what it is a run of, such as the hash of a recipe; empty if it did not say
+    subject: str = ""
 
 
 class Ledger:
@@ -72,7 +74,11 @@ class Ledger:
         self.path = Path(path).absolute()
 
     def started(
-        self, folder: str | os.PathLike[str], kind: str, plan_hash: str
+        self,
+        folder: str | os.PathLike[str],
+        kind: str,
+        plan_hash: str,
+        subject: str = "",
     ) -> str:
         """Record that this process starts a run; returns the run's name, which sorts by time."""
         pid = os.getpid()
@@ -83,6 +89,7 @@ class Ledger:
                 "folder": _text(os.fspath(folder)),
                 "kind": _text(kind),
                 "plan": plan_hash,
+                "detail": _text(subject) or None,
                 "pid": pid,
                 "boot": boot,
                 "start": start,
@@ -90,9 +97,12 @@ class Ledger:
             _insert(database, name, "started", row)
         return name
 
-    def finished(self, run: str, manifest_hash: str | None) -> None:
-        """Record that a run finished, with the hash of its manifest."""
-        self._end(run, "finished", {"manifest": manifest_hash})
+    def finished(
+        self, run: str, manifest_hash: str | None, plan_hash: str | None = None
+    ) -> None:
+        """Record that a run finished, with the hashes of its manifest and of its plan as it was completed."""
+        row: Row = {"manifest": manifest_hash, "plan": plan_hash}
+        self._end(run, "finished", row)
 
     def failed(self, run: str, detail: str) -> None:
         """Record that a run ended without a result, and why."""
@@ -269,11 +279,13 @@ def _run(start: Row, end: Row | None) -> LedgerRun:
         str(start["folder"]),
         str(start["plan"]),
     )
+    subject = str(start.get("detail") or "")
     if not end:
         state = _state_of_unended(start)
         return LedgerRun(
-            name, state, kind, folder, plan, started, None, None, ""
+            name, state, kind, folder, plan, started, None, None, "", subject
         )
+    plan = str(end["plan"] or plan)
     state, ended = str(end["event"]), str(end["at"])
     manifest = None
     if end["manifest"] is not None:
@@ -283,7 +295,16 @@ def _run(start: Row, end: Row | None) -> LedgerRun:
         state = "interrupted"
         detail = detail.removeprefix(_INTERRUPTED)
     return LedgerRun(
-        name, state, kind, folder, plan, started, ended, manifest, detail
+        name,
+        state,
+        kind,
+        folder,
+        plan,
+        started,
+        ended,
+        manifest,
+        detail,
+        subject,
     )
 
 

@@ -2,7 +2,8 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -21,6 +22,7 @@ from ..contracts.result import (
 from ..errors import Deep500Error
 from ..reports.blocks import Report
 from ..reports.text import clean
+from .dating import bundle_dates, date_problems, future_remark
 from .testimony import testimony
 
 TOLERANCE = 1e-9  # the mathematical library of another machine may differ in the last bits
@@ -70,7 +72,7 @@ def record_of(bundle: Bundle) -> Record:
     sensors = bundle.documents.get("sensors.json")
     if not isinstance(sensors, dict):
         sensors = None
-    return Record(
+    record = Record(
         kind,
         plan,
         blocks,
@@ -82,6 +84,33 @@ def record_of(bundle: Bundle) -> Record:
         tuple(problems),
         sensors,
     )
+    if problems or not bundle.created:
+        return record
+    return _examined(record, bundle)
+
+
+def _examined(record: Record, bundle: Bundle) -> Record:
+    """The record of an intact bundle, with what contradicts what in it, and what is worth a remark."""
+    kind, dates = record.kind, bundle_dates(bundle)
+    problems = [
+        *date_problems(bundle),
+        *_listed(lambda: kind.contradictions(record, dates)),
+    ]
+    remarks = [
+        *_listed(lambda: kind.remarks(record, dates)),
+        *future_remark(bundle, time.time()),
+    ]
+    return replace(record, problems=tuple(problems), remarks=tuple(remarks))
+
+
+def _listed(sentences: Callable[[], Iterable[str]]) -> list[str]:
+    """The first sentences; if what they are about has a form that nobody can read, that is the only one."""
+    try:
+        with one_line("its plan and its blocks do not fit together"):
+            found = list(islice(sentences(), MOST_DIFFERENCES))
+    except Deep500Error as error:
+        found = [str(error)]
+    return [clean(sentence) for sentence in found]
 
 
 def report_of(record: Record) -> Report:

@@ -94,12 +94,13 @@ def recording(
     prepare: Prepare | None = None,
     resume: bool = False,
     surroundings: Mapping[str, Any] | None = None,
+    subject: str = "",
 ) -> Iterator[Recording]:
     """Begin a line in the ledger and a bundle (by default under the home folder), and end both, even after an error.
 
     `prepare` is called before the bundle is written, so that it can reject a request, and returns what is still to be
     added to the plan. `resume` continues an unfinished bundle of the same plan, if there is one. `surroundings` is the
-    environment, if it is already known.
+    environment, if it is already known. `subject` says in the ledger what this is a run of.
     """
     result = result_kind(kind)
     if folder:
@@ -108,7 +109,7 @@ def recording(
         location = new_folder(name or kind)
     plan_hash = hashlib.sha256(bundle.canonical(plan)).hexdigest()
     ledger = Ledger()
-    run = ledger.started(location, kind, plan_hash)
+    run = ledger.started(location, kind, plan_hash, subject)
     opened: Recording | None = None
     try:
         complete_plan = dict(plan)
@@ -133,7 +134,9 @@ def recording(
             _abandon(opened, error)
         ledger.failed(run, one_line(error, 1000))
         raise
-    ledger.finished(run, opened.record.hash)
+    ledger.finished(
+        run, opened.record.hash, opened.writer.documents["plan.json"]
+    )
 
 
 def recorded_run(

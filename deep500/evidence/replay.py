@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..bundle import Bundle, read
+from ..contracts.imported_files import file_hashes, import_closure
 from ..contracts.recipe import Recipe
 from ..contracts.result import Record
 from ..errors import Deep500Error, Wrong
@@ -244,3 +245,11 @@ def _check_recipe_file(record: Record, file: Path) -> None:
             f"{file} is not the recipe of this bundle: its SHA-256 is {actual[:12]}…, "
             f"and the bundle was made with {clean(recorded)[:12]}…"
         )
+    imported = record.plan["recipe"].get("code", {}).get("files", {})
+    files = import_closure([file], file.parent)
+    for name, digest in file_hashes(files).items():
+        if name in imported and imported[name] != digest:
+            raise Deep500Error(
+                f"{files[name]} is not the file that the recipe of this bundle imports: its SHA-256 is {digest[:12]}…, "
+                f"and the bundle was made with {clean(imported[name])[:12]}…"
+            )

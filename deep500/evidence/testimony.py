@@ -41,7 +41,7 @@ def testimony(bundle: Bundle) -> Testimony:
         return Testimony("agrees", AGREES)
     run = _run_of(bundle, runs)
     if run is None:
-        return Testimony("unknown", UNKNOWN)
+        return Testimony("unknown", UNKNOWN + _meanwhile(bundle, runs))
     if run.manifest is None:
         return Testimony(
             "unknown",
@@ -84,6 +84,17 @@ def _run_of(bundle: Bundle, runs: Sequence[LedgerRun]) -> LedgerRun | None:
         if run.plan == plan_hash and _is_during(bundle.created, run):
             return run
     return None
+
+
+def _meanwhile(bundle: Bundle, runs: Sequence[LedgerRun]) -> str:
+    """A run of this kind that was going on when the bundle was created here, with another plan and manifest."""
+    for run in runs:
+        if run.kind == bundle.kind and _is_during(bundle.created, run):
+            return (
+                f"; but run {run.run} of the same kind was going on here when it was created, with another plan "
+                f"and manifest {run.manifest}"
+            )
+    return ""
 
 
 def _is_same_folder(a: Path, b: Path) -> bool:

@@ -1,9 +1,9 @@
-"""Verifies a bundle offline: checks every hash, and computes every derived number again from the raw samples."""
+"""Verifies a bundle offline: checks every hash, computes every derived number again, and looks for contradictions."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ..bundle import Bundle, read
+from ..bundle import read
 from ..errors import Deep500Error
 from ..reports.text import clean
 from .loading import record_of
@@ -21,6 +21,7 @@ class Verification:
     lost_bytes: int
     problems: tuple[str, ...]
     ledger: Testimony
+    remarks: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -41,12 +42,16 @@ class Verification:
         """The text for people: the verdict, every problem, and the comparison with the ledger."""
         lines = [self.sentence]
         lines += [f"  {clean(problem)}" for problem in self.problems]
+        lines += [f"  mark: {clean(remark)}" for remark in self.remarks]
         if not self.ledger.problems:
             lines.append(f"  {clean(self.ledger.sentence)}")
         return lines
 
     def to_json(self) -> dict:
-        return asdict(self) | {"problems": list(self.problems)}
+        return asdict(self) | {
+            "problems": list(self.problems),
+            "remarks": list(self.remarks),
+        }
 
 
 def verify(path: str | Path) -> Verification:
@@ -54,8 +59,14 @@ def verify(path: str | Path) -> Verification:
     bundle = read(path)
     ledger = checked_testimony(bundle)
     problems = [*bundle.problems]
+    remarks: list[str] = []
     if not problems:
-        problems += _problems_of_record(bundle)
+        try:
+            record = record_of(bundle)
+            problems += record.problems
+            remarks += record.remarks
+        except Deep500Error as error:
+            problems.append(str(error))
     problems += ledger.problems
     return Verification(
         not problems,
@@ -65,12 +76,5 @@ def verify(path: str | Path) -> Verification:
         bundle.lost_bytes,
         tuple(problems),
         ledger,
+        tuple(remarks),
     )
-
-
-def _problems_of_record(bundle: Bundle) -> list[str]:
-    """The recorded numbers that do not follow from the blocks."""
-    try:
-        return [*record_of(bundle).problems]
-    except Deep500Error as error:
-        return [str(error)]

@@ -1,9 +1,10 @@
 """A benchmark: the times of statements, functions, commands or operators, measured side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..contracts.dates import Dates
 from ..contracts.result import Blocks, Contrast, Plan, Record, ResultKind
 from ..errors import Deep500Error
 from ..measure import derivation
@@ -11,6 +12,7 @@ from ..measure.results import Result
 from ..measure.samples import check_blocks, check_plan
 from ..reports.blocks import Report
 from .benching.comparing import contrast
+from .benching.contradictions import bench_contradictions, early_end
 from .benching.data import ReportData
 from .benching.report import bench_report
 
@@ -62,6 +64,12 @@ class Bench(ResultKind):
         """Whether no operator gave a wrong result."""
         about = record.plan.get("about")
         return not (isinstance(about, dict) and about.get("wrong"))
+
+    def contradictions(self, record: Record, dates: Dates) -> Iterable[str]:
+        return bench_contradictions(record, record.blocks, dates)
+
+    def remarks(self, record: Record, dates: Dates) -> Iterable[str]:
+        return early_end(record, record.blocks)
 
     def compare(
         self, a: Record, b: Record, margin: float, level: float

@@ -1,12 +1,13 @@
 """What `d5 doctor` saw: the machine, its noise, what is installed, and what to fix."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ..contracts.dates import Dates
 from ..contracts.result import Blocks, Plan, Record, ResultKind
 from ..errors import Deep500Error, Refused
 from ..measure.machine import Environment
@@ -16,6 +17,7 @@ from ..reports.blocks import Block, Bullets, Problems, Report, Section, Table
 from ..reports.surroundings import facts_of, raw_data
 from ..reports.tables import NOTHING, is_number, percent, ratio, seconds
 from ..reports.text import Text, clean, plain
+from .benching.contradictions import bench_contradictions
 
 FACTS_SHOWN = (
     ("hardware compute", "cpu model"),
@@ -103,6 +105,9 @@ class Doctor(ResultKind):
             raw_data(record.bundle, record.hash),
         ]
         return Report("Deep500 doctor", "This machine", blocks)
+
+    def contradictions(self, record: Record, dates: Dates) -> Iterable[str]:
+        return bench_contradictions(record, record.blocks, dates)
 
     def numbers(self, record: Record) -> dict[str, Any]:
         """Everything the doctor saw, as data."""

@@ -1,15 +1,17 @@
 """A benchmark of a network: latency, throughput, memory beside its prediction, and where the time goes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..contracts.dates import Dates
 from ..contracts.result import Blocks, Contrast, Plan, Record
 from ..contracts.shapes import check_object
 from ..errors import Deep500Error
 from ..measure.samples import check_blocks
 from ..reports.blocks import Report
 from .bench import Bench, report_data
+from .benching.contradictions import bench_contradictions, early_end
 from .networks.breakdowns import breakdowns
 from .networks.report import network_report
 
@@ -51,6 +53,12 @@ class NetworkBench(Bench):
 
     def report(self, record: Record) -> Report:
         return network_report(report_data(record))
+
+    def contradictions(self, record: Record, dates: Dates) -> Iterable[str]:
+        return bench_contradictions(record, _timed(record.blocks), dates)
+
+    def remarks(self, record: Record, dates: Dates) -> Iterable[str]:
+        return early_end(record, _timed(record.blocks))
 
     def compare(
         self, a: Record, b: Record, margin: float, level: float

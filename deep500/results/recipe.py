@@ -1,14 +1,17 @@
 """A recipe's run: every epoch of every seed, and the metrics over the seeds that follow from them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..contracts.dates import Dates
 from ..contracts.result import Blocks, Contrast, Plan, Record, ResultKind
 from ..reports.blocks import Report
 from ..training import outcome as training
 from .outcomes.comparing import contrast
+from .outcomes.contradictions import recipe_contradictions
 from .outcomes.data import check_shown, outcome_data
 from .outcomes.equivalent import equivalence_contrast
+from .outcomes.remarks import recipe_remarks
 from .outcomes.report import outcome_report
 
 
@@ -55,6 +58,12 @@ class Recipe(ResultKind):
                     f"{name}: not the weights that samples.jsonl names"
                 )
         return problems
+
+    def contradictions(self, record: Record, dates: Dates) -> Iterable[str]:
+        return recipe_contradictions(record.plan, record.blocks, dates)
+
+    def remarks(self, record: Record, dates: Dates) -> Iterable[str]:
+        return recipe_remarks(record.plan, record.blocks)
 
     def compare(
         self, a: Record, b: Record, margin: float, level: float

@@ -8,7 +8,13 @@ from ..contracts.shapes import NUMBER, check_object
 from ..errors import UNDECIDED, Deep500Error
 from ..reports.blocks import Report
 from ..training.resumption import is_change
-from .reproductions.answers import interpretable, replicated, reproduced, times
+from .reproductions.answers import (
+    interpretable,
+    replicated,
+    reproduced,
+    summary_block,
+    times,
+)
 from .reproductions.report import reproduction_report
 
 OPTIONAL_NUMBER = (*NUMBER, type(None))
@@ -50,6 +56,12 @@ SEED = {
     "first_step": (int, type(None)),
     "largest": OPTIONAL_NUMBER,
 }
+EPOCHS = {"same_epochs": bool, "first_epoch": (int, type(None))}
+CONDITIONS = {
+    "others": OPTIONAL_NUMBER,
+    "stretch": OPTIONAL_NUMBER,
+    "threads": (int, str, type(None)),
+}
 SUMMARY = {
     "seeds": [int],
     "metrics": [dict],
@@ -76,6 +88,7 @@ class Reproduction(ResultKind):
                 "plan.json: the margin or the level cannot be used"
             )
         _check_results("plan.json", original)
+        _check_conditions("plan.json", original)
         for item in original["documentation"]:
             check_object("plan.json: an item", item, ITEM)
         return checked
@@ -109,12 +122,18 @@ class Reproduction(ResultKind):
         return self.exit_code(record) == 0
 
     def exit_code(self, record: Record) -> int:
-        """0 if it is replicated (the same bits are), 1 if it is not, 3 if that is not decided."""
+        """0 if it is replicated (the same bits are), 1 if it is not, 3 if that is not decided.
+
+        It is not, either, if no seed gave the same bits on the same machine with the same software.
+        """
         if not record.derived or not record.finished:
             return UNDECIDED
         replication = record.derived["replicated"]["verdict"]
         bits = record.derived["reproduced"]["verdict"]
-        if replication == "no":
+        summary = summary_block(record.blocks)
+        same_setup = summary is not None and summary["same_setup"]
+        no_seed = bits == "no" and record.derived["reproduced"]["same"] == 0
+        if replication == "no" or (no_seed and same_setup):
             return 1
         if "yes" in (replication, bits):
             return 0
@@ -128,6 +147,7 @@ def _checked_block(number: int, block: object, plan: Plan) -> dict[str, Any]:
         return _checked_seed(where, block)
     summary = check_object(where, block, SUMMARY)
     _check_results(where, summary)
+    _check_conditions(where, summary)
     if len(summary["claims"]) != len(plan["original"]["claims"]):
         raise Deep500Error(
             f"{where}: it has not as many claims as the original"
@@ -144,10 +164,18 @@ def _checked_block(number: int, block: object, plan: Plan) -> dict[str, Any]:
 
 def _checked_seed(where: str, block: object) -> dict[str, Any]:
     seed = check_object(where, block, SEED)
+    if "same_epochs" in seed:
+        check_object(where, seed, EPOCHS)
     has_place = seed["first_step"] is not None and seed["largest"] is not None
     if not seed["same_losses"] and not has_place:
         raise Deep500Error(f"{where}: losses differ, and it does not say where")
     return seed
+
+
+def _check_conditions(where: str, results: dict[str, Any]) -> None:
+    """The load during a run, if it is there."""
+    if "conditions" in results:
+        check_object(where, results["conditions"], CONDITIONS)
 
 
 def _check_results(where: str, results: dict[str, Any]) -> None:

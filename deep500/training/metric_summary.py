@@ -108,7 +108,8 @@ def metric_summary(
     values: list[float | None] = [None] * len(runs)
     if not reason:
         values = [_value_of_seed(metric, run) for run in runs]
-        if all(value is None for value in values):
+        diverged = any(run.divergence for run in runs)
+        if not diverged and all(value is None for value in values):
             reason = metric.absence
     summary = _summary_without_interval(written, metric, target, values, plan)
     notes = summary["notes"]

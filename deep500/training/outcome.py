@@ -2,7 +2,8 @@
 
 The block of an epoch is {"seed", "series", "counters", "evaluation", "checkpoint"}: the numbers of its steps by the
 name of the series ("loss", "seconds"), the counters so far ("samples"), and {"epoch", "step", "seconds",
-"validation"}, where "validation" has the qualities by name. The block that ends a seed is {"seed", "test",
+"validation"}, where "validation" has the qualities by name; "load" has the share of the CPUs that others used, if the
+epoch was long enough to measure it. The block that ends a seed is {"seed", "test",
 "build_seconds", "weights"}, with "recorded" if the recipe defines metrics itself, and "ended", the reason, if it
 stopped before its last epoch. The first block after a resumption also has "resumed" (see resumption.py). A number
 that is not finite (a run that diverged) is null.
@@ -17,6 +18,7 @@ from typing import Any
 
 from ..contracts.metric import History
 from ..errors import Deep500Error
+from ..measure.interference import is_load
 from .claims import Summarise, check_claims, judged_claims
 from .first_procedure import first_metric_summary
 from .metric_summary import ACCURACY, check_metric, metric_summary
@@ -140,7 +142,7 @@ def _history(seed: int, blocks: Sequence[Mapping[str, Any]]) -> History:
     ended = ""
     for block in blocks:
         if "evaluation" in block:
-            for name, numbers in _series(block).items():
+            for name, numbers in step_series(block).items():
                 series.setdefault(name, []).extend(map(_or_nan, numbers))
             counters |= block.get("counters", {"samples": block.get("samples")})
             evaluation = dict(block["evaluation"])
@@ -154,7 +156,7 @@ def _history(seed: int, blocks: Sequence[Mapping[str, Any]]) -> History:
     return History(seed, series, counters, evaluations, recorded, ended)
 
 
-def _series(block: Mapping[str, Any]) -> Mapping[str, Any]:
+def step_series(block: Mapping[str, Any]) -> Mapping[str, Any]:
     """The numbers of the steps of an epoch, in either form of its block."""
     if "series" in block:
         return block["series"]
@@ -180,6 +182,8 @@ def _is_epoch(block: dict) -> bool:
     if not _is_count(block.get("seed")):
         return False
     if not _is_evaluation(block.get("evaluation")):
+        return False
+    if "load" in block and not is_load(block["load"], 0):
         return False
     if "series" not in block:
         return _is_old_epoch(block)

@@ -1,10 +1,11 @@
 """The plan of a recipe's run: everything that determines the outcome, written down before the run begins."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from .. import registry
+from ..canonical import shown
 from ..contracts.canonical_form import canonical_form, source_form
 from ..contracts.framework import ITS_OWN
 from ..contracts.recipe import Recipe
@@ -45,17 +46,16 @@ def tier_recipe(recipe: Recipe, tier: str) -> Recipe:
 def make_plan(
     recipe: Recipe,
     tier: str,
-    seeds: int | None = None,
+    seeds: int | Sequence[int] | None = None,
     threads: int | None = None,
 ) -> dict[str, Any]:
-    """The plan for a recipe that `tier_recipe` returned."""
+    """The plan for a recipe that `tier_recipe` returned; `seeds` is their number, or which ones."""
     task = recipe_task(recipe)
     if not task.qualities:
         raise Deep500Error(
             f"the task {type(task).__name__} has no `qualities`: say what an evaluation reports"
         )
     qualities = [_written(quality) for quality in task.qualities]
-    seed_count = _seed_count(recipe, tier, seeds)
     plan: dict[str, Any] = {
         "recipe": recipe.to_json(),
         "hash": recipe.hash,
@@ -63,7 +63,7 @@ def make_plan(
         "division": recipe.division,
         "tier": tier,
     }
-    plan["seeds"] = list(range(seed_count))
+    plan["seeds"] = _seeds(recipe, tier, seeds)
     plan["epochs"] = _epochs(recipe, tier)
     plan["task"] = {"name": type(task).__name__, "qualities": qualities}
     plan["level"] = LEVEL
@@ -124,6 +124,19 @@ def definition_sources(recipe: Recipe) -> dict[str, dict[str, Any]]:
     return sources
 
 
+def _seeds(
+    recipe: Recipe, tier: str, seeds: int | Sequence[int] | None
+) -> list[int]:
+    if seeds is None or isinstance(seeds, int):
+        return list(range(_seed_count(recipe, tier, seeds)))
+    chosen = list(seeds)
+    if not 1 <= len({*chosen}) == len(chosen) <= MOST_SEEDS:
+        raise Deep500Error(
+            f"the seeds are {shown(chosen)}: give 1 to {MOST_SEEDS} different ones"
+        )
+    return chosen
+
+
 def _seed_count(recipe: Recipe, tier: str, seeds: int | None) -> int:
     count = seeds
     if count is None:
@@ -140,5 +153,10 @@ def _epochs(recipe: Recipe, tier: str) -> int:
     epochs = recipe.entry("epochs")
     if "epochs" in recipe.scale:
         return epochs
+    return tier_epochs(epochs, tier)
+
+
+def tier_epochs(epochs: int, tier: str) -> int:
+    """The epochs of a tier that a recipe does not describe itself, from those of the recipe."""
     reduced = round(epochs * TIERS[tier].epochs)
     return min(epochs, max(2, reduced))

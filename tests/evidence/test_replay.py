@@ -1,6 +1,5 @@
 """Replay: what the weights of a bundle say is compared with what the bundle says, and a forged number is found."""
 
-import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -13,14 +12,14 @@ from safetensors.numpy import load, save
 
 import deep500 as d5
 from deep500 import bundle, cli
-from deep500.contracts.result import derived_numbers, result_kind
 from deep500.evidence import replay as replaying
-from deep500.evidence.verification import verify
 from deep500.frameworks import framework
 from deep500.measure.machine import Environment, environment
 from deep500.recipe_files import load_recipe
 from deep500.recipe_runner import run
 from deep500.training.events import Event
+
+from .forging import Forger
 
 OLD = Path(__file__).parents[1] / "data" / "before" / "recipe-0.1.0.zip"
 
@@ -118,24 +117,12 @@ def forged(
     weights: Callable[[bytes], bytes] = lambda data: data,
 ) -> Path:
     """The bundle with something changed and everything that follows computed again, as a forger would."""
-    found = bundle.read(source)
-    documents: dict[str, Any] = json.loads(json.dumps(found.documents))
-    new_blocks: Blocks = json.loads(json.dumps(found.blocks))
-    files = {name: weights(found.load(name)) for name in found.files}
-    blocks(new_blocks)
-    plan(documents["plan.json"])
-    for block in new_blocks:
-        if "weights" in block:
-            data = files[f"weights-{block['seed']}.safetensors"]
-            block["weights"] = hashlib.sha256(data).hexdigest()
-    start = {name: documents[name] for name in ("plan.json", "environment.json")}
-    writer = bundle.create(folder, start, kind="recipe")
-    for block in new_blocks:
-        writer.append(block)
-    derived = derived_numbers(result_kind("recipe"), documents["plan.json"], new_blocks)
-    writer.finish({"derived.json": derived}, files)
-    assert verify(folder).ok
-    return folder
+    forger = Forger(source)
+    forger.files = {name: weights(data) for name, data in forger.files.items()}
+    blocks(forger.blocks)
+    plan(forger.plan)
+    forger.rehash()
+    return forger.seal(folder)
 
 
 def end(blocks: Blocks, seed: int = 0) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def reseal(folder: Path) -> None:
     """Say that it was finished at another time, under a hash that fits again."""
     manifest = json.loads((folder / "manifest.json").read_bytes())
     del manifest["hash"]
-    manifest["finished"] = "2001-01-01T00:00:00+00:00"
+    manifest["finished"] = manifest["finished"].replace("+00:00", ".5+00:00")
     manifest["hash"] = encoding.sha256(bundle.canonical(manifest))
     (folder / "manifest.json").write_bytes(bundle.canonical(manifest))
 

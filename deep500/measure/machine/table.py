@@ -13,6 +13,7 @@ from .host import (
     compute,
     memory,
     network,
+    own_source,
     setup,
     software,
     source,
@@ -196,6 +197,9 @@ _SOFTWARE_STORAGE = (
 
 _PROGRAM = (
     *_packages(RESULTS, "deep500-bench"),
+    FactRow("source of deep500", "SHA-256 of its .py files", RESULTS, own_source.package_source),
+    FactRow("PYTHONPATH", "environment variable", RESULTS, own_source.python_path),
+    FactRow("imported before the program", "sitecustomize, usercustomize", RESULTS, own_source.started_first),
     FactRow("main program", "__main__", RESULTS, source.main_program),
     FactRow("command line", "sys.orig_argv", CONTEXT, source.command_line),
     FactRow("python executable", "sys.executable", CONTEXT, source.executable),

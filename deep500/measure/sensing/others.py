@@ -57,7 +57,7 @@ class Others:
     def _usage(self) -> Usage | None:
         now = time.monotonic()
         try:
-            return Usage(now, _all_seconds(self.host), _own_seconds(self.host))
+            return Usage(now, _all_seconds(self.host), own_seconds(self.host))
         except Unavailable:
             return None
 
@@ -83,7 +83,15 @@ def _all_seconds(host: HostFiles) -> float:
     return ticks * TICK_S
 
 
-def _own_seconds(host: HostFiles) -> float:
+def tree_cpu_seconds() -> float:
+    """CPU seconds of this process and its descendants so far; of this process alone where /proc does not list them."""
+    try:
+        return own_seconds(HostFiles())
+    except Unavailable:
+        return time.process_time()
+
+
+def own_seconds(host: HostFiles) -> float:
     """CPU seconds of this process, its ended children, and its living descendants."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = time.process_time() + ended.ru_utime + ended.ru_stime

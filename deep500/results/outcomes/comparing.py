@@ -36,6 +36,7 @@ from .recipe_differences import (
     changed_sources,
     difference_blocks,
     fixed_hash,
+    own_code_differences,
     recipe_differences,
     recipe_identity,
 )
@@ -88,6 +89,7 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
         "level": level,
         "margin": margin,
         "fixed_equal": fixed_hash(a) == fixed_hash(b),
+        "own_code_differs": own_code_differences(a, b),
         "sources_differ": changed_sources(a, b),
         "differences": differences,
         "lost": lost,

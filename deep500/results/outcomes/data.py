@@ -65,7 +65,20 @@ def check_shown(plan: dict[str, Any]) -> dict[str, Any]:
     _check_types(plan["recipe"], SHOWN_OF_RECIPE)
     _check_types(plan, SHOWN_OF_PLAN)
     _check_division(plan)
+    _check_own_code(plan["recipe"])
     return plan
+
+
+def _check_own_code(recipe: Mapping[str, Any]) -> None:
+    """Raises a Deep500Error if the own files of a recipe are not names with hashes."""
+    if not isinstance(recipe.get("file"), str | None):
+        raise Deep500Error("plan.json: the recipe's file is not a hash")
+    if "code" not in recipe:
+        return
+    where = "plan.json: own code"
+    code = check_object(where, recipe["code"], {"files": dict, "fixed": dict})
+    for files in (code["files"], code["fixed"]):
+        check_object(where, files, dict.fromkeys(files, str))
 
 
 def _check_types(

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...contracts.canonical_form import form_hash
+from ...contracts.own_code import fixed_form_hash
 from ...contracts.result import Record
 from ...reports.blocks import Block, Bullets, Sentence, Table
 from ...reports.text import Text, clean, plain
@@ -19,6 +20,7 @@ THIS_RUN = (
     "kernels",
     "update",
 )
+MOST_FILES = 5
 LABELS = {"fixed": "FIXED", "mutable": "MUTABLE", "run": "this run"}
 # part -> rows of key, value in A, value in B
 Differences = dict[str, list[list[Any]]]
@@ -98,7 +100,34 @@ def recipe_identity(record: Record) -> dict[str, Any]:
 
 def fixed_hash(record: Record) -> str:
     """The hash of FIXED as it was recorded; a hash in the plan is not trusted."""
-    return form_hash(record.plan["recipe"]["fixed"])
+    return fixed_form_hash(record.plan["recipe"])
+
+
+def own_code_differences(a: Record, b: Record) -> list[str]:
+    """The files of the user that differ, or that only one of the runs has."""
+    files_a = _own_files(a)
+    files_b = _own_files(b)
+    differing = []
+    for name in dict.fromkeys([*files_a, *files_b]):
+        if files_a.get(name) != files_b.get(name):
+            differing.append(name)
+    return differing
+
+
+def _own_files(record: Record) -> dict[str, str]:
+    """The user's files by name; a recipe's own file may have another name in another run."""
+    recipe = record.plan["recipe"]
+    files = dict(recipe.get("code", {}).get("files", {}))
+    own = {"the recipe's file": recipe["file"]} if recipe.get("file") else {}
+    return own | files
+
+
+def _fixed_files_differ(a: Record, b: Record) -> bool:
+    return _fixed_files(a) != _fixed_files(b)
+
+
+def _fixed_files(record: Record) -> dict[str, str]:
+    return record.plan["recipe"].get("code", {}).get("fixed", {})
 
 
 def difference_blocks(
@@ -115,7 +144,7 @@ def difference_blocks(
                 text_b += difference or " with other values"
             rows.append([clean(key).replace("_", " "), text_a, text_b, label])
     return [
-        Sentence(_same_recipe(differences)),
+        Sentence(_same_recipe(differences, a, b)),
         Table(["setting", "A", "B", "part"], rows, "lttl"),
         Bullets(_proof(a, b)),
     ]
@@ -138,12 +167,32 @@ def source_difference(a: Any, b: Any) -> str:
     return f" with another {', '.join(differing)}"
 
 
-def _same_recipe(differences: Mapping[str, Sequence[Any]]) -> str:
+def _same_recipe(
+    differences: Mapping[str, Sequence[Any]], a: Record, b: Record
+) -> str:
+    own = own_code_differences(a, b)
+    files = ", ".join(map(clean, own[:MOST_FILES]))
+    if len(own) > MOST_FILES:
+        files += f" and {len(own) - MOST_FILES} more"
     if differences["fixed"]:
         return "FIXED differs: A and B are runs of two different recipes."
+    if _fixed_files_differ(a, b):
+        return (
+            f"The entries of FIXED are the same in both, but own files that they come from differ ({files}): A and B "
+            "are runs of two different recipes."
+        )
+    same = "FIXED and MUTABLE are the same in both"
     if differences["mutable"]:
-        return "FIXED is the same in both; what differs is MUTABLE, which a recipe allows."
-    return "FIXED and MUTABLE are the same in both."
+        same = "FIXED is the same in both; what differs is MUTABLE, which a recipe allows"
+    if not own:
+        return f"{same}."
+    entries = same.replace("FIXED", "The entries of FIXED", 1).replace(
+        "is the same", "are the same"
+    )
+    return (
+        f"{entries}; but own code differs ({files}), and what it does besides, no hash can say: read it before you "
+        "take the runs for the same recipe."
+    )
 
 
 def _proof(a: Record, b: Record) -> list[Text]:

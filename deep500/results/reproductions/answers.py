@@ -8,6 +8,7 @@ from ...errors import TooFewSamples
 from ...measure.statistics.equivalence import equivalence
 from ..outcomes.equivalent import paired_values, quality_margin
 from ..outcomes.metric_text import metric_name
+from .time_answers import lost_value, time_answer
 
 Answer = dict[str, Any]  # "verdict" (yes, no, not decided), "text" and details
 Plan = Mapping[str, Any]
@@ -20,6 +21,9 @@ NOT_JUDGED = "not judged"
 CLAIMS = {"holds": YES, "fails": NO}
 EQUIVALENCES = {"equivalent": YES, "different": NO}
 TIMED = ("cost", "rate")
+RULE = (
+    2  # how times and missing values are judged; plans of before have no number
+)
 
 
 def seed_blocks(blocks: Blocks) -> list[Block]:
@@ -53,6 +57,9 @@ def reproduced(plan: Plan, blocks: Blocks) -> Answer:
         verdict = NO
         difference = _first_difference(seeds)
         text = f"{same} of {total} seeds gave the same bits; {difference}"
+        summary = summary_block(blocks)
+        if plan.get("rule") == RULE and summary and summary["same_setup"]:
+            text += ", although machine, versions and settings are the same"
     return {"verdict": verdict, "text": text, "seeds": total, "same": same}
 
 
@@ -84,6 +91,8 @@ def replicated(plan: Plan, blocks: Blocks) -> Answer:
         *_claim_rows(plan, summary),
         *_target_rows(plan, summary),
         *_quality_rows(plan, summary),
+        *_epoch_rows(blocks),
+        *_time_rows(plan, blocks),
     ]
     failed = _statements(rows, NO)
     undecided = _statements(rows, UNDECIDED)
@@ -168,9 +177,50 @@ def _quality_rows(plan: Plan, summary: Block) -> list[Row]:
     return rows
 
 
+def _epoch_rows(blocks: Blocks) -> list[Row]:
+    """Whether the same bits also gave the same evaluations after every epoch; other bits give others."""
+    seeds = [block for block in seed_blocks(blocks) if "same_epochs" in block]
+    if not seeds:
+        return []
+    verdict = YES
+    text = "the same in every epoch"
+    for block in seeds:
+        same_bits = block["same_losses"] and block["same_weights"]
+        if block["same_epochs"]:
+            continue
+        text = (
+            f"seed {block['seed']} differs from epoch {block['first_epoch']} on"
+        )
+        if same_bits:
+            verdict = NO
+            text += ", and its losses and weights do not"
+            break
+        verdict = NOT_JUDGED
+    return [_row("evaluation of every epoch", "as recorded", text, verdict)]
+
+
+def _time_rows(plan: Plan, blocks: Blocks) -> list[Row]:
+    """The times that differ by more than their intervals and the load explain, or do not come out at all."""
+    rows = []
+    for answer in times(plan, blocks):
+        if answer.get("verdict") == NO:
+            again = answer["reason"]
+            if answer["ratio"] is not None:
+                again = f"{_ratio_text(answer)}; {again}"
+            rows.append(_row(answer["metric"], "as recorded", again, NO))
+    return rows
+
+
+def _ratio_text(answer: Mapping[str, Any]) -> str:
+    ratio, low, high = answer["ratio"], answer["low"], answer["high"]
+    return f"again / original = {ratio:.3g} [{low:.3g}, {high:.3g}]"
+
+
 def _equivalent(
     plan: Plan, summary: Block, before: Metric, again: Metric
 ) -> str:
+    if plan.get("rule") == RULE and lost_value(before, again):
+        return NO
     seeds_before = plan["original"]["seeds"]
     seeds_again = summary["seeds"]
     pairs = paired_values(before, again, seeds_before, seeds_again)
@@ -194,6 +244,12 @@ def times(plan: Plan, blocks: Blocks) -> list[dict[str, Any]]:
     rows = []
     for before, again in _metric_pairs(plan, summary):
         if before["kind"] not in TIMED:
+            continue
+        if plan.get("rule") == RULE:
+            answer = time_answer(
+                plan["original"], summary, before, again, plan["level"]
+            )
+            rows.append({"metric": metric_name(before), **answer})
             continue
         ratio = None
         reason = "the machines are not alike"

@@ -94,7 +94,13 @@ def _times(derived: Derived) -> Block:
     for row in derived["times"]:
         metric = clean(row["metric"])
         if row["ratio"] is None:
-            lines.append(f"{metric}: not compared: {row['reason']}")
+            lines.append(f"{metric}: not compared: {clean(row['reason'])}")
+        elif "verdict" in row:
+            value = f"{row['ratio']:.3g} [{row['low']:.3g}, {row['high']:.3g}]"
+            reason = clean(row["reason"])
+            lines.append(
+                f"{metric}: again / original = {value}: {row['verdict']}; {reason}"
+            )
         else:
             lines.append(f"{metric}: again / original = {row['ratio']:.3g}")
     return Bullets(lines)
@@ -112,6 +118,7 @@ def _seeds(record: Record) -> Table:
             str(block["seed"]),
             _yes_or_no(block["same_losses"]),
             _yes_or_no(block["same_weights"]),
+            _yes_or_no(block.get("same_epochs", True)),
             step,
             largest,
         ]
@@ -120,10 +127,11 @@ def _seeds(record: Record) -> Table:
         "seed",
         "same losses",
         "same weights",
+        "same evaluations",
         "first other step",
         "largest difference",
     ]
-    return Table(headers, rows, "rllrr")
+    return Table(headers, rows, "rlllrr")
 
 
 def _yes_or_no(answer: bool) -> VerdictWord:
