@@ -144,11 +144,15 @@ def _plan(
     dimensions: dict[str, int],
 ) -> dict[str, Any]:
     """The request as it is written into the bundle."""
+    from ..validation.networks.checking.matching import comparable
     from ..validation.networks.checking.remarks import UNSEEN, remarks_of
 
     remarks: list[Any] = []
     for network in networks:
         remarks += remarks_of(network)
+    if len(networks) > 1:
+        _, _, unlike = comparable(*networks)
+        remarks += unlike
     names = _networks(args)
     if _is_engine(args.against):
         names.append(args.against)
@@ -159,7 +163,7 @@ def _plan(
         "optimizer": args.optimizer,
         "dimensions": dimensions,
         "data": str(args.data) if args.data else "",
-        "remarks": remarks,
+        "remarks": list(dict.fromkeys(remarks)),
         "seed": args.seed,
     }
 

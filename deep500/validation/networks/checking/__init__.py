@@ -8,6 +8,7 @@ runner.py     what a framework computes; one_node.py makes a network of one node
 processes.py  a framework in a child process, which runs served.py; parcels.py is the format of their messages
 whole.py      the whole network, with the bound of accumulated.py; stepping.py one step of an optimizer
 comparing.py  two forms of one network: files, a native model and its export, or a user's engine (engine.py)
+matching.py   which inputs, outputs and parameters of these correspond; folded_weights.py undoes constant folding
 node_differences.py  what differs at a node of two networks: attributes, inputs, weights
 reproducing.py  the first divergence as a model of one node with a script
 """
@@ -37,6 +38,7 @@ from .comparing import (
 )
 from .data import checked_data, drawn_data
 from .engine import Engine, engine_name, engine_named, engine_of
+from .matching import comparable, remarks_on_pairs
 from .nodes import Panel, check_nodes
 from .parcels import Parcel, Unpackable
 from .processes import OtherProcess, OwnProcess, Process
@@ -89,6 +91,15 @@ def check_network(
         raise Deep500Error(
             "an executor is checked against a network: give `against=`"
         )
+    remarks = remarks_of(original)
+    if engine is not None:
+        remarks.append(UNSEEN)
+    elif isinstance(subject, Executor):
+        remarks += _remarks_on_model(original, subject)
+    elif against is not None:
+        remarks += remarks_of(subject)
+        original, subject, unlike = comparable(original, subject)
+        remarks += unlike
     report_progress = progress or (lambda share, text: None)
     sides = []
     with quiet(), ExitStack() as stack:
@@ -115,9 +126,7 @@ def check_network(
     for name, side in panel.sides.items():
         lost = panel.lost.get(name, "")
         sides.append(replace(side, lost=lost))
-    remarks = remarks_of(original)
-    if engine is not None:
-        remarks.append(UNSEEN)
+    remarks = list(dict.fromkeys(remarks))  # both files may say the same
     return NetworkReport(original.name, sides, remarks, _files(panel))
 
 
@@ -144,6 +153,11 @@ def _check_against(
     if isinstance(subject, Executor):
         return check_model(original, WrappedModel(subject))
     return check_against(original, subject, panel)
+
+
+def _remarks_on_model(original: Network, model: Executor) -> list[str]:
+    structure = model.structure
+    return remarks_on_pairs(original, structure, structure.trainable)
 
 
 def _engine(against: Any) -> Engine | str | None:
