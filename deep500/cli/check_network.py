@@ -45,8 +45,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--optimizer",
         default="SGD",
-        metavar="NAME",
-        help="the rule of the step that is compared: SGD, Momentum, Adam (SGD)",
+        metavar="OPTIMIZER",
+        help="the rule of the step that is compared: 'Adam(0.01) | ClipByNorm(1.0)', 'my.py:Mine(0.01)' (SGD)",
     )
     options.random_seed(parser, "the inputs", 0)
     add(
@@ -169,7 +169,7 @@ def _plan(
 
 
 def _check_arguments(args: argparse.Namespace) -> None:
-    from .. import registry
+    from ..validation.optimizers.subjects import load_optimizer
 
     if len(args.models) > 2:
         raise Deep500Error(
@@ -181,7 +181,7 @@ def _check_arguments(args: argparse.Namespace) -> None:
         )
     if args.batch is not None and args.batch < 1:
         raise Deep500Error(f"--batch {args.batch}: give 1 or more")
-    registry.find("optimizers", args.optimizer)
+    load_optimizer(args.optimizer)
     options.need_frameworks(args.framework)
     are_files = all(name.endswith(".onnx") for name in args.models)
     for name, size in options.settings(args.set).items():
