@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,7 +89,7 @@ def run(
     recipe: Recipe,
     folder: str | Path | None = None,
     tier: str = "small",
-    seeds: int | None = None,
+    seeds: int | Sequence[int] | None = None,
     resume: bool = False,
     events: Iterable[Event] = (),
     threads: int | None = None,
@@ -97,7 +97,7 @@ def run(
     expected_data: Mapping[str, str] | None = None,
     deadline: float = DEADLINE,
 ) -> Outcome:
-    """Train every seed, write the bundle and return the outcome.
+    """Train every seed, write the bundle and return the outcome; `seeds` is how many there are, or which.
 
     `threads` is the thread count of frameworks that have such a setting, `data` the folder with the data set's files.
     `expected_data` are the checksums that the splits must have. `deadline` is how long ranks wait for each other.

@@ -1,6 +1,6 @@
 """The plan of a recipe's run: everything that determines the outcome, written down before the run begins."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -44,17 +44,18 @@ def tier_recipe(recipe: Recipe, tier: str) -> Recipe:
 def make_plan(
     recipe: Recipe,
     tier: str,
-    seeds: int | None = None,
+    seeds: int | Sequence[int] | None = None,
     threads: int | None = None,
 ) -> dict[str, Any]:
-    """The plan for a recipe that `tier_recipe` returned."""
+    """The plan for a recipe that `tier_recipe` returned; `seeds` is how many there are, or which."""
     task = recipe_task(recipe)
     if not task.qualities:
         raise Deep500Error(
             f"the task {type(task).__name__} has no `qualities`: say what an evaluation reports"
         )
     qualities = [asdict(quality) for quality in task.qualities]
-    seed_count = _seed_count(recipe, tier, seeds)
+    if seeds is None or isinstance(seeds, int):
+        seeds = range(_seed_count(recipe, tier, seeds))
     plan: dict[str, Any] = {
         "recipe": recipe.to_json(),
         "hash": recipe.hash,
@@ -62,7 +63,7 @@ def make_plan(
         "division": recipe.division,
         "tier": tier,
     }
-    plan["seeds"] = list(range(seed_count))
+    plan["seeds"] = list(seeds)
     plan["epochs"] = _epochs(recipe, tier)
     plan["task"] = {"name": type(task).__name__, "qualities": qualities}
     plan["level"] = LEVEL
