@@ -11,14 +11,17 @@ from typing import Any
 from .bundle import Bundle, read
 from .contracts.canonical_form import form_hash
 from .contracts.dataset_splits import loaded_splits
+from .contracts.definition_text import Names, parts_of
 from .contracts.metric import History
 from .contracts.network import Network
 from .contracts.recipe import Recipe
+from .contracts.recipe_entries import TABLE
 from .contracts.result import Record
 from .errors import Deep500Error, errors_of_user_code
 from .evidence.loading import record_of
 from .evidence.recording import Recording, recording
 from .evidence.resumption import recorded_environment
+from .frameworks.library_optimizers import library_maker
 from .measure.machine import Difference, environment_difference
 from .measure.machine.table import RESULTS
 from .recipe_files import known_recipes, load_recipe
@@ -56,11 +59,13 @@ def reproduce(
     data: str | Path | None = None,
     allow_changes: bool = False,
     events: Iterable[Event] = (),
+    definitions: Mapping[str, str] | None = None,
 ) -> Record:
     """Train every seed of a bundle again and compare; returns the record of a bundle with three answers.
 
     The recipe is taken from `recipe_file`, from one of ours of the same name, or, if it consists of our definitions
-    alone, from its canonical form. Code from the bundle is never run. A recipe that differs from the recorded one is
+    alone, from its canonical form. Code from the bundle is never run: `definitions` are the texts by which options
+    brought code into the run, such as {"optimizer": "my.py:Mine(0.01)"}. A recipe that differs from the recorded one is
     an error, unless `allow_changes` is set: then the differences are recorded.
     """
     if not 0 < margin < math.inf:
@@ -68,6 +73,8 @@ def reproduce(
     bundle = read(path)
     original = _usable_record(bundle, path)
     loaded_recipe = _load_original(original.plan, recipe_file)
+    for key, text in (definitions or {}).items():
+        loaded_recipe = _with_definition(loaded_recipe, key, text, path)
     recipe = _recorded_recipe(original, loaded_recipe)
     changes = recipe_changes(original.plan, recipe, loaded_recipe)
     if changes and not allow_changes:
@@ -156,7 +163,7 @@ def _difference(was: Any, now: Any) -> str:
         before = was.get("name", was.get("definition"))
         if name == before and "source" in was:
             differing = source_difference(was, now)
-            return f"{_clean_start(name, 80)}{_clean_start(differing, 200)}"
+            return f"{_clean_start(name, 80)} {_clean_start(differing, 200)}"
     return f"{_clean_start(now, 80)}, and was {_clean_start(was, 80)}"
 
 
@@ -245,6 +252,21 @@ def _load_original(
             f"the recipe {name!r} of the bundle is not ours of that name: give its file with --recipe FILE"
         )
     return load_recipe(file)
+
+
+def _with_definition(
+    recipe: Recipe | None, key: str, text: str, path: str | Path
+) -> Recipe:
+    """The recipe with the definition that an option of the run named; its arguments are in the bundle."""
+    if recipe is None:
+        raise Deep500Error(
+            f"{path} was not run by `d5 run`, so that no option named its {key}: give its recipe with --recipe FILE"
+        )
+    names = Names(recipe.definitions, library_maker)
+    parts = parts_of(text, TABLE[key].folder, names)
+    is_class = key == "optimizer" and isinstance(parts.maker, type)
+    value = parts.maker if is_class else parts.whole()
+    return recipe.with_settings({key: value}, "open")
 
 
 def _is_ours(plan: Mapping[str, Any]) -> bool:

@@ -364,3 +364,74 @@ def test_a_time_differs_if_neither_its_interval_nor_the_load_explains_it(
     assert answer["verdict"] == verdict, answer
     lost = time_answer(before, summary, metric, time_metric([None] * 4), 0.95)
     assert lost["verdict"] == "no"
+
+
+MINE = """
+from deep500 import Optimizer
+
+
+class Mine(Optimizer):
+    learning_rate: float = 0.1
+
+    def update(self, xp, param, grad, state, step):
+        return param - self.learning_rate * grad, {}
+"""
+
+
+def brief(home: Path, *options: str) -> Path:
+    """A bundle of a recipe of ours, with options."""
+    words = ["run", "digits_logistic", "--tier", "tiny", "--seeds", "2"]
+    code = main([*words, "--framework", "reference", *options, "--out", "brief"])
+    assert code in (0, 1)
+    return home / "brief"
+
+
+@pytest.mark.parametrize(
+    ("options", "again"),
+    [
+        (["--optimizer", "mine.py:Mine(0.05)"], ["--optimizer", "mine.py:Mine(0.05)"]),
+        (["--optimizer", "mine.py:Mine"], ["--optimizer", "mine.py:Mine"]),
+        (["--optimizer", "mine.py:Mine | ClipByNorm(1.0)"],) * 2,
+        (["--optimizer", "Adam(Cosine(0.01, 9)) | ClipByNorm(1.0)"], []),
+        (["--ranks", "2", "--codec", "TopK(0.5) | QSGD(bits=4)"], []),
+    ],
+    ids=["settings", "class", "own chain", "our chain", "codecs"],
+)
+def test_what_an_option_brought_is_run_again(
+    home: Path, capsys: Any, options: list[str], again: list[str]
+) -> None:
+    (home / "mine.py").write_text(MINE)
+    made = brief(home, *options)
+    capsys.readouterr()
+    code = main(["reproduce", str(made), *again, "--out", "again"])
+    said = capsys.readouterr()
+    assert "reproduced yes (all 2 seeds" in said.out, said.err
+    assert code == 0
+
+
+@pytest.mark.parametrize(
+    ("again", "said"),
+    [
+        ([], "again: --optimizer FILE:Mine"),
+        (["--optimizer", "Adam(0.1)"], "again: --optimizer FILE:Mine"),
+        (["--optimizer", "other.py:Mine"], "is Mine with another source"),
+        (["--optimizer", "mine.py:Nine"], "Did you mean 'Mine'"),
+    ],
+)
+def test_another_optimizer_than_the_recorded_one_is_refused(
+    home: Path, capsys: Any, again: list[str], said: str
+) -> None:
+    (home / "mine.py").write_text(MINE)
+    (home / "other.py").write_text(MINE.replace("- self", "+ self"))
+    made = brief(home, "--optimizer", "mine.py:Mine")
+    assert main(["reproduce", str(made), *again, "--out", "again"]) == 2
+    assert said in capsys.readouterr().err.strip().splitlines()[-1]
+
+
+def test_seeds_with_a_gap_are_trained_again(home: Path) -> None:
+    seeds = [0, 1, 4]
+    made = run(load_recipe(written(home)), home / "run", seeds=seeds).bundle
+    record = reproduce(made, home / "line.py", home / "again")
+    assert [block["seed"] for block in record.blocks if "same_losses" in block] == seeds
+    assert record.derived["reproduced"]["verdict"] == "yes"
+    assert verify(home / "again.run").ok

@@ -45,8 +45,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--optimizer",
         default="SGD",
-        metavar="NAME",
-        help="the rule of the step that is compared: SGD, Momentum, Adam (SGD)",
+        metavar="OPTIMIZER",
+        help="the rule of the step that is compared: 'Adam(0.01) | ClipByNorm(1.0)', 'my.py:Mine(0.01)' (SGD)",
     )
     options.random_seed(parser, "the inputs", 0)
     add(
@@ -144,11 +144,15 @@ def _plan(
     dimensions: dict[str, int],
 ) -> dict[str, Any]:
     """The request as it is written into the bundle."""
+    from ..validation.networks.checking.matching import comparable
     from ..validation.networks.checking.remarks import UNSEEN, remarks_of
 
     remarks: list[Any] = []
     for network in networks:
         remarks += remarks_of(network)
+    if len(networks) > 1:
+        _, _, unlike = comparable(*networks)
+        remarks += unlike
     names = _networks(args)
     if _is_engine(args.against):
         names.append(args.against)
@@ -159,13 +163,13 @@ def _plan(
         "optimizer": args.optimizer,
         "dimensions": dimensions,
         "data": str(args.data) if args.data else "",
-        "remarks": remarks,
+        "remarks": list(dict.fromkeys(remarks)),
         "seed": args.seed,
     }
 
 
 def _check_arguments(args: argparse.Namespace) -> None:
-    from .. import registry
+    from ..validation.optimizers.subjects import load_optimizer
 
     if len(args.models) > 2:
         raise Deep500Error(
@@ -177,7 +181,7 @@ def _check_arguments(args: argparse.Namespace) -> None:
         )
     if args.batch is not None and args.batch < 1:
         raise Deep500Error(f"--batch {args.batch}: give 1 or more")
-    registry.find("optimizers", args.optimizer)
+    load_optimizer(args.optimizer)
     options.need_frameworks(args.framework)
     are_files = all(name.endswith(".onnx") for name in args.models)
     for name, size in options.settings(args.set).items():

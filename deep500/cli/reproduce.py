@@ -6,6 +6,12 @@ from pathlib import Path
 from . import options
 from .output import show_record
 
+DEFINITIONS = {
+    "optimizer": "'my.py:Mine(0.01)'",
+    "scheme": "my.py:Mine",
+    "codec": "'my.py:Mine(8)'",
+}
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     options.bundle(parser, required=True)
@@ -17,6 +23,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the recipe's file, if it is not one of ours; code from a bundle is never run",
     )
+    for kind, example in DEFINITIONS.items():
+        add(
+            f"--{kind}",
+            default=None,
+            metavar="TEXT",
+            help=f"the {kind}, if an option of the run named one in a file: {example}",
+        )
     options.equivalent(parser, 1.5, "(1.5)")
     add(
         "--allow-changes",
@@ -32,6 +45,10 @@ def call(args: argparse.Namespace) -> int:
     from ..reproduction import reproduce
     from ..training.events import ProgressBar
 
+    definitions = {}
+    for kind in DEFINITIONS:
+        if (text := getattr(args, kind)) is not None:
+            definitions[kind] = text
     record = reproduce(
         find_bundle(args.bundle),
         args.recipe,
@@ -40,5 +57,6 @@ def call(args: argparse.Namespace) -> int:
         data=args.data,
         allow_changes=args.allow_changes,
         events=[ProgressBar()],
+        definitions=definitions,
     )
     return show_record(args, record, page=True)

@@ -6,7 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..definition import Definition
-from ..errors import Deep500Error, Unsupported, lacking
+from ..errors import (
+    Deep500Error,
+    Unsupported,
+    errors_of_user_code,
+    lacking,
+)
 from .schedule import Schedule
 
 if TYPE_CHECKING:
@@ -171,17 +176,32 @@ def _with_scheduled_settings(update: Callable) -> Callable:
     ) -> tuple[Any, State]:
         current = self.at_step(xp, step, param.dtype)
         exact_step = xp.astype(step, _computing_dtype(param.dtype))
-        updated = update(current, xp, param, grad, state, exact_step)
+        try:
+            updated = update(current, xp, param, grad, state, exact_step)
+        except Exception:
+            with errors_of_user_code("the optimizer"):
+                raise
+        name = type(self).__name__
         is_pair = isinstance(updated, tuple) and len(updated) == 2
         if not is_pair or not isinstance(updated[1], Mapping):
-            name = type(self).__name__
             kind = type(updated).__name__
             raise Deep500Error(
                 f"update of {name} returns a {kind}: return a pair, the next parameter and its state, a dictionary"
             )
+        _check_shape(name, param, updated[0])
         return updated
 
     return update_at_step
+
+
+def _check_shape(optimizer: str, param: Any, new_param: Any) -> None:
+    """Raise a Deep500Error if an update has changed the shape of a parameter."""
+    shape = tuple(param.shape)
+    new_shape = tuple(getattr(new_param, "shape", ()))
+    if new_shape != shape:
+        raise Deep500Error(
+            f"update of {optimizer} returns {new_shape} for a parameter of the shape {shape}"
+        )
 
 
 def _computing_dtype(dtype: Any) -> str:

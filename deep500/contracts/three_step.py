@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Deep500Error, lacking
+from ..errors import Deep500Error, errors_of_user_code, lacking
 from .executor import Executor, NetworkView, TrainingStep, Values
 
 CONSTANTS = (
@@ -97,9 +97,11 @@ class ThreeStepTraining(TrainingStep):
         return outputs
 
     def backprop(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
-        self.rule.new_input()
+        with errors_of_user_code("the optimizer"):
+            self.rule.new_input()
         for name in self.executor.structure.trainable:
-            value = self.rule.prepare_param(name)
+            with errors_of_user_code("the optimizer"):
+                value = self.rule.prepare_param(name)
             if value is not None:
                 self.executor.write(name, value)
         return super().backprop(inputs, first_row)
@@ -110,7 +112,8 @@ class ThreeStepTraining(TrainingStep):
         for name, gradient in {**executor.gradients}.items():
             param = np.array(array(executor.params[name]))
             grad = np.array(array(gradient))
-            new = self.rule.update_rule(grad, param, name)
+            with errors_of_user_code("the optimizer"):
+                new = self.rule.update_rule(grad, param, name)
             executor.write(name, checked_update(self.rule, name, param, new))
 
     def state(self) -> dict[str, np.ndarray]:

@@ -16,12 +16,20 @@ from ..errors import Deep500Error, unknown
 FOR_TESTS = {"fake"}  # can be looked up by name, but is never listed
 
 
-@cache
 def framework(name: str) -> Framework:
     """Return the adapter with this name, without importing the framework itself.
 
     Raises Deep500Error if there is no such adapter.
     """
+    if not isinstance(name, str):
+        raise Deep500Error(
+            f"{name!r:.99} is no name of a framework: give one, such as 'pytorch'"
+        )
+    return _package_adapter(name)
+
+
+@cache
+def _package_adapter(name: str) -> Framework:
     modules = registry.packages("frameworks")
     if name not in modules:
         raise unknown("framework", name, known_frameworks())

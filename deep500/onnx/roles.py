@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 
 from ..contracts.network import Network
+from ..contracts.weights import listed
 from ..errors import Deep500Error
 
 # Inputs that are running statistics, and the outputs that replace them.
@@ -112,31 +113,44 @@ def _finite(weight: np.ndarray) -> bool:
 
 
 def read_roles(network: Network, metadata: Mapping[str, str]) -> None:
-    """Set what is trained and which statistics are updated, if Deep500 wrote that into the file's metadata."""
+    """Set what is trained and which statistics are updated, if Deep500 wrote that into the file's metadata.
+
+    If a parameter that the metadata name is gone, another program has changed the file: the rule decides again.
+    """
     if "deep500.trainable" not in metadata:
         return
-    try:
-        trainable = json.loads(metadata["deep500.trainable"])
-        updates = json.loads(metadata.get("deep500.state_updates", "{}"))
-        is_valid = _are_valid_roles(network, trainable, updates)
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        is_valid = False
-    if not is_valid:
-        raise Deep500Error(
-            "its metadata name parameters that it does not have; remove deep500.* from metadata_props"
-        )
-    network.trainable = trainable
-    network.state_updates = updates
-
-
-def _are_valid_roles(network: Network, trainable: Any, updates: Any) -> bool:
-    """Whether these name parameters and values of the network; may raise if they have the wrong types."""
+    trainable = _names(metadata["deep500.trainable"], list)
+    updates = _names(metadata.get("deep500.state_updates", "{}"), dict)
     values: set[str] = set()
     for node in network.nodes:
         values.update(node.outputs)
-    names = {*trainable, *updates}
-    if not names <= set(network.params):
-        return False
-    if not set(updates.values()) <= values:
-        return False
-    return isinstance(trainable, list)
+    for name, value in updates.items():
+        if name in network.params and value in values:
+            network.state_updates[name] = value
+    lost = [
+        name for name in (*trainable, *updates) if name not in network.params
+    ]
+    if not lost:
+        network.trainable = trainable
+        return
+    network.trainable = [
+        name for name in network.trainable if name not in network.state_updates
+    ]
+    network.remarks.append(
+        f"another program has removed {listed(lost)}, which Deep500 wrote into the file: every weight is trained "
+        "that looks like one"
+    )
+
+
+def _names(text: str, kind: type) -> Any:
+    """The list or dict of names that Deep500 wrote; raises a Deep500Error for anything else."""
+    try:
+        names = json.loads(text)
+    except (ValueError, RecursionError):
+        names = None
+    entries = [*names, *names.values()] if isinstance(names, dict) else names
+    if isinstance(names, kind) and all(isinstance(e, str) for e in entries):
+        return names
+    raise Deep500Error(
+        "its metadata do not tell what is trained; remove deep500.* from metadata_props"
+    )

@@ -1,5 +1,6 @@
 """Which weights of a file are trained."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+import deep500 as d5
 from deep500.contracts.network import Network
+from deep500.errors import Deep500Error
 from deep500.onnx.roles import KIND
 
 node = helper.make_node
@@ -150,3 +153,29 @@ def test_a_parameter_that_goes_through_a_sequence_is_trained() -> None:
     assert Network.from_onnx(model).trainable == ["w"]
     model.graph.value_info[0].metadata_props[0].value = "BUFFER"
     assert Network.from_onnx(model).trainable == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[", "3", '{"weight": "x"}', "[3]", "[" * 5000],
+    ids=["cut", "a number", "a dict", "no names", "deep"],
+)
+def test_metadata_that_are_no_names_are_refused(text: str) -> None:
+    model = d5.networks.Mlp(hidden=(4,)).build((5,), 3).to_onnx()
+    for entry in model.metadata_props:
+        if entry.key == "deep500.trainable":
+            entry.value = text
+    with pytest.raises(Deep500Error, match="do not tell what is trained"):
+        Network.from_onnx(model)
+
+
+def test_statistics_that_another_program_left_are_still_updated() -> None:
+    network = d5.networks.create("resnet", depth=8, classes=3, shape=(3, 8, 8), seed=0)
+    model = network.to_onnx()
+    for entry in model.metadata_props:
+        if entry.key == "deep500.trainable":
+            entry.value = json.dumps([*network.trainable, "gone"])
+    again = Network.from_onnx(model)
+    assert again.state_updates == network.state_updates != {}
+    assert set(again.trainable) == set(network.trainable)
+    assert "has removed gone" in again.remarks[0]

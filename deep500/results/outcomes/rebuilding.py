@@ -5,12 +5,14 @@ user names.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ... import registry
 from ...contracts.canonical_form import canonical_form
+from ...contracts.definition_text import KINDS
 from ...contracts.device import CPUDevice, GPUDevice
+from ...contracts.modifier import Modified
 from ...contracts.recipe import Recipe
 from ...contracts.recipe_entries import TABLE, definition_keys, subject_of
 from ...contracts.source_form import source_hash
@@ -21,6 +23,7 @@ from ...reports.text import clean
 DEVICES = {device.__name__: device for device in (CPUDevice, GPUDevice)}
 DEFINITION_KEYS = {"definition", "name", "partial", "instance", "array"}
 # what an evaluation does without
+OURS = {"definition", "settings"}  # a user's definition has its source
 OF_UPDATES = "optimizer", "optimizers", "events"
 OUR_FRAMEWORK = re.compile(r"deep500\.frameworks\.(\w+):\w+\.from_model")
 
@@ -122,16 +125,33 @@ def _entry(key: str, value: Any) -> Any:
     cls = _class_of(kind, value)
     if cls is not None:
         return cls
-    if not isinstance(value, Mapping) or value.keys() != {
-        "definition",
-        "settings",
-    }:
+    return _definition(key, value, (kind,))
+
+
+def _definition(key: str, value: Any, folders: Iterable[str]) -> Any:
+    """A definition of ours in one of these folders, with settings that may be definitions of ours themselves."""
+    if not isinstance(value, Mapping) or value.keys() != OURS:
         raise _foreign_definition(key, value)
     settings = {}
-    for name, setting in value["settings"].items():
-        settings[str(name)] = _plain_value(key, setting)
-    definition = registry.find(kind, str(value["definition"]))
-    return definition(**settings)
+    for setting, form in value["settings"].items():
+        settings[str(setting)] = _setting(key, form)
+    name = str(value["definition"])
+    if name == Modified.__name__:
+        return Modified(**settings)
+    for folder in folders:
+        if registry.has(folder, name):
+            return registry.named(folder, name)(**settings)
+    raise _foreign_definition(key, value)
+
+
+def _setting(key: str, form: Any) -> Any:
+    """A setting of a definition: a plain value, a definition of ours, or a list of them."""
+    if isinstance(form, list):
+        return tuple(_setting(key, item) for item in form)
+    is_definition = isinstance(form, Mapping) and form.keys() == OURS
+    if is_definition and form["definition"] not in DEVICES:
+        return _definition(key, form, KINDS)
+    return _plain_value(key, form)
 
 
 def _class_of(kind: str, value: Any) -> Any:
@@ -198,7 +218,10 @@ def _foreign_definition(key: str, value: Any) -> NotReplayable:
         name = value.get("name", value.get("definition", ""))
     short_name = clean(name).rpartition(":")[2][:60]
     subject = key.replace("_", " ")
+    or_option = ""
+    if key in ("optimizer", "scheme", "codec"):
+        or_option = f", or what an option of the run named again: --{key} FILE:{short_name}"
     return NotReplayable(
         f"the recipe brings its own {subject} {short_name!r}, and code from a bundle is never run: "
-        "give the recipe's file with --recipe FILE"
+        f"give the recipe's file with --recipe FILE{or_option}"
     )

@@ -19,6 +19,7 @@ from .comparing import check_outputs as check_outputs
 from .differences import differences as differences
 from .dock import Dock
 from .examples import Reference
+from .formats import checked_dtypes
 from .isolated import CheckRequest, address_of, check_elsewhere
 from .judging import DTYPES, check_examples, quiet
 from .report import CheckResult as CheckResult
@@ -34,7 +35,7 @@ def check_operator(
     inputs: Sequence[Any] | None = None,
     reference: Reference | None = None,
     seed: int = 0,
-    dtypes: Sequence[str] = DTYPES,
+    dtypes: Sequence[str] | str = DTYPES,
     progress: Callable[[str], None] | None = None,
     domain: tuple[float, float] | None = None,
 ) -> OperatorReport:
@@ -45,6 +46,8 @@ def check_operator(
     another process can import runs there, with a deadline, and is judged here; built-in operators, and code that only
     this process has, run here (`isolated` of the report says so).
     """
+    find_framework(framework)  # raises for an unknown name
+    dtypes = checked_dtypes(dtypes)
     checked_domain = None
     if domain is not None:
         checked_domain = as_domain(domain)

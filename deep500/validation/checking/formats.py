@@ -1,11 +1,13 @@
 """The floating-point formats by name, and arrays converted between them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes  # noqa: F401 - makes NumPy know bfloat16 by its name
 import numpy as np
+
+from ...errors import Deep500Error
 
 Array = np.ndarray
 Values = Sequence[Any]  # inputs or results: arrays, static values, None
@@ -47,6 +49,20 @@ FORMATS = {
     "float32": NumberFormat(23, -126, 127),
     "float64": NumberFormat(52, -1022, 1023),
 }
+
+
+def checked_dtypes(
+    dtypes: Sequence[str] | str, known: Collection[str] = tuple(FORMATS)
+) -> list[str]:
+    """The dtypes to check in; a single one may be given as a text. Raises a Deep500Error for an unknown one."""
+    names = [dtypes] if isinstance(dtypes, str) else list(dtypes)
+    for name in names:
+        if name not in known:
+            choices = ", ".join(known)
+            raise Deep500Error(
+                f"{name!r} is no dtype to check in: choose from {choices}"
+            )
+    return names
 
 
 def is_float(x: Any) -> bool:

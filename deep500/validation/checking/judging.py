@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import Deep500Error
 from .checks import attempted, checks, regime_checks, slopes
 from .examples import Example
-from .formats import FORMATS
+from .formats import checked_dtypes
 from .processes import ProcessLost
 from .report import CheckResult, OperatorReport
 from .subjects import free_rank, is_ours
@@ -29,12 +28,7 @@ def check_examples(
     keep_rank: bool = False,
 ) -> OperatorReport:
     """Check one operator with the inputs of these examples, and with harder ones made from them."""
-    for dtype in dtypes:
-        if dtype not in FORMATS:
-            choice = ", ".join(FORMATS)
-            raise Deep500Error(
-                f"{dtype!r} is no dtype to check in: choose from {choice}"
-            )
+    dtypes = checked_dtypes(dtypes)
     operator = examples[0].operator
     inputs = examples[0].inputs
     results: list[CheckResult] = []

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ...codecs import _native
 from ...contracts.codec import Codec
 from ...contracts.definition_text import definition_given
+from ..checking.formats import checked_dtypes
 from ..checking.report import CheckResult
 from ..checking.report import OperatorReport as CodecReport
 from .aggregation import check_aggregation
@@ -33,7 +34,7 @@ Progress = Callable[[str], None]
 
 def check_codec(
     codec: Codec | str | type,
-    dtypes: Sequence[str] = DTYPES,
+    dtypes: Sequence[str] | str = DTYPES,
     seed: int = 0,
     loops: str | None = None,
     progress: Progress | None = None,
@@ -46,7 +47,7 @@ def check_codec(
     loops = loops or loops_of(subject)[0]
     checks: list[CheckResult] = []
     with _native.only_numpy(loops == "NumPy"):
-        for dtype in dtypes:
+        for dtype in checked_dtypes(dtypes, DTYPES):
             checks += _checks(subject, dtype, seed, progress or _silent)
     return CodecReport(str(subject), loops, "codec", checks)
 

@@ -17,7 +17,9 @@ from ...errors import (
     raise_if_internal,
     with_place,
 )
+from ...frameworks import framework as find_framework
 from ...frameworks import native_optimizers
+from ..checking.formats import checked_dtypes
 from ..checking.report import CheckResult, OperatorReport
 from ..isolation import Died, isolated
 from .namesakes import namesakes
@@ -62,7 +64,7 @@ def check_optimizer(
     framework: str = "pytorch",
     reference: Any = None,
     seed: int = 0,
-    dtypes: Sequence[str] = DTYPES,
+    dtypes: Sequence[str] | str = DTYPES,
     steps: int = 100,
     progress: Progress | None = None,
 ) -> OperatorReport:
@@ -74,6 +76,7 @@ def check_optimizer(
     same name. Without all these, its steps are compared with those of the same code in float64, and the check
     "formula" says so.
     """
+    dtypes = checked_dtypes(dtypes, BOUNDS)
     subject = as_optimizer(optimizer)
     rule = None if reference is None else as_optimizer(reference)
     origin = origin_of(subject)
@@ -112,6 +115,7 @@ def check_steps(
 
 
 def _check_framework(subject: Any, framework: str) -> None:
+    find_framework(framework)  # raises for an unknown name
     if isinstance(subject, Optimizer):
         subject.check_framework(framework)
 

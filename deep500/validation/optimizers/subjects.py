@@ -24,7 +24,12 @@ def load_optimizer(text: str, settings: Mapping[str, Any] | None = None) -> Any:
                 f"{text!r} is a chain: write its settings in the brackets, as in Adam(0.01) | ClipByNorm(1.0)"
             )
         return parts.whole()
-    given = {**parts.settings, **(settings or {})}
+    return _with_rate(parts, settings or {})
+
+
+def _with_rate(parts: Parts, settings: Mapping[str, Any]) -> Any:
+    """The optimizer with these settings in addition, and with a small rate if it has none."""
+    given = {**parts.settings, **settings}
     has_rate = "learning_rate" in {*parts.given, *given}
     if not has_rate and _needs_rate(parts.maker):
         given["learning_rate"] = SMALL_RATE
@@ -32,7 +37,7 @@ def load_optimizer(text: str, settings: Mapping[str, Any] | None = None) -> Any:
 
 
 def as_optimizer(value: Any) -> Any:
-    """The optimizer that a value stands for: a text, an instance, or a class or object of PyTorch, optax or Keras.
+    """The optimizer that a value stands for: a text, an instance, a class, or one of PyTorch, optax or Keras.
 
     Raises `Deep500Error` for anything else.
     """
@@ -40,6 +45,9 @@ def as_optimizer(value: Any) -> Any:
         return load_optimizer(value)
     if isinstance(value, Optimizer | ThreeStepOptimizer):
         return value
+    kinds = (Optimizer, ThreeStepOptimizer)
+    if isinstance(value, type) and issubclass(value, kinds):
+        return _with_rate(Parts(value), {})
     optimizer = library_optimizer(value)
     if optimizer is None:
         raise Deep500Error(

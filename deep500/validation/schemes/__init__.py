@@ -16,6 +16,7 @@ from collections.abc import Callable
 from ...contracts.scheme import Scheme
 from ...distributed.optimizer_scheme import scheme_given
 from ...errors import Deep500Error, raise_if_internal
+from ...frameworks import framework as find_framework
 from ..checking.report import CheckResult
 from ..checking.report import OperatorReport as SchemeReport
 from .checks import CHECKS
@@ -34,6 +35,7 @@ def check_scheme(
     progress: Progress | None = None,
 ) -> SchemeReport:
     """Check a scheme on so many virtual ranks: does it train, agree, count every rank, resume, name lost ranks?"""
+    find_framework(framework)  # raises for an unknown name
     scheme = scheme_given(scheme)
     if ranks < 2:
         raise Deep500Error(

@@ -15,8 +15,8 @@ import deep500 as d5
 from deep500.errors import Deep500Error
 from deep500.frameworks import available_frameworks
 from deep500.validation.networks.checking import processes
-from deep500.validation.networks.checking.comparing import paired
 from deep500.validation.networks.checking.data import drawn_data
+from deep500.validation.networks.checking.matching import paired
 from deep500.validation.networks.checking.report import NetworkReport, NodeCheck, Side
 from deep500.validation.networks.checking.reproducing import reproduction
 from deep500.validation.networks.checking.truth import Truth

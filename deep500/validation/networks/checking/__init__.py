@@ -8,6 +8,7 @@ runner.py     what a framework computes; one_node.py makes a network of one node
 processes.py  a framework in a child process, which runs served.py; parcels.py is the format of their messages
 whole.py      the whole network, with the bound of accumulated.py; stepping.py one step of an optimizer
 comparing.py  two forms of one network: files, a native model and its export, or a user's engine (engine.py)
+matching.py   which inputs, outputs and parameters of these correspond; folded_weights.py undoes constant folding
 node_differences.py  what differs at a node of two networks: attributes, inputs, weights
 reproducing.py  the first divergence as a model of one node with a script
 """
@@ -17,17 +18,17 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from .... import registry
 from ....contracts.executor import Executor
 from ....contracts.network import Network
-from ....contracts.optimizer import Optimizer
 from ....errors import Deep500Error
 from ....frameworks import framework as find_framework
 from ...checking.judging import quiet
+from ...optimizers.origins import origin_of
+from ...optimizers.subjects import as_optimizer
 from .comparing import (
     TrustedNetwork,
     WrappedModel,
@@ -37,6 +38,7 @@ from .comparing import (
 )
 from .data import checked_data, drawn_data
 from .engine import Engine, engine_name, engine_named, engine_of
+from .matching import comparable, remarks_on_pairs
 from .nodes import Panel, check_nodes
 from .parcels import Parcel, Unpackable
 from .processes import OtherProcess, OwnProcess, Process
@@ -46,13 +48,12 @@ from .report import NodeCheck as NodeCheck
 from .report import Side
 from .reproducing import reproduction
 from .runner import Runner
-from .stepping import check_step
+from .stepping import AnyOptimizer, check_step
 from .subjects import differentiated
 from .truth import Truth
 from .whole import check_whole
 
 TIMEOUT_S = 600.0
-LEARNING_RATE = 0.01
 DEFAULT = ("pytorch",)
 
 
@@ -62,7 +63,7 @@ def check_network(
     against: Any = None,
     data: Mapping[str, Any] | None = None,
     y: str | None = None,
-    optimizer: Optimizer | str = "SGD",
+    optimizer: Any = "SGD",
     seed: int = 0,
     dimensions: Mapping[str, int] | None = None,
     isolated: bool = True,
@@ -77,10 +78,14 @@ def check_network(
     then the network is the truth and the engine's outputs are compared with it.
     `data` holds an array for every input; without it, inputs are drawn by the seed, and `dimensions` gives the sizes of
     open dimensions. Gradients are those of the output `y`: "loss" if there is one, else a random sum of all outputs.
-    Every framework runs in a child process if that can import all operators; with `isolated=False`, in this one.
+    `optimizer` is given as in `check_optimizer`.
+    Every framework runs in a child process, unless that cannot import the operators or the optimizer, or with
+    `isolated=False`.
     """
     if isinstance(frameworks, str):
         frameworks = [frameworks]
+    for name in frameworks:
+        find_framework(name)  # raises for an unknown name
     subject = network if isinstance(network, Executor) else _network(network)
     engine = _engine(against)
     alone = against is None or engine is not None
@@ -89,12 +94,24 @@ def check_network(
         raise Deep500Error(
             "an executor is checked against a network: give `against=`"
         )
+    remarks = remarks_of(original)
+    if engine is not None:
+        remarks.append(UNSEEN)
+    elif isinstance(subject, Executor):
+        remarks += _remarks_on_model(original, subject)
+    elif against is not None:
+        remarks += remarks_of(subject)
+        original, subject, unlike = comparable(original, subject)
+        remarks += unlike
+    rule = as_optimizer(optimizer)
     report_progress = progress or (lambda share, text: None)
     sides = []
     with quiet(), ExitStack() as stack:
         arrays = _arrays(original, data, seed, dimensions)
         names = _frameworks(subject, frameworks, against)
         isolated = isolated and _can_be_sent(original, subject)
+        if against is None:
+            isolated = isolated and origin_of(rule) is not None
         processes = [
             _process(name, seed, timeout_s, isolated) for name in names
         ]
@@ -107,7 +124,6 @@ def check_network(
             stack.callback(asked.close)
             sides = check_engine(truth, asked, panel)
         elif against is None:
-            rule = _optimizer(optimizer)
             _check_alone(panel, original, arrays, y, seed, rule)
         else:
             truth = TrustedNetwork(original, arrays, seed, y)
@@ -115,9 +131,7 @@ def check_network(
     for name, side in panel.sides.items():
         lost = panel.lost.get(name, "")
         sides.append(replace(side, lost=lost))
-    remarks = remarks_of(original)
-    if engine is not None:
-        remarks.append(UNSEEN)
+    remarks = list(dict.fromkeys(remarks))  # both files may say the same
     return NetworkReport(original.name, sides, remarks, _files(panel))
 
 
@@ -127,7 +141,7 @@ def _check_alone(
     data: Mapping[str, np.ndarray],
     y: str | None,
     seed: int,
-    optimizer: Optimizer,
+    optimizer: AnyOptimizer,
 ) -> None:
     subject, scalar = differentiated(network, data, seed, y)
     truth = Truth(subject, scalar, data, seed)
@@ -144,6 +158,11 @@ def _check_against(
     if isinstance(subject, Executor):
         return check_model(original, WrappedModel(subject))
     return check_against(original, subject, panel)
+
+
+def _remarks_on_model(original: Network, model: Executor) -> list[str]:
+    structure = model.structure
+    return remarks_on_pairs(original, structure, structure.trainable)
 
 
 def _engine(against: Any) -> Engine | str | None:
@@ -195,13 +214,6 @@ def _frameworks(
     if frameworks or against is not None:
         return frameworks
     return DEFAULT
-
-
-def _optimizer(optimizer: Optimizer | str) -> Optimizer:
-    if isinstance(optimizer, Optimizer):
-        return optimizer
-    kind: Any = registry.find("optimizers", optimizer)
-    return cast(Optimizer, kind(learning_rate=LEARNING_RATE))
 
 
 def _files(panel: Panel) -> dict[str, bytes]:

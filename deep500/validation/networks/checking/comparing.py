@@ -11,9 +11,9 @@ import numpy as np
 
 from ....contracts.executor import Executor
 from ....contracts.network import Network
-from ....errors import Deep500Error
 from ...checking.comparing import deviation
 from .accumulated import Expected, expected_gradients, expected_outputs
+from .matching import paired, shared_parameters
 from .node_differences import node_difference
 from .nodes import Panel
 from .processes import Crashed, Process, RunnerLost
@@ -92,7 +92,8 @@ def check_against(
     forward = NetworkComparison(other, data, None, original.outputs, outputs)
     _ask_all(panel, forward)
     if itself.y is not None and _same_scalar(original, itself, outputs):
-        names = _shared(itself.subject, original.subject)
+        shared = shared_parameters(other, original.network)
+        names = {name: name for name in shared}
         gradients = original.gradients()
         backward = NetworkComparison(
             itself.subject, data, itself.y, gradients, names
@@ -204,25 +205,6 @@ def renamed_inputs(
     return data
 
 
-def paired(
-    names: Sequence[str], others: Sequence[str], kind: str
-) -> dict[str, str]:
-    """Maps each name to that of the other network: the same one if there is one, the others in their order.
-
-    Raises `Deep500Error` if the other network has too few names.
-    """
-    unmatched = [name for name in names if name not in others]
-    unmatched_others = [name for name in others if name not in names]
-    if len(unmatched) > len(unmatched_others):
-        listed = ", ".join(names)
-        listed_others = ", ".join(others)
-        raise Deep500Error(
-            f"the networks have different {kind}: {listed}, and {listed_others}"
-        )
-    same = {name: name for name in names if name in others}
-    return same | dict(zip(unmatched, unmatched_others, strict=False))
-
-
 def _name_of(original_name: str | None, names: Mapping[str, str]) -> str | None:
     """The other network's name of this output of the original."""
     for name, original_output in names.items():
@@ -243,17 +225,6 @@ def _same_scalar(
     return is_output or len(outputs) == len(original.network.outputs)
 
 
-def _shared(network: Network, other: Network) -> dict[str, str]:
-    """The parameters that are trained in both networks with the same shape, each mapped to itself."""
-    shared = {}
-    for name in network.trainable:
-        if name not in other.trainable:
-            continue
-        if other.params[name].shape == network.params[name].shape:
-            shared[name] = name
-    return shared
-
-
 def _in_float64(
     original: TrustedNetwork, other: TrustedNetwork, outputs: Mapping[str, str]
 ) -> Side:
@@ -265,7 +236,7 @@ def _in_float64(
         first = _first_difference(original, other)
         if first:
             checks.insert(0, first)
-    shared = _shared(other.subject, original.subject)
+    shared = shared_parameters(other.network, original.network)
     if shared and _same_scalar(original, other, outputs):
         expected = original.gradients()
         actual = other.gradients()
@@ -273,8 +244,9 @@ def _in_float64(
         for name in shared:
             bounds[name] = expected.bounds[name] + actual.bounds[name]
         expected = replace(expected, bounds=bounds)
+        names = {name: name for name in shared}
         checks += compared(
-            FLOAT64, "whole backward", actual.arrays, expected, shared
+            FLOAT64, "whole backward", actual.arrays, expected, names
         )
     return Side(FLOAT64, checks, isolated=False)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ....contracts.network import Network, Node
 from ....contracts.operator import TensorSpec
-from ....errors import Deep500Error, one_line
+from ....errors import Deep500Error, one_line, unknown
 from ...checking.examples import generator
 from ...checking.formats import FORMATS
 
@@ -61,6 +61,7 @@ def _specs(
     network: Network, dimensions: dict[str, int]
 ) -> dict[str, TensorSpec]:
     """Shapes and dtypes of all values, with the smallest size for open dimensions that leaves no shape unknown."""
+    _check_dimensions(network, dimensions)
     fixed = dict.fromkeys(network.dimensions[:1], BATCH) | dimensions
     has_open_dimensions = not fixed.keys() >= set(network.dimensions)
     most: dict[str, TensorSpec] = {}
@@ -72,6 +73,16 @@ def _specs(
         if not has_open_dimensions or _covers(specs, network):
             break
     return most
+
+
+def _check_dimensions(network: Network, sizes: Mapping[str, int]) -> None:
+    for name, size in sizes.items():
+        if name not in network.dimensions:
+            raise unknown("open dimension", name, network.dimensions)
+        if size < 1:
+            raise Deep500Error(
+                f"{name}={size}: the size of a dimension is 1 or more"
+            )
 
 
 def _covers(specs: Mapping[str, TensorSpec], network: Network) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from ....contracts.executor import Executor
 from ....contracts.framework import Framework, cache_key
 from ....contracts.network import Network, Node
-from ....contracts.optimizer import Optimizer
+from ...optimizers.origins import from_origin
 from .one_node import (
     PROBE,
     add_probe,
@@ -134,10 +134,12 @@ class Runner:
         network: Network,
         data: Mapping[str, np.ndarray],
         y: str,
-        optimizer: Optimizer,
+        optimizer: Any,
         gradients: Mapping[str, np.ndarray],
     ) -> Arrays:
-        """The trained parameters after an optimizer step along these gradients."""
+        """The trained parameters after a step along these gradients of an optimizer, or of what `origin_of` gave."""
+        if isinstance(optimizer, Mapping):
+            optimizer = from_origin(optimizer)
         executor = self.framework.executor(network, seed=self.seed)
         step = executor.training_step(optimizer, y)
         step.backprop(data)

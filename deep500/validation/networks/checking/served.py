@@ -4,11 +4,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ....errors import Deep500Error, Unsupported, raise_if_mistake
+from ....errors import (
+    Deep500Error,
+    Unsupported,
+    raise_if_mistake,
+    with_place,
+)
 from ....frameworks import framework as find_framework
 from ....supervision.serving import Message, Progress, serve
 from ...checking.judging import quiet
-from ...checking.questioned import is_missing, said
+from ...checking.questioned import is_missing
 from .engine import Engine, engine_named
 from .parcels import Parcel, unpacked
 from .runner import Runner
@@ -60,7 +65,7 @@ def attempted(runner: Answering, method: str, values: tuple) -> Any:
         if isinstance(error, Exception):
             raise_if_mistake(error)
         kind = Unsupported if is_missing(error) else Deep500Error
-        return kind(said(error))
+        return kind(with_place(error))
 
 
 if __name__ == "__main__":

@@ -1,18 +1,24 @@
 """Checks one step of an optimizer on every framework, along the same gradients."""
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeGuard
 
 import numpy as np
 
+from ....contracts.native_optimizer import NativeOptimizer
 from ....contracts.network import Network
 from ....contracts.optimizer import Optimizer
+from ....contracts.three_step import ThreeStepOptimizer
+from ....errors import errors_of_user_code
 from ...checking.bounds import MOVES, allowed, moved
 from ...checking.comparing import deviation
 from ...checking.examples import XP
 from ...checking.formats import wide
 from ...checking.rounding import PerturbedRun, RoundedNamespace
+from ...optimizers.origins import origin_of
+from ...optimizers.stepping import trajectory
+from ...optimizers.truths import home, optimizer_name
+from .accumulated import Arrays, coarsest
 from .nodes import Panel
 from .processes import Process
 from .report import NodeCheck
@@ -20,6 +26,7 @@ from .truth import Truth
 from .whole import settled
 
 OPERATIONS = 16.0  # per element, of the longest rule
+AnyOptimizer = Optimizer | ThreeStepOptimizer
 
 
 def check_step(
@@ -27,22 +34,46 @@ def check_step(
     subject: Network,
     truth: Truth,
     data: Mapping[str, Any],
-    optimizer: Optimizer,
+    optimizer: AnyOptimizer,
 ) -> None:
-    """Compare every parameter after the step with the rule in float64."""
+    """Compare every parameter after the step with the rule in float64.
+
+    Raises a `Deep500Error` with file and line if a user's optimizer fails in float64.
+    """
+    rule = optimizer_name(optimizer)
+    params = {name: subject.params[name] for name in truth.trainable}
     gradients = {name: truth.gradient(name) for name in truth.trainable}
-    values = (subject, dict(data), truth.y, optimizer, gradients)
-    rule = type(optimizer).__name__
+    with errors_of_user_code(f"a step of {rule}"):
+        expected, bounds = _expected(optimizer, params, gradients)
+    origin = origin_of(optimizer)
     doing = f"a step of {rule}"
 
     def question(process: Process) -> list[NodeCheck]:
         def step_and_compare() -> list[NodeCheck]:
-            stepped = process.ask("step", doing, *values)
+            sent = origin if process.isolated else optimizer
+            stepped = process.ask(
+                "step", doing, subject, dict(data), truth.y, sent, gradients
+            )
             checks = []
-            for name in truth.trainable:
-                check = NodeCheck(process.framework, "step", name, rule)
-                arrays = (subject.params[name], gradients[name], stepped[name])
-                checks.append(_judged(check, optimizer, *arrays))
+            for name, param in params.items():
+                difference = deviation(
+                    name,
+                    stepped[name],
+                    expected[name],
+                    bounds[name],
+                    param.dtype.name,
+                )
+                check = NodeCheck(
+                    process.framework,
+                    "step",
+                    name,
+                    rule,
+                    ok=not difference.fault,
+                    error=difference.value,
+                    bound=difference.bound,
+                    text=difference.fault,
+                )
+                checks.append(check)
             return checks
 
         return settled(process.framework, "step", rule, step_and_compare)
@@ -52,37 +83,58 @@ def check_step(
         panel.sides[framework].checks.extend(checks)
 
 
-def _judged(
-    check: NodeCheck,
-    optimizer: Optimizer,
-    param: np.ndarray,
-    gradient: np.ndarray,
-    stepped: np.ndarray,
-) -> NodeCheck:
-    """The check with its verdict on a parameter that a framework has stepped."""
-    dtype = param.dtype.name
-    expected = _stepped(XP, optimizer, wide((param, gradient)))
-    move = np.zeros(expected.shape)
-    for number in range(MOVES):
-        noise = PerturbedRun(number, dtype)
-        inputs = moved((param, gradient), noise)
-        rounded = _stepped(RoundedNamespace(noise), optimizer, inputs)
-        move = np.maximum(move, np.abs(rounded - expected))
-    bound = allowed(expected, move, dtype, OPERATIONS)
-    difference = deviation(check.node, stepped, expected, bound, dtype)
-    return replace(
-        check,
-        ok=not difference.fault,
-        error=difference.value,
-        bound=difference.bound,
-        text=difference.fault,
-    )
+def _expected(
+    optimizer: AnyOptimizer, params: Arrays, gradients: Arrays
+) -> tuple[Arrays, Arrays]:
+    """The parameters after the step in float64, and how far each element may be off."""
+    expected: Arrays = {}
+    bounds: Arrays = {}
+    for names in _groups(optimizer, params):
+        group = {name: params[name] for name in names}
+        values = (*group.values(), *(gradients[name] for name in names))
+        dtype = coarsest(group)
+        exact = _stepped(optimizer, XP, names, wide(values))
+        moves = {name: np.zeros(value.shape) for name, value in exact.items()}
+        for number in range(MOVES):
+            noise = PerturbedRun(number, dtype)
+            xp = RoundedNamespace(noise)
+            rounded = _stepped(optimizer, xp, names, moved(values, noise))
+            for name, value in exact.items():
+                distance = np.abs(rounded[name] - value)
+                moves[name] = np.maximum(moves[name], distance)
+        expected |= exact
+        for name, value in exact.items():
+            own_dtype = group[name].dtype.name
+            bounds[name] = allowed(value, moves[name], own_dtype, OPERATIONS)
+    return expected, bounds
 
 
-def _stepped(xp: Any, optimizer: Optimizer, values: tuple) -> np.ndarray:
-    """A parameter after the first step of the rule in this namespace."""
-    param, gradient = values
-    state = optimizer.init(xp, param)
+def _groups(optimizer: AnyOptimizer, params: Arrays) -> list[list[str]]:
+    """The parameters that are stepped together: each by itself, if the rule looks at one gradient at a time."""
+    if _has_formula(optimizer) and not optimizer.needs_all_gradients:
+        return [[name] for name in params]
+    return [list(params)]
+
+
+def _has_formula(optimizer: AnyOptimizer) -> TypeGuard[Optimizer]:
+    is_native = isinstance(optimizer, NativeOptimizer)
+    return isinstance(optimizer, Optimizer) and not is_native
+
+
+def _stepped(
+    optimizer: AnyOptimizer, xp: Any, names: Sequence[str], values: Sequence
+) -> Arrays:
+    """These parameters after the first step; `values` are the parameters and then their gradients."""
+    params = dict(zip(names, values[: len(names)], strict=True))
+    gradients = dict(zip(names, values[len(names) :], strict=True))
+    if not _has_formula(optimizer):
+        [end] = trajectory(
+            home(optimizer), optimizer, params, [gradients], "float64"
+        )
+        return end
+    states = {}
+    for name, param in params.items():
+        states[name] = optimizer.init_named(xp, name, param)
     first_step = np.asarray(1.0)
-    new_param, _ = optimizer.update(xp, param, gradient, state, first_step)
-    return np.asarray(new_param)
+    updates = optimizer.updates(xp, params, gradients, states, first_step)
+    return {name: np.asarray(param) for name, param, _ in updates}
