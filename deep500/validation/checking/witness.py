@@ -8,7 +8,7 @@ from .dock import Dock
 from .examples import XP, Reference
 from .formats import Values, map_floats
 from .opaque import derive, refer, run, shaken
-from .rounding import PerturbedRun, RoundedNamespace
+from .rounding import INSIDE, PerturbedRun, RoundedNamespace
 
 
 class Witness:
@@ -71,7 +71,7 @@ def _namespace(noise: Any) -> Any:
     if noise is None:
         return XP
     number, dtype = noise
-    return RoundedNamespace(PerturbedRun(number, dtype, "inside"))
+    return RoundedNamespace(PerturbedRun(number, dtype, INSIDE))
 
 
 def _kept(xp: Any, values: Values) -> tuple:
