@@ -24,21 +24,30 @@ from .formats import (
 
 
 def run(operator: Operator, xp: Any, inputs: Values) -> tuple:
-    """The results of an operator over a namespace, with errors inside of C++ if the namespace makes errors."""
-    return _perturbed(
-        operator, xp, inputs, (), lambda: operator.run(xp, *inputs)
-    )
+    """The results of an operator over a namespace, with errors inside of its code if the namespace makes errors."""
+    kept = _kept(xp, inputs)
+    return _perturbed(operator, xp, inputs, (), lambda: operator.run(xp, *kept))
 
 
 def derive(operator: Operator, xp: Any, inputs: Values, seeds: Values) -> list:
     """The same for its gradients."""
+    kept = _kept(xp, inputs)
+    kept_seeds = _kept(xp, seeds)
     return _perturbed(
         operator,
         xp,
         inputs,
         seeds,
-        lambda: gradient_formula(xp, operator, inputs, seeds),
+        lambda: gradient_formula(xp, operator, kept, kept_seeds),
     )
+
+
+def _kept(xp: Any, values: Values) -> Values:
+    """The values, as arrays whose operations leave errors behind if the namespace makes errors."""
+    noise = getattr(xp, "_noise", None)
+    if noise is None:
+        return values
+    return map_floats(noise.keep, values)
 
 
 def refer(reference: Callable[..., Any], xp: Any, inputs: Values) -> Any:
@@ -100,7 +109,8 @@ def shaken(
         size = max(1.0, size) * _size(seeds)
 
     def off(y: Any) -> Any:
-        return y + noise.eps * size * noise.draw.choice([-1, 1], y.shape)
+        signs = 1 - 2 * noise.draw.integers(0, 2, y.shape, "int8")
+        return y + noise.eps * size * signs
 
     moved = map_floats(off, results)
     return list(moved) if isinstance(results, list) else moved
