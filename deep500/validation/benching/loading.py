@@ -51,7 +51,7 @@ def _in_float64(function: Callable, framework: Framework) -> Reference:
     @wraps(function)
     def formula(*inputs: Any) -> Any:
         tensors = list(inputs)
-        if not is_numpy:  # whose arrays may be of a class of their own
+        if not is_numpy:
             tensors = [framework.tensor(x) for x in inputs]
         try:
             returned = function(*tensors)
@@ -60,6 +60,8 @@ def _in_float64(function: Callable, framework: Framework) -> Reference:
                 f"{function.__name__} cannot run on float64 arrays of {framework.name}: {with_place(error)}; give the "
                 "framework that it is written for, or a --reference in NumPy if it takes float32 only"
             ) from error
+        if is_numpy:  # its arrays may be of a class that makes errors
+            return results(returned)
         return tuple(framework.array(y) for y in results(returned))
 
     def with_errors(noise: Any, inputs: Values) -> Any:

@@ -13,7 +13,8 @@ import numpy as np
 from ...contracts.framework import ITS_OWN
 from ...errors import Deep500Error, Wrong
 from ...frameworks import framework
-from ...measure.bounds.roofline import peaks
+from ...measure.bounds.roofline import SECONDS as PEAKS_S
+from ...measure.bounds.roofline import kept_peaks, peaks
 from ...measure.candidates import Statement
 from ...measure.machine.host.files import HostFiles
 from ...measure.machine.host.memory import memory_available
@@ -180,7 +181,7 @@ def operator_plan(
 ) -> Plan:
     """Try every combination, and plan those that give right results.
 
-    `says` is called with what is being done, `tell` at most once, with a line that the user should see.
+    `says` is called with what is being done, `tell` with lines that the user should see.
     """
     timeout_s = _timeout_s(settings)
     settings["timeout_s"] = timeout_s
@@ -197,6 +198,10 @@ def operator_plan(
         raise _nothing_to_time(trials, wrong)
     _check_rivals(trials)
     _check_memory(good)
+    if kept_peaks() is None:
+        tell(
+            f"the peaks of this machine are measured first, once, which takes about {PEAKS_S:.0f} s"
+        )
     says("the peaks of this machine")
     about = {
         "peaks": peaks().to_json(),

@@ -36,7 +36,7 @@ from .formats import (
     map_floats,
     wide,
 )
-from .rounding import PerturbedRun, RoundedNamespace
+from .rounding import INSIDE, PerturbedRun, RoundedNamespace
 from .subjects import is_custom
 
 FACTOR = 4  # correct kernels were seen to need up to 1
@@ -303,8 +303,8 @@ def _inner_outputs(example: Example, numbers: range) -> list[Array]:
     """How far every element moves when results on the way to it are off, inside of code."""
     inputs = wide(example.inputs)
     calls = []
-    for noise in _noises(example, numbers):
-        calls.append((inputs, RoundedNamespace(noise)))
+    for number in numbers:
+        calls.append((inputs, _rounded_inside(example, number)))
     return _largest(example.outputs, example.truths(calls))
 
 
@@ -317,9 +317,13 @@ def _inner_gradients(example: Example, numbers: range) -> list[Array]:
     inputs = wide(example.inputs)
     seeds = wide(example.seeds)
     calls = []
-    for noise in _noises(example, numbers):
-        calls.append((inputs, seeds, RoundedNamespace(noise)))
+    for number in numbers:
+        calls.append((inputs, seeds, _rounded_inside(example, number)))
     return _largest(example.gradients, example.formulas(calls))
+
+
+def _rounded_inside(example: Example, number: int) -> RoundedNamespace:
+    return RoundedNamespace(PerturbedRun(number, example.dtype, INSIDE))
 
 
 def _namespace(example: Example, noise: PerturbedRun) -> Any:

@@ -504,5 +504,8 @@ def _tensor(x: Array) -> TensorSpec:
 
 def generator(*keys: Any) -> np.random.Generator:
     """A generator that depends on these keys alone."""
-    seed = zlib.crc32(repr(keys).encode())
-    return np.random.Generator(np.random.Philox(seed))
+    return np.random.Generator(np.random.Philox(seed_of(*keys)))
+
+
+def seed_of(*keys: Any) -> int:
+    return zlib.crc32(repr(keys).encode())

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...errors import Deep500Error, with_place
 from ...frameworks import framework as find_framework
-from .formats import Values, cast, map_arrays
-from .opaque import shaken
+from .formats import Values, map_arrays
+from .opaque import shaken, with_errors_inside
 
 MODULES = {"pytorch": "torch", "jax": "jax", "tensorflow": "tensorflow"}
 
@@ -64,22 +64,12 @@ class ReferenceFunction:
             raise self._failed(error, inputs) from error
 
     def shaken(self, noise: Any, inputs: Values) -> tuple:
-        """Results with errors inside: of NumPy's operations, or of an evaluation in the shorter format itself."""
-        if not isinstance(self.called, FrameworkFunction):
-            try:
-                kept = [noise.keep(x) for x in inputs]
-                return self._arrays(self.function(*kept))
-            except Exception:  # it takes NumPy's own class alone
-                return self(*inputs)
-        low = cast(inputs, noise.dtype)
-        in_short = self(*low)
-        in_full = self(*cast(low, "float64"))
-        results = self(*inputs)
-        moved = []
-        for y, short, full in zip(results, in_short, in_full, strict=True):
-            error = np.asarray(short, full.dtype) - full
-            moved.append(y + np.where(np.isfinite(error), error, 0))
-        return tuple(moved)
+        """Results with errors inside, as far as they can be made there."""
+        if self.called is None:
+            self(*inputs)
+        if isinstance(self.called, FrameworkFunction):
+            return self.called.shaken(noise, inputs)
+        return self._arrays(with_errors_inside(self.function, noise, inputs))
 
     def _suitable(self, inputs: Values) -> Callable:
         """The function itself if it takes NumPy arrays and returns some, or over the tensors that it takes."""

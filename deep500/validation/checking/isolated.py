@@ -18,7 +18,7 @@ from .examples import XP, Domain, Example, Reference, examples_of
 from .formats import Values, map_arrays, map_floats
 from .judging import DTYPES, Progress, check_examples, ended, quiet
 from .pictured import Pictured, furthest_off
-from .processes import POISON, Processes, ProcessLost, Questioned
+from .processes import Processes, ProcessLost, Questioned
 from .remote import remote_operator
 from .report import CheckResult, OperatorReport
 from .subjects import (
@@ -201,7 +201,7 @@ def _opened(
     processes: Processes, request: CheckRequest
 ) -> tuple[Questioned, Any, Reference | None]:
     """The process that the operator runs in, the operator as it is known here, and the reference."""
-    dock = processes.start("dock", POISON)
+    dock = processes.start("dock")
     others = {role: processes.start(role) for role in _roles(request)}
     [description, *_] = dock.open(request.sent)
     descriptions = {}

@@ -2,7 +2,8 @@
 
 What happens there cannot be seen, as in x · (1 + tanh x), whose terms cancel far left of 0 although x itself is
 well-conditioned. C++ is compiled with numbers that are off at random; functions of NumPy arrays get arrays whose
-operations are. Where neither is possible, terms as large as the inputs are taken to be rounded once.
+operations are. Where neither is possible (a framework's function, C++ for one dtype), and where numbers leave these
+arrays (a loop in Python, `np.vectorize`, a call into C), terms as large as the inputs together are taken to be rounded.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,25 +14,40 @@ import numpy as np
 from ...contracts.framework import gradient_formula
 from ...contracts.operator import Operator
 from ...custom.cpp import CppOp
-from .formats import FORMATS, Values, is_float, largest_finite, map_floats
+from .formats import (
+    FORMATS,
+    Values,
+    is_float,
+    largest_finite,
+    map_floats,
+)
 
 
 def run(operator: Operator, xp: Any, inputs: Values) -> tuple:
-    """The results of an operator over a namespace, with errors inside of C++ if the namespace makes errors."""
-    return _perturbed(
-        operator, xp, inputs, (), lambda: operator.run(xp, *inputs)
-    )
+    """The results of an operator over a namespace, with errors inside of its code if the namespace makes errors."""
+    kept = _kept(xp, inputs)
+    return _perturbed(operator, xp, inputs, (), lambda: operator.run(xp, *kept))
 
 
 def derive(operator: Operator, xp: Any, inputs: Values, seeds: Values) -> list:
     """The same for its gradients."""
+    kept = _kept(xp, inputs)
+    kept_seeds = _kept(xp, seeds)
     return _perturbed(
         operator,
         xp,
         inputs,
         seeds,
-        lambda: gradient_formula(xp, operator, inputs, seeds),
+        lambda: gradient_formula(xp, operator, kept, kept_seeds),
     )
+
+
+def _kept(xp: Any, values: Values) -> Values:
+    """The values, as arrays whose operations leave errors behind if the namespace makes errors."""
+    noise = getattr(xp, "_noise", None)
+    if noise is None:
+        return values
+    return map_floats(noise.keep, values)
 
 
 def refer(reference: Callable[..., Any], xp: Any, inputs: Values) -> Any:
@@ -42,10 +58,23 @@ def refer(reference: Callable[..., Any], xp: Any, inputs: Values) -> Any:
     low = getattr(reference, "shaken", None)
     if low:
         return low(noise, inputs)
+    return with_errors_inside(reference, noise, inputs)
+
+
+def with_errors_inside(
+    function: Callable[..., Any], noise: Any, inputs: Values
+) -> Any:
+    """The results of a function of NumPy arrays whose operations are off; shaken if its numbers leave these arrays."""
+    noise.seen = noise.leaked = False
     try:
-        return reference(*map_floats(noise.keep, inputs))
+        results = function(*map_floats(noise.keep, inputs))
     except Exception:  # it takes NumPy's own class alone, as Numba does
-        return reference(*inputs)
+        results = function(*inputs)
+        noise.leaked = True
+    several = results if isinstance(results, tuple | list) else (results,)
+    if noise.seen and not noise.leaked and noise.has_made(several):
+        return results
+    return shaken([np.asarray(y) for y in several], noise, inputs)
 
 
 def _perturbed(
@@ -56,9 +85,15 @@ def _perturbed(
     call: Callable[[], Any],
 ) -> Any:
     noise = getattr(xp, "_noise", None)
-    compiled = operator.adapted
-    if noise is None or not isinstance(compiled, CppOp):
+    if noise is None or operator.adapted is None:
         return call()
+    compiled = operator.adapted
+    if not isinstance(compiled, CppOp):
+        noise.seen = noise.leaked = False
+        results = call()
+        if noise.seen and not noise.leaked:
+            return results
+        return shaken(results, noise, inputs, seeds)
     if not compiled.can_be_perturbed:
         return shaken(call(), noise, inputs, seeds)
     with compiled.perturbed(noise.number, FORMATS[noise.dtype].fraction):
@@ -68,18 +103,20 @@ def _perturbed(
 def shaken(
     results: Sequence[Any], noise: Any, inputs: Values, seeds: Values = ()
 ) -> Any:
-    """Results that are off by up to a unit of rounding of the largest input (of 1 at least, for gradients)."""
-    size = _largest(inputs)
+    """Results that are off by a unit of rounding of the largest inputs together (of 1 at least, for gradients)."""
+    size = _size(inputs)
     if seeds:
-        size = max(1.0, size) * _largest(seeds)
+        size = max(1.0, size) * _size(seeds)
 
     def off(y: Any) -> Any:
-        return y + noise.eps * size * noise.draw.uniform(-1, 1, y.shape)
+        signs = 1 - 2 * noise.draw.integers(0, 2, y.shape, "int8")
+        return y + noise.eps * size * signs
 
     moved = map_floats(off, results)
     return list(moved) if isinstance(results, list) else moved
 
 
-def _largest(values: Values) -> float:
-    floats = [x for x in values if is_float(x)]
-    return max([largest_finite(np.asarray(x)) for x in floats], default=0.0)
+def _size(values: Values) -> float:
+    """The sum of the largest magnitudes of the floats."""
+    floats = [np.asarray(x) for x in values if is_float(x)]
+    return sum(map(largest_finite, floats))

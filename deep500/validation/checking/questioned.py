@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,10 @@ class QuestionSession:
             threads = max(AT_LEAST, os.cpu_count() or 1)
         elif is_function:
             self.copies = False  # some frameworks do not survive a fork
-            dock = Dock(find_framework(framework))
+            adapter = find_framework(framework)
+            with suppress(Unsupported):  # if its file computes when imported
+                adapter.set_threads(1)
+            dock = Dock(adapter)
             self.holder = Witness(by_itself(subject, framework), dock)
         else:
             self.holder = Witness()

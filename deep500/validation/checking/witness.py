@@ -6,9 +6,9 @@ from typing import Any
 from ...contracts.operator import Operator
 from .dock import Dock
 from .examples import XP, Reference
-from .formats import Values, map_floats
+from .formats import Values
 from .opaque import derive, refer, run, shaken
-from .rounding import PerturbedRun, RoundedNamespace
+from .rounding import INSIDE, PerturbedRun, RoundedNamespace
 
 
 class Witness:
@@ -22,7 +22,7 @@ class Witness:
 
     def results(self, operator: Operator, inputs: Values, noise: Any) -> tuple:
         xp = _namespace(noise)
-        return run(operator, xp, _kept(xp, inputs))
+        return run(operator, xp, inputs)
 
     def derived(
         self,
@@ -32,7 +32,7 @@ class Witness:
         noise: Any,
     ) -> list:
         xp = _namespace(noise)
-        return derive(operator, xp, _kept(xp, inputs), _kept(xp, seeds))
+        return derive(operator, xp, inputs, seeds)
 
     def differentiated(
         self, operator: Operator, inputs: Values, seeds: Values, noise: Any
@@ -71,14 +71,7 @@ def _namespace(noise: Any) -> Any:
     if noise is None:
         return XP
     number, dtype = noise
-    return RoundedNamespace(PerturbedRun(number, dtype, "inside"))
-
-
-def _kept(xp: Any, values: Values) -> tuple:
-    """The values, as arrays whose operations leave errors behind if the namespace makes errors."""
-    if not isinstance(xp, RoundedNamespace):
-        return tuple(values)
-    return map_floats(xp._noise.keep, values)
+    return RoundedNamespace(PerturbedRun(number, dtype, INSIDE))
 
 
 def noise_of(xp: Any) -> Any:
