@@ -2,6 +2,7 @@
 
 The same work has three times, and each contains the next: `wall_ns`, from the request to the answer, by the clock of
 whoever asked; `spent_ns`, what the other process says that its rounds took; `timed_ns`, the sum of the timed intervals.
+`untimed_ns` is the sum of the visits before the timed ones.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,23 +15,25 @@ LARGEST = 1 << 62
 LEAST_SPENT = 0.3
 # of what was spent, besides the loop around the timed intervals
 LEAST_TIMED = 0.7
-VISIT_NS = 50_000  # what that loop may take for one visit on a busy machine, the repeated first ones included
+VISIT_NS = 50_000  # what that loop may take for one visit on a busy machine
 NOTICED_NS = 100_000_000  # a shorter difference is the scheduler's
 
 
 @dataclass(frozen=True)
 class Clocks:
-    """The three times of one or more answers."""
+    """The times of one or more answers."""
 
     wall_ns: int = 0
     spent_ns: int = 0
     timed_ns: int = 0
+    untimed_ns: int = 0
 
     def __add__(self, other: "Clocks") -> "Clocks":
         return Clocks(
             wall_ns=self.wall_ns + other.wall_ns,
             spent_ns=self.spent_ns + other.spent_ns,
             timed_ns=self.timed_ns + other.timed_ns,
+            untimed_ns=self.untimed_ns + other.untimed_ns,
         )
 
     def to_json(self) -> dict[str, int]:
@@ -62,8 +65,39 @@ def checked_rounds(
     return rounds
 
 
+def checked_preparation(
+    prepared: object, entries: int
+) -> tuple[list[int], list[float | None]]:
+    """What a process has found about its entries before the first round; anything else raises a Deep500Error."""
+    parts = prepared if isinstance(prepared, dict) else {}
+    untimed = parts.get("untimed")
+    after = parts.get("after")
+    if not is_untimed(untimed, entries) or not is_after(after, entries):
+        raise Deep500Error(f"it sent no preparation: {_shown(prepared)}")
+    return untimed, after  # type: ignore[return-value]
+
+
+def is_untimed(untimed: object, entries: int) -> bool:
+    """Whether these can be numbers of untimed visits, one for each entry."""
+    return isinstance(untimed, list) and _are_counts(untimed, entries, 0)
+
+
+def is_after(after: object, entries: int) -> bool:
+    """Whether these can be shares of CPU time after the clock stopped, one (or None) for each entry."""
+    if not isinstance(after, list) or len(after) != entries:
+        return False
+    return all(share is None or _is_share(share) for share in after)
+
+
+def _is_share(share: object) -> bool:
+    return type(share) in (int, float) and 0 <= share < LARGEST  # type: ignore[operator]
+
+
 def checked_clocks(
-    wall_ns: int, spent_ns: object, rounds: Sequence[Sequence[int]]
+    wall_ns: int,
+    spent_ns: object,
+    rounds: Sequence[Sequence[int]],
+    untimed_ns: object = 0,
 ) -> Clocks:
     """The times of one answer; raises a Deep500Error if the process reports more time than has passed."""
     if type(spent_ns) is not int or not 0 <= spent_ns <= wall_ns:
@@ -75,18 +109,25 @@ def checked_clocks(
         raise Deep500Error(
             f"it reports {timed_ns} ns of timed work in {spent_ns} ns: something in it changed the clock"
         )
-    return Clocks(wall_ns, spent_ns, timed_ns)
+    rest_ns = spent_ns - timed_ns
+    if type(untimed_ns) is not int or not 0 <= untimed_ns <= rest_ns:
+        raise Deep500Error(
+            f"it reports {_shown(untimed_ns)} ns of untimed work in {rest_ns} ns: something in it changed the clock"
+        )
+    return Clocks(wall_ns, spent_ns, timed_ns, untimed_ns)
 
 
 def is_clocks(clocks: object) -> bool:
-    """Whether this can be the record of clocks in a block."""
+    """Whether this can be the record of clocks in a block; older ones know no untimed visits."""
+    if not isinstance(clocks, Mapping):
+        return False
     names = set(Clocks().to_json())
-    if not isinstance(clocks, Mapping) or set(clocks) != names:
+    if set(clocks) not in (names, names - {"untimed_ns"}):
         return False
-    times = list(clocks.values())
-    if not _are_counts(times, len(names), 0):
+    if not _are_counts(list(clocks.values()), len(clocks), 0):
         return False
-    return bool(clocks["timed_ns"] <= clocks["spent_ns"] <= clocks["wall_ns"])
+    used_ns = clocks["timed_ns"] + clocks.get("untimed_ns", 0)
+    return bool(used_ns <= clocks["spent_ns"] <= clocks["wall_ns"])
 
 
 def disagreement(
@@ -102,11 +143,10 @@ def disagreement(
         return _note(
             "processes say that they worked for", total.spent_ns, total.wall_ns
         )
-    timed_and_loop_ns = total.timed_ns + _visits(blocks) * VISIT_NS
-    if bare and _too_little(timed_and_loop_ns, total.spent_ns, LEAST_TIMED):
-        return _note(
-            "timed intervals add up to", total.timed_ns, total.spent_ns
-        )
+    visited_ns = total.timed_ns + total.untimed_ns
+    visited_and_loop_ns = visited_ns + _visits(blocks) * VISIT_NS
+    if bare and _too_little(visited_and_loop_ns, total.spent_ns, LEAST_TIMED):
+        return _note("timed intervals add up to", visited_ns, total.spent_ns)
     return None
 
 

@@ -21,6 +21,7 @@ from .clock import now
 Timer = Callable[[int], int]
 Level = int | float | str | bool
 
+OURS = "_d5_"  # how the names in the timed loop begin
 _LOOP = """
 def _d5_loop(_d5_now, _d5_before, _d5_after, _d5_target, _d5_repeat):
     SETUP
@@ -144,7 +145,10 @@ def check(candidate: Candidate) -> None:
     if isinstance(candidate, Command):
         command_words(candidate.text)
     else:
-        _parse(candidate.setup, "setup")
+        _check_names(_parse(candidate.setup, "setup"), "setup")
+    if isinstance(candidate, Statement):
+        _check_names(_parse(candidate.text, "statement"), "statement")
+        _check_names(_parse(candidate.teardown, "teardown"), "teardown")
     is_statement = isinstance(candidate, Statement)
     if is_statement and not _parse(candidate.text, "statement"):
         raise Deep500Error(
@@ -154,6 +158,24 @@ def check(candidate: Candidate) -> None:
         raise Deep500Error(
             f"{candidate.text!r} does not name a function: write module:name"
         )
+
+
+def _check_names(code: list[ast.stmt], role: str) -> None:
+    """Refuse names of the timed loop, such as that of its start, which the code could change."""
+    for node in _nodes(code):
+        for _, value in ast.iter_fields(node):
+            names = value if isinstance(value, list) else [value]
+            for name in names:
+                if not isinstance(node, ast.Constant) and is_ours(name):
+                    raise Deep500Error(
+                        f"the {role} uses the name {name!r}: names that begin with {OURS} belong to the timed loop, "
+                        "choose another one"
+                    )
+
+
+def is_ours(name: object) -> bool:
+    """Whether this is a name that the timed loop keeps for itself."""
+    return isinstance(name, str) and name.startswith(OURS)
 
 
 def resolve(path: str) -> Callable:

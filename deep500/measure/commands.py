@@ -8,7 +8,8 @@ from ..supervision.commands import CommandRunner, Finished
 from .candidates import Command, command_words
 from .clock import cold_caches, last_level_bytes
 from .plan import PlanEntry
-from .session import Visits
+from .session import Preparation, Visits
+from .warming import Allowance, untimed_visits
 
 
 class CommandSession:
@@ -21,22 +22,51 @@ class CommandSession:
         self.close = self.runner.close
         self.kill = self.runner.kill
 
-    def calibrate(self) -> list[int]:
+    def calibrate(self, watched: bool = False) -> list[int]:
         """One call per timed interval, after each command has run once."""
         for entry in self.entries:
             self._time(entry)
         return [1] * len(self.entries)
 
+    def prepare(
+        self, calls: Sequence[int], tolerance: float, seconds: float
+    ) -> Preparation:
+        """How many untimed runs each command needs; what it leaves behind is ended before the next one."""
+        count = len(self.entries)
+        untimed = [0] * count
+        if not self.flush and count > 1:
+            empty_caches = cold_caches(last_level_bytes())
+            allowance = Allowance(seconds * 1e9)
+            for i, entry in enumerate(self.entries):
+                untimed[i] = untimed_visits(
+                    lambda entry=entry: self._time(entry).elapsed_ns,  # type: ignore[misc]
+                    empty_caches,
+                    tolerance,
+                    allowance,
+                )
+        return Preparation(untimed, [None] * count)
+
     def block(
-        self, calls: Sequence[int], orders: Sequence[Sequence[int]]
+        self,
+        calls: Sequence[int],
+        orders: Sequence[Sequence[int]],
+        untimed: Sequence[int] | None = None,
     ) -> Visits:
         """Time the rounds, visit by visit."""
-        visits = Visits()
+        ns = []
+        cpu_ns = []
+        untimed_ns = 0
+        counts = untimed or [0] * len(self.entries)
         for order in orders:
-            finished = [self._time(self.entries[visit]) for visit in order]
-            visits.ns.append([command.elapsed_ns for command in finished])
-            visits.cpu_ns.append([command.cpu_ns for command in finished])
-        return visits
+            finished = []
+            for visit in order:
+                entry = self.entries[visit]
+                for _ in range(counts[visit]):
+                    untimed_ns += self._time(entry).elapsed_ns
+                finished.append(self._time(entry))
+            ns.append([command.elapsed_ns for command in finished])
+            cpu_ns.append([command.cpu_ns for command in finished])
+        return Visits(ns, cpu_ns, untimed_ns)
 
     def finish(self) -> None:
         """Commands have no teardown."""

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import Refused, TooFewSamples
+from .aftermath import SHARE
 from .agreement import disagreement
 from .interference import COULD_EXPLAIN
+from .plan import PROCEDURE as PROCEDURE
 from .rates import rates
 from .statistics.comparison import Comparison, more_needed, quantile_differences
 from .statistics.drift import drift
+from .statistics.estimands import LEVEL as ESTIMANDS_LEVEL
+from .statistics.estimands import PAIRED, RatioEstimate
 from .statistics.intervals import ONE_PROCESS
-from .statistics.modality import modes
+from .withholding import deferred
 
 if TYPE_CHECKING:
     from .results import Result
-
-PROCEDURE = 1  # counts up when the same samples would give other numbers
 
 
 def derive(result: "Result") -> dict:
@@ -30,7 +32,7 @@ def derive(result: "Result") -> dict:
         _comparison(result, a, b, c) for a, b, c in result.comparisons
     ]
     derived = {
-        "procedure": PROCEDURE,
+        "procedure": result.procedure,
         "stopped": "precise" if settled else "budget",
         "more": more,
         "status": _status(result, settled, more),
@@ -62,9 +64,12 @@ def _entry(result: "Result", name: str) -> dict:
         "unit": "s",
         "batch": result.batch(name),
         "warmup": {"kind": usual_kind, "cut": cut},
-        "modes": _modes(pooled, result.plan["precision"]),
+        "modes": _modes(result, name),
     }
     entry |= _median(result, name, pooled)
+    if result.procedure > 1:
+        entry |= _circumstances(result, name)
+        entry["notes"] += _circumstance_notes(result, name)
     log_rounds = [np.log(process.rounds[index]) for process in result.processes]
     entry |= _drift(result, log_rounds)
     work = planned.get("work")
@@ -83,9 +88,36 @@ def _entry(result: "Result", name: str) -> dict:
     return entry
 
 
-def _modes(pooled: np.ndarray, precision: float) -> list[dict] | None:
+def _circumstances(result: "Result", name: str) -> dict:
+    """How the candidate ran: untimed visits before a timed one, work after the clock, the effect of the others."""
+    index = result.index(name)
+    effect = result.neighbours[name]
+    first = result.blocks[0]
+    return {
+        "untimed": first["untimed"][index] if "untimed" in first else None,
+        "after": result.after[name],
+        "neighbours": asdict(effect) if effect else None,
+    }
+
+
+def _circumstance_notes(result: "Result", name: str) -> list[str]:
+    notes = []
+    share = result.after[name]
+    if share is not None and share > SHARE:
+        notes.append(deferred(name, share))
+    effect = result.neighbours[name]
+    margin = result.plan["margin"]
+    if effect and effect.exceeds(margin):
+        notes.append(
+            f"beside the other candidates it takes {effect.ratio:.4g} × [{effect.low:.4g}, {effect.high:.4g}] "
+            f"of its time in a row of its own calls (n = {effect.n}), which is more than the margin"
+        )
+    return notes
+
+
+def _modes(result: "Result", name: str) -> list[dict] | None:
     """The modes, or None if there is only one."""
-    several = modes(pooled, precision)
+    several = result.modes(name)
     if len(several) == 1:
         return None
     return [asdict(mode) for mode in several]
@@ -159,7 +191,37 @@ def _comparison(
         "quantiles": _quantile_differences(result, a, b),
         "notes": list(c.notes),
     }
+    if result.procedure > 1:
+        comparison |= _estimands(result, a, b)
+        comparison["withheld"] = c.withheld
     return comparison | _drift(result, _log_ratios(result, a, b))
+
+
+def _estimands(result: "Result", a: str, b: str) -> dict:
+    """What the ratio is, and the ratios of medians and of means beside it."""
+    medians, means = result.estimates(a, b)
+    return {
+        "estimand": f"{PAIRED} of {_values(result, a, b)}",
+        "of_medians": _ratio(medians),
+        "of_means": _ratio(means),
+    }
+
+
+def _values(result: "Result", a: str, b: str) -> str:
+    """What one value of either side is."""
+    batches = [result.batch(a), result.batch(b)]
+    if batches == [1, 1]:
+        return "single calls"
+    if batches[0] == batches[1]:
+        return f"means of {batches[0]} calls"
+    described = []
+    for batch in reversed(batches):
+        described.append(f"means of {batch}" if batch > 1 else "single")
+    return f"{described[0]} calls to {described[1]} calls"
+
+
+def _ratio(estimate: RatioEstimate) -> dict:
+    return asdict(estimate) | {"level": ESTIMANDS_LEVEL}
 
 
 def _quantile_differences(result: "Result", a: str, b: str) -> list[dict]:
@@ -256,6 +318,9 @@ def _more(result: "Result") -> int | None:
 def _status(result: "Result", settled: bool, more: int | None) -> str:
     percent = 100 * result.plan["precision"]
     precision = f"±{percent:.3g} %"
+    some_withheld = any(_is_withheld(c) for _, _, c in result.comparisons)
+    if settled and some_withheld:
+        return f"every ratio is known within {precision}; the notes say why some have no verdict"
     if settled:
         subject = "ratio has a verdict and" if result.comparisons else "median"
         return f"every {subject} is known within {precision}"
@@ -263,6 +328,8 @@ def _status(result: "Result", settled: bool, more: int | None) -> str:
         percent = 100 * result.interference.others
         used = f"others used {percent:.0f} % of the CPUs"
         return f"inconclusive, because {used}: wait, or give --wait-for-quiet SECONDS"
+    if some_withheld:
+        return "no verdict where the notes give a reason, which more samples would not remove"
     unit = "processes" if len(result.processes) > 1 else "samples"
     all_have_verdicts = all(_has_verdict(c) for _, _, c in result.comparisons)
     if result.comparisons and all_have_verdicts:
@@ -274,6 +341,10 @@ def _status(result: "Result", settled: bool, more: int | None) -> str:
 
 def _has_verdict(c: Comparison | TooFewSamples) -> bool:
     return isinstance(c, Comparison) and c.verdict != "inconclusive"
+
+
+def _is_withheld(c: Comparison | TooFewSamples) -> bool:
+    return isinstance(c, Comparison) and c.withheld
 
 
 def _withdrawn(result: "Result") -> bool:

@@ -7,11 +7,17 @@ from typing import Any
 
 from ..errors import Deep500Error
 from ..supervision.child import Child, Died, Ended, Silent
-from .agreement import Clocks, checked_calls, checked_clocks, checked_rounds
+from .agreement import (
+    Clocks,
+    checked_calls,
+    checked_clocks,
+    checked_preparation,
+    checked_rounds,
+)
 from .clock import Clock, now
 from .layout import MemoryLayout, draw_layout
 from .plan import Plan
-from .session import Visits
+from .session import Preparation, Visits
 
 
 class FreshSession:
@@ -44,23 +50,39 @@ class FreshSession:
             "layout": self.layout.to_json(),
         }
 
-    def calibrate(self) -> list[int]:
-        calls = self._ask(self._first, "calls")
+    def calibrate(self, watched: bool = False) -> list[int]:
+        calls = self._ask(self._first | {"watched": watched}, "calls")
         with self._explained():
             return checked_calls(calls, len(self._first["entries"]))
 
+    def prepare(
+        self, calls: Sequence[int], tolerance: float, seconds: float
+    ) -> Preparation:
+        request = {"calls": calls, "tolerance": tolerance, "seconds": seconds}
+        answer = self._ask(request, "prepared")
+        with self._explained():
+            untimed, after = checked_preparation(answer, len(calls))
+            return Preparation(untimed, after)
+
     def block(
-        self, calls: Sequence[int], orders: Sequence[Sequence[int]]
+        self,
+        calls: Sequence[int],
+        orders: Sequence[Sequence[int]],
+        untimed: Sequence[int] | None = None,
     ) -> Visits:
         began = now()
-        answer = self._ask({"calls": calls, "orders": orders}, "block")
+        request = {"calls": calls, "orders": orders, "untimed": untimed}
+        answer = self._ask(request, "block")
         wall_ns = now() - began
         with self._explained():
             parts = answer if isinstance(answer, dict) else {}
             times = checked_rounds(parts.get("ns"), orders, 1)
             used = checked_rounds(parts.get("cpu_ns"), orders, 0)
-            self.clocks += checked_clocks(wall_ns, parts.get("spent_ns"), times)
-            return Visits(times, used)
+            clocks = checked_clocks(
+                wall_ns, parts.get("spent_ns"), times, parts.get("untimed_ns")
+            )
+            self.clocks += clocks
+            return Visits(times, used, clocks.untimed_ns)
 
     def take_clocks(self) -> Clocks:
         """The clocks of all blocks since the last call."""

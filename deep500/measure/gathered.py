@@ -10,7 +10,7 @@ from .clock import Clock
 from .fresh import FreshSession
 from .layout import MemoryLayout, draw_layout
 from .plan import Plan
-from .session import Visits
+from .session import Preparation, Visits
 
 
 class GatheredSession:
@@ -39,41 +39,76 @@ class GatheredSession:
                 raise
             self.sessions[group].pause()
 
-    def calibrate(self) -> list[int]:
+    def calibrate(self, watched: bool = False) -> list[int]:
         calls: dict[int, int] = {}
         for group, members in self.members.items():
-            group_calls = self._turn(group).calibrate()
+            group_calls = self._turn(group).calibrate(watched)
             calls |= zip(members, group_calls, strict=True)
             self.sessions[group].pause()
         return [calls[i] for i in range(len(self.groups))]
 
+    def prepare(
+        self, calls: Sequence[int], tolerance: float, seconds: float
+    ) -> Preparation:
+        untimed = [0] * len(self.groups)
+        after: list[float | None] = [None] * len(self.groups)
+        for group, members in self.members.items():
+            group_calls = [calls[i] for i in members]
+            share_s = seconds * len(members) / len(self.groups)
+            session = self._turn(group)
+            prepared = session.prepare(group_calls, tolerance, share_s)
+            session.pause()
+            for i, count, used in zip(
+                members, prepared.untimed, prepared.after, strict=True
+            ):
+                untimed[i] = count
+                after[i] = used
+        return Preparation(untimed, after)
+
     def block(
-        self, calls: Sequence[int], orders: Sequence[Sequence[int]]
+        self,
+        calls: Sequence[int],
+        orders: Sequence[Sequence[int]],
+        untimed: Sequence[int] | None = None,
     ) -> Visits:
-        rounds = Visits()
+        ns = []
+        cpu_ns = []
+        untimed_ns = 0
         for order in orders:
             times: list[int] = []
             used: list[int] = []
             turns = itertools.groupby(order, self.groups.__getitem__)
             for group, places in turns:
-                visits = self._visits(group, list(places), calls)
-                times += visits.ns[0][1:]
-                used += visits.cpu_ns[0][1:]
-            rounds.ns.append(times)
-            rounds.cpu_ns.append(used)
-        return rounds
+                visits = self._visits(group, list(places), calls, untimed)
+                times += visits.ns[0]
+                used += visits.cpu_ns[0]
+                untimed_ns += visits.untimed_ns
+            ns.append(times)
+            cpu_ns.append(used)
+        return Visits(ns, cpu_ns, untimed_ns)
 
     def _visits(
-        self, group: str, visits: list[int], calls: Sequence[int]
+        self,
+        group: str,
+        visits: list[int],
+        calls: Sequence[int],
+        untimed: Sequence[int] | None,
     ) -> Visits:
-        """The first visit is made twice and counts once: it wakes threads and fills caches after the others' turn."""
+        """Before the first visit of a turn there is always an untimed one: it wakes threads after the others' turn."""
         members = self.members[group]
         places = [members.index(i) for i in visits]
         group_calls = [calls[i] for i in members]
-        order = [places[0], *places]
-        timed = self._turn(group).block(group_calls, [order])
+        group_untimed = [untimed[i] if untimed else 0 for i in members]
+        wakes = [places[0]] if group_untimed[places[0]] == 0 else []
+        order = [*wakes, *places]
+        timed = self._turn(group).block(group_calls, [order], group_untimed)
         self.sessions[group].pause()
-        return timed
+        wakes_ns = sum(timed.ns[0][: len(wakes)])
+        return Visits(
+            ns=[timed.ns[0][len(wakes) :]],
+            cpu_ns=[timed.cpu_ns[0][len(wakes) :]],
+            untimed_ns=timed.untimed_ns + wakes_ns,
+        )
 
     def take_clocks(self) -> Clocks:
         """The clocks of all blocks of all processes since the last call."""

@@ -10,6 +10,7 @@ from typing import Any, TypedDict, Unpack
 
 from ..errors import Deep500Error, Refused, unknown
 from .candidates import (
+    OURS,
     Candidate,
     Command,
     Function,
@@ -18,10 +19,12 @@ from .candidates import (
     Statement,
     candidate,
     check,
+    is_ours,
 )
 from .layout import MemoryLayout, draw_layout
 
 CONTROL = " (control)"
+PROCEDURE = 2  # counts up when the same samples would give other numbers
 POINT = "median of the processes' medians"  # what a point estimate is
 
 
@@ -146,6 +149,7 @@ class Plan:
             "seed": self.seed,
             "layout": "random" if self.fresh else "as it is",
             "point": POINT,
+            "procedure": PROCEDURE,
         }
         if self.about:
             document["about"] = dict(self.about)
@@ -304,9 +308,9 @@ _MEANING = {
 
 def _check_factors(factors: Mapping[str, Sequence[Level]]) -> None:
     for name, levels in factors.items():
-        if not name.isidentifier():
+        if not name.isidentifier() or is_ours(name):
             raise Deep500Error(
-                f"the factor {name!r} is not a name: use letters, digits and _"
+                f"the factor {name!r} is not a name: use letters, digits and _, but no {OURS} at the beginning"
             )
         if not levels or not all(
             isinstance(level, int | float | str | bool) for level in levels

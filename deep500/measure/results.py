@@ -11,6 +11,7 @@ from .. import bundle
 from ..errors import Deep500Error, Refused, TooFewSamples
 from .derivation import derive
 from .interference import Exposure, Interference, exposure, interference, judged
+from .neighbours import NeighbourEffect, neighbour_effect
 from .plan import CONTROL, POINT, level_suffix
 from .samples import (
     ProcessSamples,
@@ -19,8 +20,19 @@ from .samples import (
     check_plan,
 )
 from .statistics.comparison import Comparison, compare
+from .statistics.estimands import (
+    RatioEstimate,
+    ratio_of_means,
+    ratio_of_medians,
+)
 from .statistics.groups import holm
 from .statistics.intervals import Interval, interval, middle_process
+from .statistics.modality import DensityMode, modes
+from .withholding import (
+    without_deferred_work,
+    without_disagreement,
+    without_neighbours,
+)
 
 # Stopping looks at the data several times. An interval that is reported as 95 % is computed at 96 % when rounds of one
 # process were looked at, and at 96.8 % for looks after processes (which six processes can just reach by their ranks).
@@ -44,6 +56,9 @@ class Result:
         self._arranged = arranged or {}
         # the hash of the bundle it was written to
         self.manifest: str | None = None
+        self._estimates: dict[
+            tuple[str, str], tuple[RatioEstimate, RatioEstimate]
+        ] = {}
         self.names: list[str] = [entry["name"] for entry in plan["entries"]]
 
     @cached_property
@@ -118,14 +133,71 @@ class Result:
             margin=margin,
             level=level or self.looked_level,
         )
-        if self.interference is None:
+        if self.interference is not None:
+            fewer_threads = (
+                "use --threads 1" if self.told_threads else "use fewer threads"
+            )
+            base = self.exposure(a)
+            other = self.exposure(b)
+            comparison = judged(
+                comparison, self.interference, base, other, fewer_threads
+            )
+        if self.procedure == 1:
             return comparison
-        fewer_threads = (
-            "use --threads 1" if self.told_threads else "use fewer threads"
+        return self._with_meaning(comparison, a, b)
+
+    def _with_meaning(self, c: Comparison, a: str, b: str) -> Comparison:
+        """The comparison, without its verdict where that would mean something else than what it says."""
+        c = without_deferred_work(c, self.after)
+        effects = self.neighbours
+        c = without_neighbours(c, effects[a], effects[b])
+        medians, means = self.estimates(a, b)
+        return without_disagreement(
+            c,
+            medians,
+            means,
+            lambda: {name: self.modes(name) for name in (a, b)},
         )
-        base = self.exposure(a)
-        other = self.exposure(b)
-        return judged(comparison, self.interference, base, other, fewer_threads)
+
+    @property
+    def procedure(self) -> int:
+        """By which version of the procedure its numbers are derived."""
+        return int(self.plan.get("procedure", 1))
+
+    @property
+    def after(self) -> dict[str, float | None]:
+        """CPU time that each candidate used after its clock had stopped, per timed time; None if it is not known."""
+        shares = [None] * len(self.names)
+        if self.blocks:
+            shares = self.blocks[0].get("after", shares)
+        return dict(zip(self.names, shares, strict=True))
+
+    @cached_property
+    def neighbours(self) -> dict[str, NeighbourEffect | None]:
+        """What the other candidates do to the times of each."""
+        level = self.looked_level
+        effects = {}
+        for i, name in enumerate(self.names):
+            effects[name] = neighbour_effect(self.blocks, i, level)
+        return effects
+
+    def estimates(self, a: str, b: str) -> tuple[RatioEstimate, RatioEstimate]:
+        """The ratio of the medians and that of the means of single values."""
+        if (a, b) not in self._estimates:
+            i = self.index(a)
+            j = self.index(b)
+            values_a = [process.seconds[i] for process in self.processes]
+            values_b = [process.seconds[j] for process in self.processes]
+            medians = ratio_of_medians(values_a, values_b)
+            means = ratio_of_means(values_a, values_b)
+            self._estimates[a, b] = medians, means
+        return self._estimates[a, b]
+
+    def modes(self, name: str) -> tuple[DensityMode, ...]:
+        """The places that the times of a candidate gather around."""
+        index = self.index(name)
+        series = [process.seconds[index] for process in self.processes]
+        return modes(np.concatenate(series), self.plan["precision"])
 
     @cached_property
     def interference(self) -> Interference | None:
@@ -268,7 +340,9 @@ class Result:
 
 
 def _is_settled(c: Comparison | TooFewSamples, precision: float) -> bool:
-    if isinstance(c, TooFewSamples) or c.verdict == "inconclusive":
+    if isinstance(c, TooFewSamples):
+        return False
+    if c.verdict == "inconclusive" and not c.withheld:
         return False
     half_width = math.sqrt(c.high / c.low) - 1
     return half_width <= precision

@@ -24,7 +24,7 @@ from .results import Result
 from .samples import ProcessSamples
 from .sensing import sensors
 from .sensing.others import Others
-from .session import Session, Visits
+from .session import Preparation, Session, Visits
 from .statistics.repetition import best_rounds
 
 # Between blocks, samples are written and progress is shown; nothing of that while the clock runs.
@@ -42,6 +42,13 @@ MOST_ROUNDS_ALONE = 20_000
 # of measuring is enough for a process, unless its start is dear
 PROCESS_S = 0.5
 LEAST_WORK_S = 0.2  # a process that measures for less is not worth its start
+# Of the budget: for finding out how many untimed visits each entry needs.
+PREPARING = 0.1
+# Of the margin: by how much a neighbour may change a time, so that untimed visits are enough.
+TOLERATED = 0.5
+# Of the time of the rounds: for visits of each entry in a row, without the others between them.
+ALONE = 0.05
+SHORTEST_ROW, LONGEST_ROW = 4, 200  # visits
 
 Progress = Callable[[float, str], None]
 AnySession = Session | CommandSession | FreshSession | GatheredSession
@@ -132,6 +139,8 @@ class _MeasuringRun:
         self.began = time.monotonic()
         self.deadline = self.began + plan.budget_s
         self.calls: list[int] = []
+        self.prepared: Preparation | None = None
+        self.alone_s = 0.0  # that may be spent on visits in a row
         self.alone = not plan.fresh or plan.processes == 1
         self.others = Others()
         self.share_s = math.inf
@@ -170,10 +179,13 @@ class _MeasuringRun:
         began = time.monotonic()
         self.others.start()
         with self._session(process) as session:
-            calls = session.calibrate()
+            calls = session.calibrate(watched=self.prepared is None)
             self.calls = self.calls or calls
             self.starts.append(time.monotonic() - began)
-            if process == 0:
+            if self.prepared is None:
+                tolerance = TOLERATED * self.plan.margin
+                seconds = PREPARING * self.plan.budget_s
+                self.prepared = session.prepare(self.calls, tolerance, seconds)
                 self._share()
             self._rounds(session, process)
             session.finish()
@@ -230,15 +242,18 @@ class _MeasuringRun:
         size: int,
     ) -> None:
         """Time that many rounds and record them."""
+        assert self.prepared is not None  # before the first round
+        untimed = self.prepared.untimed
         began = time.monotonic()
         rounds = list(itertools.islice(orders, size))
-        visits = session.block(self.calls, rounds)
+        visits = session.block(self.calls, rounds, untimed)
         others = self.others.share()
         ended = time.monotonic()
         self.round_s = (ended - began) / size
         block = {
             "process": process,
             "calls": self.calls,
+            "untimed": untimed,
             "orders": rounds,
             "ns": visits.ns,
             "span_s": [
@@ -248,12 +263,39 @@ class _MeasuringRun:
         }
         if isinstance(session, FreshSession | GatheredSession):
             block["clocks"] = session.take_clocks().to_json()
+        if not self.blocks:
+            block["after"] = self.prepared.after
+        self.alone_s += ALONE * (ended - began)
+        rows = self._rows(session, untimed)
+        if rows:
+            block["alone"] = rows
         if self.plan.fresh:
             block["layout"] = self.plan.layout(process).to_json()
         if others is not None:
             self.others.start()
             block["load"] = self._load(others, rounds, visits)
         self._emit(block)
+
+    def _rows(
+        self, session: AnySession, untimed: list[int]
+    ) -> list[list[int]] | None:
+        """Visits of each entry in a row, as if it were alone; None if there is no time for them in this block."""
+        entries = range(len(self.plan.entries))
+        if len(entries) == 1:
+            return None
+        visit_s = self.round_s / 2 / len(entries)
+        length = int(self.alone_s / len(entries) / visit_s)
+        if length < SHORTEST_ROW:
+            return None
+        began = time.monotonic()
+        length = min(length, LONGEST_ROW)
+        rows = [[i] * length for i in entries]
+        # one row per message: the others' turn would come between them
+        visits = session.block(self.calls, rows, untimed)
+        if isinstance(session, FreshSession | GatheredSession):
+            session.take_clocks()  # these are not rounds
+        self.alone_s -= time.monotonic() - began
+        return visits.ns
 
     def _load(
         self, others: float, orders: list[list[int]], visits: Visits

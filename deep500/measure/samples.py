@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import Deep500Error
-from .agreement import is_clocks
+from .agreement import is_after, is_clocks, is_untimed
 from .interference import is_load
+from .plan import PROCEDURE
 from .statistics.steadiness import SteadyState, steady_state
 
 MOST_ENTRIES = 2000  # a file from anyone could ask for millions
@@ -95,6 +96,11 @@ def check_plan(plan: object) -> dict:
         raise Deep500Error(
             f"plan.json has {len(entries)} entries, and at most {MOST_ENTRIES} are compared"
         )
+    procedure = plan.get("procedure", 1)
+    if not _is_count(procedure) or procedure > PROCEDURE:
+        raise Deep500Error(
+            f"plan.json: procedure {str(procedure)[:40]} is not known, only 1 to {PROCEDURE}: upgrade deep500-bench"
+        )
     _check_range(plan, "level", 0.5, 1)
     _check_range(plan, "precision", 0, 1e9)
     _check_range(plan, "margin", 0, 1e9)
@@ -181,7 +187,25 @@ def _are_extras(block: dict, entries: int) -> bool:
         return False
     if "clocks" in block and not is_clocks(block["clocks"]):
         return False
+    if "untimed" in block and not is_untimed(block["untimed"], entries):
+        return False
+    if "after" in block and not is_after(block["after"], entries):
+        return False
+    if "alone" in block and not _are_rows(block["alone"], entries):
+        return False
     return isinstance(block.get("layout", {}), dict)
+
+
+def _are_rows(rows: object, entries: int) -> bool:
+    """Whether these are times of visits in a row, at least two for every entry."""
+    if not isinstance(rows, list) or len(rows) != entries:
+        return False
+    for row in rows:
+        if not isinstance(row, list) or len(row) < 2:
+            return False
+        if not _are_counts(row, len(row)):
+            return False
+    return True
 
 
 def _is_span(span: object) -> bool:

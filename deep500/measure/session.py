@@ -4,23 +4,46 @@ import gc
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from functools import partial
+from itertools import repeat
+from typing import Any, TypeVar
 
 from ..errors import Deep500Error, InternalError, one_line
+from .aftermath import BACKLOG_S, Background, can_be_watched
 from .candidates import Command, Statement, Timer
-from .clock import Clock, cold_caches, last_level_bytes
+from .clock import Clock, cold_caches, last_level_bytes, now
 from .layout import MemoryLayout, allocate
 from .plan import PlanEntry
+from .warming import Allowance, untimed_visits
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Visits:
-    """The times of every visit, by round: elapsed nanoseconds, and CPU nanoseconds of all threads."""
+    """The times of every visit, by round: elapsed nanoseconds, and CPU nanoseconds of all threads meanwhile.
+
+    `untimed_ns` is the sum of the visits before them, whose times are not used.
+    """
 
     ns: list[list[int]] = field(default_factory=list)
     cpu_ns: list[list[int]] = field(default_factory=list)
+    untimed_ns: int = 0
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What was found about every entry before the first round.
+
+    `untimed` visits come before each timed one; `after` is the CPU time that an entry used after its clock had stopped
+    per timed time, None where that is not known.
+    """
+
+    untimed: list[int]
+    after: list[float | None]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"untimed": self.untimed, "after": self.after}
 
 
 class Session:
@@ -49,37 +72,78 @@ class Session:
             entry = entries[i]
             timers[i] = _guarded(entry, _timer, entry, before, sync)
         self.timers = [timers[i] for i in range(len(entries))]
+        # CPU time after the clock had stopped per timed time; None where it was not watched
+        self.after: list[float | None] = [None] * len(entries)
 
-    def calibrate(self) -> list[int]:
-        """Calls per timed interval for each entry, found by doubling; this is the first part of the warm-up."""
+    def calibrate(self, watched: bool = False) -> list[int]:
+        """Calls per timed interval for each entry, found by doubling; this is the first part of the warm-up.
+
+        If it is watched, work that goes on after the clock has stopped is looked for as well.
+        """
+        background = Background() if watched and can_be_watched() else None
         calls: dict[int, int] = {}
         for i in self.setups:
             entry = self.entries[i]
+            was_quiet = background is not None and background.wait(BACKLOG_S)
             calls[i] = _guarded(entry, self._calls, entry, self.timers[i])
+            if background and was_quiet:
+                visit = partial(self.timers[i], calls[i])
+                self.after[i] = _guarded(entry, background.goes_on, visit)
         return [calls[i] for i in range(len(self.entries))]
 
+    def prepare(
+        self, calls: Sequence[int], tolerance: float, seconds: float
+    ) -> Preparation:
+        """Find out how many untimed visits each entry needs; what a watched calibration found is handed on."""
+        untimed = [0] * len(self.entries)
+        if not self.cold and len(self.entries) > 1:
+            empty_caches = cold_caches(last_level_bytes())
+            allowance = Allowance(seconds * 1e9)
+            for i, entry in enumerate(self.entries):
+                untimed[i] = _guarded(
+                    entry,
+                    untimed_visits,
+                    partial(self.timers[i], calls[i]),
+                    empty_caches,
+                    tolerance,
+                    allowance,
+                )
+        return Preparation(untimed, self.after)
+
     def block(
-        self, calls: Sequence[int], orders: Sequence[Sequence[int]]
+        self,
+        calls: Sequence[int],
+        orders: Sequence[Sequence[int]],
+        untimed: Sequence[int] | None = None,
     ) -> Visits:
-        """Time the rounds, visit by visit."""
+        """Time the rounds, visit by visit, each after so many untimed visits of the same entry."""
         timers = self.timers
         cpu_now = time.process_time_ns
         was_on = gc.isenabled()
-        visits = Visits()
+        ns: list[list[int]] = []
+        cpu_ns: list[list[int]] = []
+        untimed_ns = 0
+        counts = untimed or [0] * len(timers)
         gc.disable()
         visit = 0
         try:
             for order in orders:
                 times, used = [], []
-                before = cpu_now()
                 for visit in order:
-                    times.append(timers[visit](calls[visit]))
+                    timer = timers[visit]
+                    count = calls[visit]
+                    for _ in repeat(None, counts[visit]):
+                        untimed_ns += timer(count)
+                    before = cpu_now()
+                    began = now()
+                    times.append(timer(count))
+                    around = now() - began
                     after = cpu_now()
-                    used.append(after - before)
-                    before = after
-                visits.ns.append(times)
-                visits.cpu_ns.append(used)
-            return visits
+                    # what was used around the timed interval, at the same rate inside it
+                    used.append((after - before) * times[-1] // around)
+                ns.append(times)
+                cpu_ns.append(used)
+            return Visits(ns, cpu_ns, untimed_ns)
         except Exception as error:
             raise _explained(self.entries[visit], error) from None
         finally:

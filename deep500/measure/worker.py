@@ -14,7 +14,7 @@ from .session import Session
 
 
 class MeasuringWorker:
-    """Answers requests: the first makes a session, an empty one finishes it, the others are blocks to time."""
+    """Answers requests: the first makes a session, an empty one finishes it, others prepare it or are blocks."""
 
     session: Session | None = None
 
@@ -29,12 +29,15 @@ class MeasuringWorker:
     def _answer(self, request: Message) -> Message:
         if self.session is None:
             self.session = _session(request)
-            return {"calls": self.session.calibrate()}
+            return {"calls": self.session.calibrate(request["watched"])}
+        if "tolerance" in request:
+            prepared = self.session.prepare(**request)
+            return {"prepared": prepared.to_json()}
         if "orders" not in request:
             self.session.finish()
             return {"finished": True}
         began = now()
-        visits = self.session.block(request["calls"], request["orders"])
+        visits = self.session.block(**request)
         block = asdict(visits)
         return {"block": block | {"spent_ns": now() - began}}
 

@@ -104,3 +104,22 @@ def test_how_a_candidate_is_read():
     assert candidate(Command("true")) == Command("true")
     with pytest.raises(Deep500Error, match="42"):
         candidate(42)
+
+
+@pytest.mark.parametrize(
+    ("text", "setup"),
+    [
+        ("_d5_start += 20000", ""),
+        ("pass", "def f(_d5_x): pass"),
+        ("global _d5_now; pass", ""),
+        ("f'{_d5_start}'", ""),
+        ("import time as _d5_now", ""),
+    ],
+)
+def test_names_of_the_timed_loop_are_refused(text, setup):
+    with pytest.raises(Deep500Error, match="begin with _d5_ belong to the timed loop"):
+        check(Statement(text, setup))
+
+
+def test_a_text_that_only_mentions_such_a_name_is_allowed():
+    check(Statement("print('_d5_start')", "x = '_d5_'"))

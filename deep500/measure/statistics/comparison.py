@@ -28,7 +28,7 @@ class Comparison:
 
     `ratio` is b / a, `low` and `high` bound it at `level`; "faster" says that b is. `a` and `b` are the
     absolute values, None where they were refused (`notes` says why). `n` counts pairs, or the values of the
-    smaller side.
+    smaller side. `withheld` says that there is no verdict for a reason that more samples do not remove.
     """
 
     verdict: Verdict
@@ -44,6 +44,7 @@ class Comparison:
     processes: int
     method: str
     notes: tuple[str, ...] = ()
+    withheld: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def compare(
     logs_b = _logarithms(costs_b)
     if paired:
         differences = _differences(logs_a, logs_b)
-        log_ratio = _log_interval(differences, 0.5, level)
+        log_ratio = log_interval(differences, 0.5, level)
         effect = _paired_effect(differences, log_ratio)
     else:
         log_ratio = _log_ratio(logs_a, logs_b, quantile, level)
@@ -228,7 +229,7 @@ def _tied(differences: Array) -> Array:
     return equal
 
 
-def _log_interval(logs: list[Array], quantile: float, level: float) -> Interval:
+def log_interval(logs: list[Array], quantile: float, level: float) -> Interval:
     """The interval of logarithms; they are centred first, so that it is not computed on their logarithms."""
     centre = float(np.median(np.concatenate(logs)))
     centred = _interval([values - centre for values in logs], quantile, level)
@@ -243,8 +244,8 @@ def _log_interval(logs: list[Array], quantile: float, level: float) -> Interval:
 def _log_ratio(
     logs_a: list[Array], logs_b: list[Array], quantile: float, level: float
 ) -> Interval:
-    log_a = _log_interval(logs_a, quantile, level)
-    log_b = _log_interval(logs_b, quantile, level)
+    log_a = log_interval(logs_a, quantile, level)
+    log_b = log_interval(logs_b, quantile, level)
     return _mover(log_a, log_b)
 
 

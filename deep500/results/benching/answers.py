@@ -14,7 +14,7 @@ from ...reports.text import (
     listed,
     verdict_of,
 )
-from .contents import absolute, is_busy, ratio_of, rounded
+from .contents import absolute, is_busy, ratio_figures, ratio_of, rounded
 from .data import Comparison, Entry, ReportData
 
 MOST_NAMES = 3  # in one sentence
@@ -103,11 +103,13 @@ def _one(data: ReportData, comparison: Comparison) -> Answer:
     base_time = absolute(data.entry(comparison["base"]))
     other_time = absolute(data.entry(comparison["other"]))
     figures = [
-        ("ratio", ratio_of(comparison)),
+        *ratio_figures(comparison),
         ([base, " takes"], base_time),
         ([other, " takes"], other_time),
     ]
     headline = _headline(verdict, base, other, comparison.get("margin"))
+    if comparison.get("withheld"):
+        headline = ["No verdict on ", other, " against ", base]
     return Answer({verdict: 1}, headline, figures)
 
 

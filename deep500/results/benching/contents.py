@@ -25,6 +25,8 @@ from ...reports.text import (
 )
 from .data import Comparison, Entry, ReportData
 
+# keys of a comparison: what else may be meant by its ratio
+OTHER_ESTIMANDS = ("of_medians", "of_means")
 WARMUP = {
     "flat": "flat",
     "warmup": "warm-up",
@@ -214,6 +216,39 @@ def ratio_of(row: Mapping[str, Any]) -> Number:
         row.get("n"),
         row.get("level", 0.95),
     )
+
+
+def ratio_figures(comparison: Comparison) -> list[tuple[Text, Text]]:
+    """The ratio under its name, and the ratios of medians and means beside it; older results have one ratio only."""
+    label = plain(comparison.get("estimand") or "ratio")
+    figures: list[tuple[Text, Text]] = [(label, ratio_of(comparison))]
+    others = []
+    for key in OTHER_ESTIMANDS:
+        estimate = comparison.get(key)
+        if isinstance(estimate, Mapping) and is_number(estimate.get("ratio")):
+            name = key.replace("_", " ")
+            others.append(f"{name} {number(estimate['ratio'])} ×")
+    if others:
+        figures.append(("ratio", ", ".join(others)))
+    return figures
+
+
+def estimands(data: ReportData) -> Table:
+    """The ratio of each comparison by its three meanings, with their intervals."""
+    rows = []
+    for comparison in data.comparisons:
+        cells = []
+        for key in OTHER_ESTIMANDS:
+            estimate = comparison.get(key)
+            if isinstance(estimate, Mapping):
+                cells.append(ratio_of(estimate))
+        if len(cells) < len(OTHER_ESTIMANDS):
+            continue
+        name = between(data, comparison)
+        what = plain(comparison.get("estimand"))
+        rows.append([name, what, ratio_of(comparison), *cells])
+    headers = ["compared", "ratio", "its value", "of medians", "of means"]
+    return Table(headers, rows)
 
 
 def entry_name(data: ReportData, name: str) -> Text:

@@ -14,6 +14,7 @@ def plan_table(data: ReportData) -> Table:
     """What was varied and how, in words; settings that are not known here are shown as they are."""
     settings = dict(data.plan)
     settings.pop("entries", None)
+    settings.pop("procedure", None)  # said of the derived numbers
     about = settings.pop("about", None)  # the rest of it has its own place
     factors = _factors(settings.pop("factors", None))
     rows: list[list[Text]] = [["factors varied", factors]]
@@ -21,6 +22,8 @@ def plan_table(data: ReportData) -> Table:
         seed = plain(settings.pop("seed", NOTHING))
         order = f"random interleaving in mirrored rounds (ABBA), seed {seed}"
         rows.append(["order", order])
+    if "cache" in settings:
+        rows.append(["caches", _caches(data, settings.pop("cache"))])
     for key, (label, describe) in _SETTINGS.items():
         if key in settings:
             rows.append([label, describe(settings.pop(key))])
@@ -88,10 +91,14 @@ def _processes(processes: object) -> str:
     return plain(processes)
 
 
-def _caches(state: object) -> str:
+def _caches(data: ReportData, state: object) -> str:
     if state == "cold":
         return "cold: driven out before every call"
-    return plain(state)
+    untimed = [entry.get("untimed") for entry in data.entries]
+    if state != "warm" or not all(map(is_number, untimed)):
+        return plain(state)
+    counts = ", ".join(map(plain, untimed))
+    return f"warm: untimed visits of the same entry before every timed one ({counts})"
 
 
 def _precision(precision: object) -> str:
@@ -117,7 +124,6 @@ def _layout(layout: object) -> str:
 # The settings of a plan: their label, and the function that puts their value into words.
 _SETTINGS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "processes": ("processes", _processes),
-    "cache": ("caches", _caches),
     "budget_s": ("time budget", _duration),
     "precision": ("precision asked for", _precision),
     "margin": ("margin", _margin),

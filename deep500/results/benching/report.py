@@ -22,6 +22,7 @@ from .contents import (
     comparisons,
     effects,
     entries,
+    estimands,
     measured_things,
     quantiles,
     ratios,
@@ -99,6 +100,9 @@ def _compared(data: ReportData) -> list[Block]:
     blocks: list[Block] = []
     for introduction, verdicts in comparisons(data):
         blocks += [Sentence(introduction), verdicts]
+    meanings = estimands(data)
+    if meanings.rows:
+        blocks.append(Details("Ratios of medians and means", [meanings]))
     effect_sizes = effects(data)
     if effect_sizes.rows:
         blocks.append(Details("Effect sizes", [effect_sizes]))

@@ -1,0 +1,93 @@
+"""Verdicts that are not given, whatever the interval of their ratio says, because they would mean something else."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from ..reports.tables import percent, seconds
+from .aftermath import SHARE
+from .neighbours import NeighbourEffect
+from .statistics.comparison import Comparison, verdict_of
+from .statistics.estimands import PAIRED, RatioEstimate
+from .statistics.modality import DensityMode
+
+Modes = tuple[DensityMode, ...]
+
+
+def withheld(c: Comparison, reason: str) -> Comparison:
+    """The comparison without its verdict."""
+    notes = (*c.notes, f"no verdict: {reason}")
+    return replace(c, verdict="inconclusive", notes=notes, withheld=True)
+
+
+def without_deferred_work(
+    c: Comparison, after: Mapping[str, float | None]
+) -> Comparison:
+    """No verdict beside a candidate whose work goes on while the next one is timed."""
+    for name, share in after.items():
+        if share is not None and share > SHARE:
+            return withheld(c, deferred(name, share))
+    return c
+
+
+def deferred(name: str, share: float) -> str:
+    """What is said of a candidate that works on after its clock has stopped."""
+    times = f"{share:.3g} times the CPU time that was timed"
+    return (
+        f"{name!r} goes on after its clock has stopped, in other threads or processes ({times}): "
+        "its time is not that of its work, and the work slows the others down"
+    )
+
+
+def without_disagreement(
+    c: Comparison,
+    medians: RatioEstimate,
+    means: RatioEstimate,
+    modes: Callable[[], Mapping[str, Modes]],
+) -> Comparison:
+    """No verdict if medians or means have another one."""
+    if c.verdict == "inconclusive":
+        return c
+    others = {medians.verdict(c.margin), means.verdict(c.margin)}
+    if others <= {c.verdict, "inconclusive"}:
+        return c
+    ratios = (
+        f"the {PAIRED} is {c.ratio:.4g}, that of medians {medians.ratio:.4g}, "
+        f"that of means {means.ratio:.4g}, on different sides of the margin"
+    )
+    return withheld(c, f"{ratios}; {_costs(modes())}")
+
+
+def _costs(modes: Mapping[str, Modes]) -> str:
+    """The modes of the candidates that have several."""
+    parts = []
+    for name, several in modes.items():
+        if len(several) == 1:
+            continue
+        places = []
+        for mode in several:
+            share = percent(mode.share, 2)
+            places.append(f"{seconds(mode.at)} ({share})")
+        listing = " and ".join(places)
+        parts.append(f"{name!r} has {len(several)} modes, {listing}")
+    if not parts:
+        return "few calls cost much more than the others"
+    return "; ".join(parts)
+
+
+def without_neighbours(
+    c: Comparison,
+    base: NeighbourEffect | None,
+    other: NeighbourEffect | None,
+) -> Comparison:
+    """No verdict that would be another one if both candidates ran as they do alone."""
+    factor = 1.0
+    for effect, power in ((base, 1), (other, -1)):
+        if effect is not None and effect.exceeds(c.margin):
+            factor *= effect.ratio**power
+    alone = verdict_of(c.low * factor, c.high * factor, c.margin)
+    if c.verdict == "inconclusive" or alone == c.verdict:
+        return c
+    return withheld(
+        c,
+        f"alone, without the others between its calls, the ratio would be {c.ratio * factor:.4g}",
+    )
