@@ -200,7 +200,7 @@ def test_codec_in_a_run(
 
 
 DDP = """
-import json, sys, tempfile
+import gc, json, sys, tempfile
 import torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 from deep500.frameworks.pytorch import ddp_hook
@@ -219,6 +219,7 @@ with tempfile.NamedTemporaryFile() as file:
         except Exception as error:
             outcomes[text] = str(error)
     del ddp
+    gc.collect()  # what holds the process group must not outlive it
     print("RESULT" + json.dumps(outcomes))
     dist.destroy_process_group()
 """
