@@ -21,6 +21,7 @@ from ..training.events import Event
 from ..training.trainer import Trainer
 from .distribution import Distribution
 from .recipe_training import recipe_sampler
+from .shards import check_ranks
 from .trainer import DistributedTrainer
 
 # seconds that followers wait while rank 0 loads and rehearses
@@ -53,6 +54,10 @@ class Crew:
         events: Iterable[Event],
     ) -> DistributedTrainer:
         """The trainer of one seed, with an executor for every rank of this process."""
+        sampler = recipe_sampler(self.recipe, seed)
+        trainers = self.distribution.scheme.trainers(self.transport.size)
+        # before thousands of executors are made in vain
+        check_ranks(splits["train"], sampler.batch_size, trainers)
         executors: dict[int, Executor] = {}
         for rank in self.transport.ranks:
             executors[rank] = recipe_executor(
@@ -64,7 +69,7 @@ class Crew:
             executors,
             self.recipe.make_optimizer(),
             splits,
-            recipe_sampler(self.recipe, seed),
+            sampler,
             epochs,
             events,
             task=task,

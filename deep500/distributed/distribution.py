@@ -93,7 +93,7 @@ def recipe_scheme(recipe: Recipe) -> Scheme:
         return scheme
     if "codec" not in [field.name for field in fields(scheme)]:
         raise Deep500Error(
-            f"recipe {recipe.name}: the scheme {type(scheme).__name__} sends nothing that a codec "
-            "could shorten: leave 'codec' out"
+            f"recipe {recipe.name}: the scheme {type(scheme).__name__} has no setting 'codec': "
+            "leave the codec out, or give your scheme one, as docs/add-a-scheme.md does"
         )
     return replace(scheme, codec=recipe.make("codec"))

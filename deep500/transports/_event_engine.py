@@ -31,6 +31,7 @@ from ._blocking import (
     described,
     ranks_waited_for,
 )
+from ._forms import form_of, other_form
 from ._places import no_step
 from ._requests import Message, PendingRequest, VirtualRank
 from ._virtual_collectives import complete_collective
@@ -277,10 +278,8 @@ class EventEngine:
             into.shape != message.array.shape
             or into.dtype != message.array.dtype
         ):
-            raise Deep500Error(
-                f"rank {rank.rank} expects {_form(into)} from rank {message.source} (tag "
-                f"{message.tag}), which sent {_form(message.array)}"
-            )
+            channel = message.source, message.tag
+            raise other_form(rank.rank, into, channel, form_of(message.array))
         np.copyto(into, message.array)
         nbytes = into.nbytes
         self.transport.traffic[rank.rank].count("Recv", nbytes)
@@ -410,7 +409,7 @@ class EventEngine:
             for message in letters:
                 if message.to not in self.dead:
                     raise Deep500Error(
-                        f"rank {message.source} sent {_form(message.array)} to rank {message.to} "
+                        f"rank {message.source} sent {form_of(message.array)} to rank {message.to} "
                         f"(tag {message.tag}), which never received it"
                     )
 
@@ -419,7 +418,3 @@ def _matches(step: Recv | RecvAny, message: Message) -> bool:
     if step.tag != message.tag:
         return False
     return isinstance(step, RecvAny) or step.source == message.source
-
-
-def _form(array: np.ndarray) -> str:
-    return f"{array.dtype}{list(array.shape)}"

@@ -30,11 +30,16 @@ from ._driver import (
     as_bytes,
     split_gathered,
 )
+from ._forms import Forms, other_form
 from ._notes import Note
 
 EAGER_SECONDS = 2e-3  # for which a wait asks without a pause
 PAUSE = 5e-5
 EXIT_CODE = 2
+NOTES, FORMS = 0, 1  # tags of texts beside the messages of programs
+TELLING_SECONDS = (
+    1.0  # within which a rank has told the form of a message that has come
+)
 NOTE_BYTES = 1024  # of a text that all ranks exchange
 # MPICH's launcher drops what was printed right before an abort: the rank that reports a failure waits for it to be
 # shown, and the others wait for that rank
@@ -74,6 +79,7 @@ class Mpi(ProcessTransport):
         super().__init__(world.Get_rank(), world.Get_size(), deadline)
         self._peer_died = False
         self._sent_notes: list[Any] = []
+        self.forms = Forms(self.rank, ControlMessages(self))
         self._listen()
         atexit.register(self._leave)
 
@@ -117,6 +123,7 @@ class Mpi(ProcessTransport):
         self.MPI.COMM_WORLD.Abort(EXIT_CODE)
 
     def _send(self, step: Send) -> Pending:
+        self.forms.tell(step)
         memory = as_bytes(step.array)
         request = self.comm.Isend([memory, self.MPI.BYTE], step.to, step.tag)
         return MpiPending(self, step, request, memory)
@@ -185,24 +192,49 @@ class Mpi(ProcessTransport):
         """Raise a ConnectionError if another rank has failed."""
         if self._peer_died:
             raise PeerGone("a process has died")
-        if self.control.Iprobe(self.MPI.ANY_SOURCE, 0):
+        if self.control.Iprobe(self.MPI.ANY_SOURCE, NOTES):
             raise ConnectionError("another rank cannot go on")
 
     def _post(self, note: Note) -> None:
-        text = np.frombuffer(note.to_json().encode(), np.uint8).copy()
         for rank in range(self.size):
             if rank != self.rank:
-                request = self.control.Isend(text, rank, 0)
-                self._sent_notes.append((request, text))
+                self.send_control(rank, note.to_json(), NOTES)
 
     def _new_notes(self) -> list[Note]:
-        notes = []
+        return [Note.from_json(text) for text in self.control_texts(NOTES)]
+
+    def send_control(self, to: int, text: str, tag: int) -> None:
+        """Begin to send a text beside all messages of programs."""
+        memory = np.frombuffer(text.encode(), np.uint8).copy()
+        request = self.control.Isend(memory, to, tag)
+        self._sent_notes.append((request, memory))
+
+    def control_texts(self, tag: int) -> list[str]:
+        """The texts that have come."""
+        texts = []
         status = self.MPI.Status()
-        while self.control.Iprobe(self.MPI.ANY_SOURCE, 0, status):
+        while self.control.Iprobe(self.MPI.ANY_SOURCE, tag, status):
             text = np.empty(status.Get_count(self.MPI.BYTE), np.uint8)
-            self.control.Recv(text, status.Get_source(), 0)
-            notes.append(Note.from_json(text.tobytes().decode()))
-        return notes
+            self.control.Recv(text, status.Get_source(), tag)
+            texts.append(text.tobytes().decode())
+        return texts
+
+
+class ControlMessages:
+    """Forms of messages, told by messages of our own, which may come a little later than what they describe."""
+
+    def __init__(self, transport: Mpi):
+        self.transport = transport
+        self.texts: dict[str, str] = {}
+
+    def set(self, to: int, key: str, text: str) -> None:
+        self.transport.send_control(to, f"{key} {text}", FORMS)
+
+    def read(self, key: str) -> str | None:
+        for told in self.transport.control_texts(FORMS):
+            known_key, _, text = told.partition(" ")
+            self.texts[known_key] = text
+        return self.texts.get(key)
 
 
 class MpiPending(Pending):
@@ -265,6 +297,8 @@ class MpiPending(Pending):
         received = self.status.Get_count(self.transport.MPI.BYTE)
         if received != step.into.nbytes:
             raise self._other_length(step, f"{received} bytes")
+        channel = self.status.Get_source(), step.tag
+        self.transport.forms.compare(channel, step.into)
 
     def _refused(self, error: Exception) -> Exception:
         """What MPI complains about; a message that is too long is the sender's and the receiver's affair."""
@@ -275,11 +309,17 @@ class MpiPending(Pending):
         )
 
     def _other_length(self, step: Recv | RecvAny, sent: str) -> Deep500Error:
+        """The error that names the form of the message, or how long it is if its sender does not tell in time."""
         source = getattr(step, "source", self.status.Get_source())
-        form = f"{step.into.dtype}{[*step.into.shape]}"
-        return Deep500Error(
-            f"rank {self.transport.rank} expects {form} from rank {source} (tag {step.tag}), which sent {sent}"
-        )
+        channel = source, step.tag
+        deadline = time.perf_counter() + TELLING_SECONDS
+        while time.perf_counter() < deadline:
+            try:
+                self.transport.forms.compare(channel, step.into)
+            except Deep500Error as error:
+                return error
+            time.sleep(PAUSE)
+        return other_form(self.transport.rank, step.into, channel, sent)
 
     def _arrays(
         self, gathered: np.ndarray, counts: list[int]

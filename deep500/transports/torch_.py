@@ -30,6 +30,7 @@ from ._driver import (
     ProcessTransport,
     as_bytes,
 )
+from ._forms import Forms
 from ._notes import Note
 
 # keys of the store: ranks that have come, notes of ranks that cannot go on (and that there are any), and texts that all
@@ -59,6 +60,7 @@ class Torch(ProcessTransport):
         self.store, rank, size = self._rendezvous(deadline)
         super().__init__(rank, size, deadline)
         self._exchanges = 0
+        self.forms = Forms(rank, StoreOfForms(self))
         self._meet(backend)
         # a process group that outlives Python now and then aborts its process
         atexit.register(self.close)
@@ -104,12 +106,19 @@ class Torch(ProcessTransport):
             self.broken = True
 
     def _send(self, step: Send) -> Pending:
+        self.forms.tell(step)
         tensor = self._tensor(as_bytes(step.array))
         return self._begun(
             step, tensor, lambda: self.dist.isend(tensor, step.to, tag=step.tag)
         )
 
     def _receive(self, step: Recv | RecvAny) -> Pending:
+        if isinstance(step, RecvAny):
+            return self.begin_receive(step)
+        return ReceivePending(self, step)
+
+    def begin_receive(self, step: Recv | RecvAny) -> "TorchPending":
+        """Let gloo write the next message into an array."""
         tensor = self._tensor(as_bytes(step.into))
         source = step.source if isinstance(step, Recv) else None
         return self._begun(
@@ -268,6 +277,61 @@ class StorePending(Pending):
         return [self.transport.store.get(key).decode() for key in self.keys]
 
 
+class StoreOfForms:
+    """The store as ranks tell the forms of their messages in it."""
+
+    def __init__(self, transport: Torch):
+        self.transport = transport
+
+    def set(self, to: int, key: str, text: str) -> None:
+        try:
+            self.transport.store.set(key, text)
+        except RuntimeError as error:
+            raise PeerGone(one_line(error)) from error
+
+    def read(self, key: str) -> str | None:
+        if not self.transport.is_set([key]):
+            return None
+        return self.transport.store.get(key).decode()
+
+
+class ReceivePending(Pending):
+    """A receive from one rank, which begins once the form of the message is known."""
+
+    def __init__(self, transport: Torch, step: Recv):
+        self.transport = transport
+        self.step = step
+        self.channel = step.source, step.tag
+        self.begun: TorchPending | None = None
+        transport.forms.begin_in_order(self.channel, step.into, self._begin)
+
+    def _begin(self) -> None:
+        self.begun = self.transport.begin_receive(self.step)
+
+    def poll(self) -> bool:
+        self.transport.forms.advance(self.channel)
+        return self.begun is not None and self.begun.poll()
+
+    def wait(self, seconds: float) -> bool:
+        begin = last_look = time.perf_counter()
+        while self.begun is None:
+            self.transport.forms.advance(self.channel)
+            now = time.perf_counter()
+            if now - begin > seconds:
+                return False
+            if now - last_look > LOOK_SECONDS:
+                last_look = now
+                self.transport.check_peers()
+            if self.begun is None:
+                time.sleep(PAUSE)
+        left = begin + seconds - time.perf_counter()
+        return self.begun.wait(max(0.0, left))
+
+    def result(self) -> Any:
+        assert self.begun is not None
+        return self.begun.result()
+
+
 class TorchPending(Pending):
     """A piece of work of torch's; None if there is nothing to transfer."""
 
@@ -324,7 +388,9 @@ class TorchPending(Pending):
     def result(self) -> Any:
         step = self.step
         if isinstance(step, RecvAny):
-            return Arrival(self.work._source_rank(), step.into)
+            source = self.work._source_rank()
+            self.transport.forms.compare((source, step.tag), step.into)
+            return Arrival(source, step.into)
         if isinstance(step, Recv):
             return step.into
         if self.gathered is not None:

@@ -190,7 +190,10 @@ def check_kill(
             ["--scheme", "AllReduce(codecs=1)"],
             "no setting of AllReduce is named 'codecs'",
         ),
-        (["--scheme", "LocalSGD()", "--codec", "TopK(0.1)"], "leave 'codec' out"),
+        (
+            ["--scheme", "LocalSGD()", "--codec", "TopK(0.1)"],
+            "LocalSGD has no setting 'codec'",
+        ),
         (["--deadline", "0"], "--deadline 0"),
         (["--set", "transport=pigeons"], "no transport is named 'pigeons'"),
     ],

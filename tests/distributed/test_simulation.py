@@ -287,3 +287,28 @@ def test_a_port_in_use_and_a_missing_rank_are_errors(tmp_path: Path) -> None:
         "rank 1 did not come within 3 s" in alone.stdout
         or "cannot start" in alone.stdout
     )
+
+
+def test_too_many_ranks_are_refused_before_networks_are_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from deep500.contracts.dataset_splits import loaded_splits
+    from deep500.distributed import crew
+    from deep500.distributed.distribution import Distribution
+    from deep500.training.building import recipe_dataset, recipe_task
+
+    recipe = d5.Recipe(
+        "digits",
+        {"model": "mlp", "dataset": "digits", "epochs": 1},
+        {
+            "batch_size": 64,
+            "executor": "reference",
+            "optimizer": d5.optimizers.SGD(0.1),
+        },
+        [(d5.TestAccuracy(), None)],
+    )
+    monkeypatch.setattr(crew, "recipe_executor", None)  # which must not be called
+    ranks = crew.Crew(recipe, Distribution(5000, "virtual", d5.schemes.AllReduce()))
+    splits = loaded_splits(recipe_dataset(recipe))
+    with pytest.raises(d5.Deep500Error, match="give at most 1079 ranks"):
+        ranks.trainer(recipe_task(recipe), splits, 0, 1, None, [])

@@ -45,13 +45,22 @@ FAULTS: dict[str, set[str]] = {
     "UnusedResidual": {"error feedback"},
     "NoProgram": {"training"},
     "Deadlocks": {"training"},
+    "Mismatched": {"training"},
+    "OtherLength": {"training"},
     "Raises": {"training"},
     "StateMomentum": set(),
     "PeriodicDrift": set(),
     "Elastic": set(),
     "PlainLocal": set(),
 }
-CANNOT_RUN = ("NoProgram", "Deadlocks", "Raises")
+# Of those that cannot run, what is said about them, in a check and in a simulation.
+CANNOT_RUN = {
+    "NoProgram": "NoProgram.step (planted.py, line ",
+    "Deadlocks": "deadlock of ranks 0 -> 1 -> 2 -> 3 -> 0: rank 0 waits for a message from rank 1 (tag 0)",
+    "Mismatched": "collective number 1 is AllReduce(float64, [10], sum) on rank 0 and AllReduce(float64, [11], sum) on",
+    "OtherLength": "rank 1 expects float64[4] from rank 0 (tag 5), which sent float64[3]",
+    "Raises": "division by zero",
+}
 # Definitions that need others, or that only a chain makes of them.
 NOT_ALONE = {"Chain", "Packed", "Factors"}
 CHAINS = ["TopK(0.1) | QSGD(bits=4)", "TopK(0.1) | Lossless", "QSGD | Lossless"]
@@ -117,6 +126,20 @@ def test_scheme_on_the_command_line(
         assert f"- {fault}: " in answer.out
 
 
+@pytest.mark.parametrize("name", CANNOT_RUN)
+def test_a_check_and_a_simulation_say_the_same(name: str) -> None:
+    """A user's own exception is that of Python in Python, and is told with file and line by a check."""
+    [check] = check_scheme(scheme_named(name)).checks
+    with pytest.raises((Deep500Error, ZeroDivisionError)) as raised:
+        d5.simulate(scheme_named(name), RECIPE, ranks=4)
+    assert CANNOT_RUN[name] in str(raised.value)
+    assert CANNOT_RUN[name] in check.text
+    if name == "Raises":
+        assert "in Raises.step (planted.py, line " in check.text
+    else:
+        assert check.text == str(raised.value)
+
+
 def codec_texts() -> list[str]:
     texts = [name for name in registry.known("codecs") if name not in NOT_ALONE]
     own = [f"{CODECS}:Halves", f"TopK(0.5) | {CODECS}:Halves"]
@@ -177,7 +200,7 @@ def test_codec_in_a_run(
 
 
 DDP = """
-import json, sys, tempfile
+import gc, json, sys, tempfile
 import torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 from deep500.frameworks.pytorch import ddp_hook
@@ -196,6 +219,7 @@ with tempfile.NamedTemporaryFile() as file:
         except Exception as error:
             outcomes[text] = str(error)
     del ddp
+    gc.collect()  # what holds the process group must not outlive it
     print("RESULT" + json.dumps(outcomes))
     dist.destroy_process_group()
 """

@@ -19,7 +19,15 @@ from deep500.supervision.descendants import descendants
 ROOT = Path(__file__).parents[2]
 SCHEMES = registry.known("schemes")
 TRANSPORTS = [name.lower() for name in registry.known("transports")]
-EVENTS = ("runs", "raises", "deadlock", "mismatch", "killed", "never yields")
+EVENTS = (
+    "runs",
+    "raises",
+    "deadlock",
+    "mismatch",
+    "length",
+    "killed",
+    "never yields",
+)
 LAUNCHERS = ("d5", "own")  # d5 run --ranks, or the user's own mpiexec or torchrun
 RECIPE = """
 import os
@@ -27,7 +35,7 @@ import os
 import numpy as np
 
 import deep500 as d5
-from deep500.contracts.transport import all_reduce, receive
+from deep500.contracts.transport import all_reduce, receive, send
 
 
 class Planted(d5.schemes.{scheme}):
@@ -38,6 +46,10 @@ class Planted(d5.schemes.{scheme}):
             yield from receive(1 - worker.rank, np.zeros(3))
         if self.event == "mismatch":
             yield from all_reduce(np.zeros(10 + worker.rank))
+        if self.event == "length" and worker.rank == 0:
+            yield from send(1, np.zeros(3), tag=5)
+        if self.event == "length" and worker.rank == 1:
+            yield from receive(0, np.zeros(4), tag=5)
         program = super().epoch(worker)
         answer = None
         for count in range(10**9):
@@ -111,7 +123,7 @@ QUICK = {
     ),
     Cell("LocalSGD", "mpi", "raises", "d5"),
     Cell("AllReduce", "mpi", "mismatch", "own"),
-    Cell("PairwiseGossip", "torch", "never yields", "d5"),
+    Cell("PairwiseGossip", "torch", "length", "d5"),
 }
 PARAMS = [
     pytest.param(
@@ -150,6 +162,7 @@ EXPECTED = {
     "raises": f"Planted.epoch (planted.py, line {_line('1 / 0')}) raised ZeroDivisionError: division by zero",
     "deadlock": "deadlock of ranks 0 -> 1 -> 0: rank 0 waits for a message from rank 1 (tag 0); rank 1 waits for",
     "mismatch": "collective number 1 is AllReduce(float64, [10], sum) on rank 0 and AllReduce(float64, [11], sum) on",
+    "length": "rank 1 expects float64[4] from rank 0 (tag 5), which sent float64[3]",
     "never yields": f"NeverYields.epoch (planted.py, line {_line('class NeverYields') + 1}) returns None and",
 }
 
@@ -223,6 +236,6 @@ def _launcher(cell: Cell) -> list[str]:
 
 
 def test_the_grid_has_every_scheme_and_transport() -> None:
-    assert len(cells()) == len(SCHEMES) * (5 + 2 * 2 * 6)
+    assert len(cells()) == len(SCHEMES) * (6 + 2 * 2 * 7)
     assert {cell.scheme for cell in cells()} == {*SCHEMES}
     assert {*cells()} >= QUICK

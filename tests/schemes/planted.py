@@ -234,6 +234,29 @@ class Deadlocks(Scheme):
         yield from update(worker)
 
 
+class Mismatched(Scheme):
+    """One rank adds up a longer array than the others."""
+
+    def step(self, worker: Worker) -> Program:
+        yield from backprop(worker)
+        yield from all_reduce(np.zeros(11 if worker.rank == 1 else 10))
+        yield from update(worker)
+
+
+class OtherLength(Scheme):
+    """Sends three numbers where four are expected."""
+
+    def step(self, worker: Worker) -> Program:
+        from deep500.contracts.transport import receive, send
+
+        yield from backprop(worker)
+        if worker.rank == 0:
+            yield from send(1, np.zeros(3), tag=5)
+        if worker.rank == 1:
+            yield from receive(0, np.zeros(4), tag=5)
+        yield from update(worker)
+
+
 class Raises(Scheme):
     """Divides by zero on one rank."""
 
