@@ -255,6 +255,9 @@ class _RecipeRun:
             "kernels": kernels,
             "update": update,
             "data": digests,
+            "examples": {
+                name: len(split) for name, split in self.splits.items()
+            },
         }
 
     def _unsupported(self, error: Unsupported) -> Unsupported:

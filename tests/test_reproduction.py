@@ -319,8 +319,8 @@ def test_a_forged_evaluation_of_any_epoch_is_found(
 
 
 def test_impossible_times_are_found(counted: Forger, home: Path, capsys: Any) -> None:
-    """A careful forger: every time is a five-hundredth, in whole nanoseconds, wherever it is told."""
-    counted.scale_times(1 / 500, whole_ns=True)
+    """A careful forger: every time is a thousandth or less, in whole nanoseconds, wherever it is told."""
+    counted.shortest_times()
     problems = record_of(bundle.read(counted.seal(home / "passes"))).problems
     assert problems == (), "nothing in the bundle can tell"
     code, text = again(counted, home, capsys)

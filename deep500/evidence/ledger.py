@@ -137,6 +137,15 @@ class Ledger:
             _run(row, ends.get(name)) for name, row in reversed(starts.items())
         ]
 
+    def attempts(self, subject: str, besides: str) -> dict[str, int]:
+        """How many other runs of a subject there are, by their states."""
+        states = [
+            run.state
+            for run in self.runs()
+            if run.subject == subject and run.run != besides
+        ]
+        return {state: states.count(state) for state in sorted({*states})}
+
     def problems(self) -> list[str]:
         """One line for everything that was changed, removed or inserted; empty if the ledger is intact."""
         rows, triggers = self._read()

@@ -115,6 +115,8 @@ def recording(
         complete_plan = dict(plan)
         if prepare:
             complete_plan |= prepare()
+        if subject:
+            complete_plan["ledger"] = ledger.attempts(subject, besides=run)
         complete_plan = _as_json(complete_plan)
         if resume and bundle.begun(location, DOCUMENTS):
             opened = _reopened(result, complete_plan, location)

@@ -11,6 +11,9 @@ from ..contracts.result import Record, ResultKind, result_kind
 from ..errors import Deep500Error
 from .loading import record_of
 
+# a hash of other entries, and what the ledger had when the run began
+NOT_THE_PLAN = ("hash", "ledger")
+
 
 def finished_record(
     kind: str, plan: Mapping[str, Any], folder: str | Path
@@ -44,7 +47,7 @@ def check_same_plan(
         )
     changed = []
     for name, value in plan.items():
-        if name != "hash" and recorded.get(name) != value:
+        if name not in NOT_THE_PLAN and recorded.get(name) != value:
             changed.append(name)
     if changed:
         entries = ", ".join(changed)

@@ -186,6 +186,8 @@ class Trainer:
             "samples": 0,
             "run seconds": 0.0,
             "evaluation seconds": 0.0,
+            # of the events after steps, which training includes
+            "event cpu seconds": 0.0,
         }
         self.counters |= history.counters
         self._native_series: dict[str, list[Any]] = {}
@@ -270,9 +272,14 @@ class Trainer:
             sizes.append(size)
             counters["samples"] += size
             self.batch += 1
-            for hook in after_step:
-                if ending := hook(self, outputs):
-                    self._end(hook, ending)
+            if after_step:
+                hooks_begin = time.process_time()
+                for hook in after_step:
+                    if ending := hook(self, outputs):
+                        self._end(hook, ending)
+                counters["event cpu seconds"] += (
+                    time.process_time() - hooks_begin
+                )
 
     def _batches(self) -> Iterator[dict[str, np.ndarray]]:
         indices = self.sampler.epoch(len(self.splits["train"]), self.epoch)

@@ -76,6 +76,11 @@ class Forger:
             for name in ("run seconds", "evaluation seconds"):
                 block["counters"][name] *= factor
 
+    def shortest_times(self) -> None:
+        """As short as nobody can refuse them, in whole nanoseconds."""
+        shortest = min(min(block["series"]["seconds"]) for block in self.epochs())
+        self.scale_times(2e-7 / shortest, whole_ns=True)
+
     def seal(self, folder: Path) -> Path:
         for block in self.blocks:
             if "weights" in block:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deep500 import bundle
+from deep500.contracts.canonical_form import form_hash
 from deep500.errors import Deep500Error
 from deep500.evidence.loading import record_of, report_of
 from deep500.frameworks import framework
@@ -51,6 +52,7 @@ def variant(finished, tmp_path):
         )
         blocks = json.loads(json.dumps(found.blocks))
         change(plan, blocks)
+        plan["hash"] = form_hash(plan["recipe"])
         writer = bundle.create(
             tmp_path / name,
             {"plan.json": plan, "environment.json": environment},

@@ -30,6 +30,7 @@ from .metric_text import (
     target,
 )
 from .recipe_text import fixed_differences
+from .remarks import recipe_remarks
 
 WORDS = {
     "acceptable": "acceptable",
@@ -183,6 +184,10 @@ def notes(data: OutcomeData) -> list[Text]:
         lines.append(
             "The numbers are those of the seeds trained so far, and no verdict on the recipe."
         )
+    lines += [
+        f"Mark: {clean(mark)}."
+        for mark in recipe_remarks(data.plan, data.blocks)
+    ]
     lines += map(resumption_sentence, data.resumptions)
     lines += byte_counting(data)
     lines += _slow_starts(data)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...contracts.metric import History
-from ...contracts.result import Record
+from ...contracts.result import Blocks, Record
 from ...contracts.shapes import check_object
 from ...errors import Deep500Error
 from ...reports.text import clean
@@ -33,6 +33,7 @@ class OutcomeData:
     finished: bool
     bundle: str
     hash: str | None
+    blocks: Blocks = ()
 
     @property
     def metrics(self) -> list[dict[str, Any]]:
@@ -57,6 +58,7 @@ def outcome_data(record: Record) -> OutcomeData:
         finished=record.finished,
         bundle=str(record.bundle),
         hash=record.hash,
+        blocks=record.blocks,
     )
 
 

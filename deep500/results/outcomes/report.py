@@ -31,6 +31,7 @@ from .metric_text import amount, metric_name
 from .noise import noise_section
 from .pictures import outcome_pictures
 from .recipe_text import resuming, what_was_run
+from .scrutiny import scrutiny_section
 
 
 def outcome_report(data: OutcomeData) -> Report:
@@ -50,6 +51,7 @@ def outcome_report(data: OutcomeData) -> Report:
         *noise_section(data),
         PageOnly([pictures]),
         Section(f"What was run: {data.title}", [what_was_run(data), recipe]),
+        scrutiny_section(data),
         environment_section(data.environment),
         raw_data(data.bundle, data.hash),
     ]
