@@ -15,6 +15,9 @@ import numpy as np
 from _simulation import Random, Row, run, wilson
 
 from deep500.errors import TooFewSamples
+from deep500.measure.statistics.equivalence import median_equivalence
+from deep500.measure.statistics.profiles import performance_profiles
+from deep500.measure.statistics.ranks import few_pairs_tail, sign_flip_tail
 from deep500.measure.statistics.scales import POSITIVE, REAL, SHARE, Scale
 from deep500.measure.statistics.seeds import (
     seeds_interval,
@@ -185,8 +188,97 @@ def times(n: int, never: float, replications: int, random: Random) -> Row:
     return Row("Kaplan-Meier", case, percent, *limits, ">= 93.5", ok)
 
 
+def collapsed(random: Random, n: int, rate: float) -> np.ndarray:
+    """Hardly any difference between two runs, except for seeds that collapse by 20 points."""
+    return random.normal(0, 0.3, n) - 20 * (random.random(n) < rate)
+
+
+# The median of each is at the margin of 1.5, or beyond it.
+DIFFERENCES: dict[str, Callable[[Random, int], np.ndarray]] = {
+    "normal": lambda random, n: random.normal(1.5, 1, n),
+    "exponential": lambda random, n: random.exponential(1.5 / math.log(2), n),
+    "log-normal 1": lambda random, n: 1.5 * random.lognormal(0, 1, n),
+    "55 % collapse": partial(collapsed, rate=0.55),
+}
+
+
+def equivalent(name: str, n: int, replications: int, random: Random) -> Row:
+    """How often a median at the margin is called equivalent."""
+    count = 0
+    for _ in range(replications):
+        differences = DIFFERENCES[name](random, n).tolist()
+        count += median_equivalence(differences, 1.5).verdict == "equivalent"
+    percent = 100 * count / replications
+    limits = wilson(count, replications)
+    case = f"{name}, n = {n}"
+    ok = limits[0] <= 5
+    return Row("false equivalence", case, percent, *limits, "<= 5", ok)
+
+
+def problems(random: Random, n: int, law: str) -> dict[str, dict[str, float | None]]:
+    """Costs of two systems; None: failed."""
+    table: dict[str, dict[str, float | None]] = {}
+    failing = {"equal systems": 0.0, "a fifth fails": 0.2}[law]
+    for system in "ab":
+        costs = random.lognormal(0, 0.5, n)
+        failed = random.random(n) < failing
+        row = zip(map(float, costs), failed, strict=True)
+        table[system] = {
+            str(i): None if fails else cost for i, (cost, fails) in enumerate(row)
+        }
+    return table
+
+
+def score(law: str, n: int, replications: int, random: Random) -> Row:
+    """The interval of the score of a system over problems."""
+    many = performance_profiles(problems(np.random.default_rng(0), 200_000, law))
+    truth = float(np.mean([profile.score for profile in many.systems]))
+    held = 0
+    for _ in range(replications):
+        found = performance_profiles(problems(random, n, law))
+        [profile] = [system for system in found.systems if system.system == "a"]
+        assert profile.low is not None and profile.high is not None
+        held += profile.low <= truth <= profile.high
+    percent = 100 * held / replications
+    limits = wilson(held, replications)
+    case = f"{law}, {n} problems"
+    return Row("profile scores", case, percent, *limits, ">= 93.5", percent >= TARGET)
+
+
+def by_ranks(n: int, rho: float, replications: int, random: Random) -> Row:
+    """How often two runs of the same kind, 30 % of whose seeds never arrive, are told apart; seeds are paired."""
+    count = 0
+    covariance = [[1, rho], [rho, 1]]
+    test = sign_flip_tail if n >= 6 else few_pairs_tail
+    for _ in range(replications):
+        drawn = random.multivariate_normal([0, 0], covariance, n)
+        drawn[drawn > 0.52] = math.inf
+        a, b = drawn.T.tolist()
+        count += min(test(a, b), test(b, a)) <= 0.025
+    percent = 100 * count / replications
+    limits = wilson(count, replications)
+    case = f"correlation {rho:g}, n = {n}"
+    return Row("false by ranks", case, percent, *limits, "<= 5", limits[0] <= 5)
+
+
+def comparison_rows(replications: int, seed: int) -> Iterator[Row]:
+    for number, name in enumerate(DIFFERENCES):
+        for n in (6, 10, 20):
+            random = np.random.default_rng([seed, 4400 + number, n])
+            yield equivalent(name, n, replications, random)
+    for number, law in enumerate(("equal systems", "a fifth fails")):
+        for n in (6, 10, 20):
+            random = np.random.default_rng([seed, 4500 + number, n])
+            yield score(law, n, max(1, replications // 4), random)
+    for number, rho in enumerate((-0.9, 0.0, 0.9)):
+        for n in (4, 5, 6, 10):
+            random = np.random.default_rng([seed, 4600 + number, n])
+            yield by_ranks(n, rho, replications, random)
+
+
 def rows(replications: int, seed: int) -> Iterator[Row]:
     """Every row, each with a generator of its own."""
+    yield from comparison_rows(replications, seed)
     for number, law in enumerate(LAWS):
         for n in SEEDS:
             random = np.random.default_rng([seed, 4000 + number, n])

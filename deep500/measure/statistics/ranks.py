@@ -46,6 +46,17 @@ def sign_flip_tail(a: Sequence[float], b: Sequence[float]) -> float:
     return float(shares[observed:].sum())
 
 
+def few_pairs_tail(a: Sequence[float], b: Sequence[float]) -> float:
+    """`rank_sum_tail` for pairs too few to flip signs; 1 unless B is higher in every pair.
+
+    It takes both sides of a pair as independent: pairs that go together make it careful, and those that oppose each
+    other can be wrong no more often than all signs agree by chance.
+    """
+    if not all(y > x for x, y in zip(a, b, strict=True)):
+        return 1.0
+    return rank_sum_tail(a, b)
+
+
 def _doubled_ranks(values: Sequence[float]) -> np.ndarray:
     """Twice the average ranks, which are whole numbers."""
     _, position, counts = np.unique(

@@ -13,7 +13,11 @@ from ...measure.statistics.intervals import (
     smallest_sample,
     t_interval,
 )
-from ...measure.statistics.ranks import rank_sum_tail, sign_flip_tail
+from ...measure.statistics.ranks import (
+    few_pairs_tail,
+    rank_sum_tail,
+    sign_flip_tail,
+)
 from ...measure.statistics.scales import POSITIVE, REAL, Scale
 from ...measure.statistics.seeds import FEWEST_SEEDS, seeds_interval
 from ...reports.tables import percent
@@ -202,6 +206,8 @@ def _by_ranks(
     if reached_a == reached_b == 0:
         return replace(blank, note=f"no seed of A or B {verb}", reached=reached)
     test, method = rank_sum_tail, "rank sum test"
+    if sides.paired:
+        test, method = few_pairs_tail, "rank sum test and all pairs agree"
     if sides.paired and len(sides.a) >= smallest_sample(0.5, level):
         test, method = sign_flip_tail, "sign flips of paired ranks"
     tail = (1 - level) / 2

@@ -7,7 +7,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deep500.measure.statistics.ranks import rank_sum_tail, sign_flip_tail
+from deep500.measure.statistics.ranks import (
+    few_pairs_tail,
+    rank_sum_tail,
+    sign_flip_tail,
+)
 
 NEVER = math.inf
 
@@ -61,6 +65,15 @@ def test_a_run_that_never_arrives_is_later_than_one_that_always_does(n: int) -> 
     assert rank_sum_tail(always, never) == pytest.approx(1 / math.comb(2 * n, n))
     assert rank_sum_tail(never, always) == 1.0
     assert sign_flip_tail(always, never) == pytest.approx(2.0**-n)
+
+
+def test_few_pairs_have_to_agree() -> None:
+    earlier, later = [1.0, 2.0, 3.0, 4.0, 5.0], [6.0, 7.0, 8.0, 9.0, NEVER]
+    assert few_pairs_tail(earlier, later) == rank_sum_tail(earlier, later)
+    crossed = [6.0, 1.5, 8.0, 9.0, NEVER]
+    assert rank_sum_tail(earlier, crossed) < 0.1
+    assert few_pairs_tail(earlier, crossed) == 1.0
+    assert few_pairs_tail([NEVER] * 5, [NEVER] * 5) == 1.0
 
 
 def test_equal_values_say_nothing() -> None:
