@@ -12,7 +12,8 @@ from typing import Any
 from .contracts.recipe import Recipe, own_definitions
 from .contracts.source_form import RECIPE_MODULE
 from .errors import Deep500Error, did_you_mean, with_place
-from .import_path import add_import_folder
+from .own_modules import own_modules
+from .user_files import imported
 
 
 def load_recipe(path: str | Path) -> Recipe:
@@ -60,13 +61,13 @@ def _namespace(path: Path) -> dict[str, Any]:
 
     The file stays in sys.modules so that inspect finds the source of its classes.
     """
-    add_import_folder(path.parent)
     location = str(path.absolute())
     stem = re.sub(r"\W", "_", path.stem)
     number = hashlib.sha256(location.encode()).hexdigest()[:8]
     # a name of its own, since two recipes may have files of the same name
     name = f"{RECIPE_MODULE}{stem}_{number}"
-    names = runpy.run_path(location, run_name=name)
+    with own_modules(path.parent, imported):
+        names = runpy.run_path(location, run_name=name)
     sys.modules[name] = types.ModuleType(name)
     vars(sys.modules[name]).update(names)
     return names

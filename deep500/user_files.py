@@ -11,7 +11,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from .errors import Deep500Error, did_you_mean, unknown, with_place
-from .import_path import add_import_folder
+from .own_modules import own_modules
 
 PREFIX = "deep500_user_"
 
@@ -109,25 +109,30 @@ def imported(path: Path) -> ModuleType:
 
     A file that has not changed since it was imported is not run again.
     """
-    add_import_folder(path.parent)
     name = _module_name(path)
     state = _state(path)
     loaded = _LOADED.get(name)
     if loaded is not None and loaded[0] == state:
         return loaded[1]
+    if name in _LOADING:  # it imports a file that imports it
+        return _LOADING[name]
     if path.suffix != ".py":
         raise Deep500Error(f"{path} is not Python: its name ends in .py")
     loader = FreshLoader(name, str(path))
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     assert spec is not None
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    _LOADING[name] = module
     try:
-        loader.exec_module(module)
+        with own_modules(path.parent, imported):
+            loader.exec_module(module)
     except Deep500Error:
         raise
     except (Exception, SystemExit) as error:  # anything that a file may do
         reason = with_place(error)
         raise Deep500Error(f"{path} cannot be imported: {reason}") from error
+    finally:
+        del _LOADING[name]
     _LOADED[name] = state, module
     return module
 
@@ -148,6 +153,7 @@ def file_of(module_name: str) -> Path | None:
 
 # modules of users' files by name, with the state of the file when it was imported
 _LOADED: dict[str, tuple[tuple[str, int, int], ModuleType]] = {}
+_LOADING: dict[str, ModuleType] = {}  # those that are being imported
 
 
 def _state(path: Path) -> tuple[str, int, int]:

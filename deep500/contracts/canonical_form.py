@@ -113,8 +113,16 @@ def _form_of_instance(value: Any) -> dict[str, Any]:
         raise Deep500Error(
             f"a recipe cannot hold {shown(value)}: use numbers, texts, arrays, paths, definitions, functions or classes"
         )
+    try:
+        settings = canonical_form(attributes)
+    except Deep500Error:
+        name = kind.__name__
+        raise Deep500Error(
+            f"a recipe cannot hold an object of {name}, whose attributes have no form of their own: give the class "
+            f"{name}, or a function that makes one"
+        ) from None
     return {
         "instance": full_name(kind),
-        "settings": canonical_form(attributes),
+        "settings": settings,
         **source_form(kind),
     }

@@ -11,7 +11,7 @@ from ..errors import Deep500Error, did_you_mean
 
 def create(
     name: str,
-    shape: Sequence[int] | None,
+    shape: Any,
     classes: int | None,
     seed: int,
     dtype: str | None,
@@ -24,6 +24,10 @@ def create(
             shape = usual_shape
         if classes is None:
             classes = usual_classes
+    if not isinstance(shape, Sequence) or isinstance(shape, str):
+        raise Deep500Error(
+            f"shape is {shape!r:.99}: give the sizes of one input, such as (1, 28, 28)"
+        )
     if dtype:
         return definition.build(shape, classes, seed, dtype=dtype)
     return definition.build(shape, classes, seed)

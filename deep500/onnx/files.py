@@ -63,7 +63,13 @@ def _model(source: Source) -> tuple[onnx.ModelProto, Path | None, str]:
         folder = Path(source).parent
         title = os.fspath(source)
         content = _content(source)
-    except (OSError, TypeError, ValueError) as error:
+    except TypeError:
+        kind = type(source).__name__
+        raise Deep500Error(
+            f"a {kind} is no ONNX model: give its path, its bytes or an onnx.ModelProto; from_model of a framework "
+            "takes the framework's own model"
+        ) from None
+    except (OSError, ValueError) as error:
         raise Deep500Error(
             f"cannot read an ONNX model from {source!r}: {error}"
         ) from None

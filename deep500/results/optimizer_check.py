@@ -6,7 +6,7 @@ from typing import Any
 from ..contracts.result import Plan
 from ..contracts.shapes import check_object
 from ..validation.checking.report import OperatorReport
-from ..validation.optimizers.report import FORMULA
+from ..validation.optimizers.report import FORMULA, NEW_PROCESS
 from .check import Check
 
 PLAN = {
@@ -30,11 +30,11 @@ class OptimizerCheck(Check):
         return str(plan["optimizer"])
 
     def remark(self, reports: Sequence[OperatorReport]) -> str:
-        """With what the formula was compared, or that it was compared with nothing but itself."""
+        """With what the formula was compared, if not with itself, and whether it was resumed in the same process."""
         texts: dict[str, None] = {}
         for report in reports:
             for check in report.checks:
-                if check.name == FORMULA:
+                if check.name in (FORMULA, NEW_PROCESS):
                     texts[check.text] = None
         return "; ".join(texts)
 

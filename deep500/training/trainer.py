@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..canonical import shown
 from ..contracts.dataset import Dataset, Split
 from ..contracts.executor import Executor
 from ..contracts.metric import History
@@ -72,6 +73,7 @@ class Trainer:
         breakdown: bool = False,
         workers: int = 0,
     ):
+        _check_kinds(executor, sampler)
         self.optimizer = optimizer
         self.sampler = sampler
         self.epochs = epochs
@@ -393,3 +395,17 @@ class Trainer:
 
 def _copies(state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {name: np.array(value) for name, value in state.items()}
+
+
+def _check_kinds(executor: object, sampler: object) -> None:
+    """Raise a Deep500Error if what trains is a network or a native model, or if the sampler is none."""
+    if not isinstance(executor, Executor | Procedure):
+        kind = type(executor).__name__
+        raise Deep500Error(
+            f'a {kind} cannot be trained as it is: give d5.framework("pytorch").executor(network), or what from_model '
+            "of a framework makes of its own model"
+        )
+    if not isinstance(sampler, Sampler):
+        raise Deep500Error(
+            f"the sampler is {shown(sampler)}: give one with its batch size, such as d5.ShuffleSampler(64)"
+        )

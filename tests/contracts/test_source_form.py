@@ -140,3 +140,9 @@ def test_a_class_without_a_file_has_no_source() -> None:
     exec("class Typed(d5.Dataset):\n    size: int = 3\n", names)
     typed = canonical_form(names["Typed"])
     assert typed == {"name": "__main__:Typed", "source": None}
+
+
+def test_an_object_that_no_recipe_can_hold_is_named() -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(d5.Deep500Error, match="an object of Linear, whose .* function"):
+        canonical_form({"model": torch.nn.Linear(2, 2)})

@@ -3,7 +3,7 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -267,3 +267,36 @@ def test_bad_input_is_one_line(
     assert main(["check", "optimizer", *words, *out]) == 2
     error = capsys.readouterr().err
     assert re.search(message, error) and "Traceback" not in error
+
+
+def test_a_class_that_no_other_process_can_import_says_so() -> None:
+    class Typed(d5.UpdateRuleOptimizer):
+        def update_rule(self, grad, old_param, param_name):
+            return old_param - 0.01 * grad
+
+    def notes(optimizer: object) -> list[str]:
+        report = d5.check_optimizer(
+            optimizer, "reference", reference="SGD(0.01)", steps=3
+        )
+        assert report.ok
+        return [check.text for check in report.checks if check.name == "new process"]
+
+    [note] = notes(Typed())
+    assert "in the same process" in note and "import Typed" in note
+    assert "write the class into a file" in note
+    assert notes(d5.optimizers.SGD(0.01)) == []
+
+
+def test_a_lost_state_of_such_a_class_is_found_in_the_same_process() -> None:
+    class Forgets(d5.UpdateRuleOptimizer):
+        # of the class, not of the object: no checkpoint has it
+        velocity: ClassVar[dict[Any, Any]] = {}
+
+        def update_rule(self, grad, old_param, param_name):
+            key = (param_name, old_param.dtype.name)
+            self.velocity[key] = 0.9 * self.velocity.get(key, 0) + grad
+            return old_param - 0.01 * self.velocity[key]
+
+    report = d5.check_optimizer(Forgets(), "reference", steps=3)
+    [first, *_] = [c for c in report.wrong if c.name == "resumption"]
+    assert "resumed in the same process" in first.text

@@ -26,7 +26,7 @@ from .namesakes import namesakes
 from .oracles import RULES
 from .origins import origin_of
 from .problems import Arrays, TrainingProblem, problems, slope
-from .report import FORMULA, NOT_INDEPENDENT
+from .report import FORMULA, NEW_PROCESS, NOT_INDEPENDENT, SAME_PROCESS
 from .resuming import resumed_elsewhere, resumed_run, whole_run
 from .stepping import trajectory
 from .subjects import as_optimizer, load_optimizer
@@ -304,29 +304,33 @@ class _Checks:
                 checkpoints[dtype], ends[dtype] = whole_run(
                     self.framework, self.optimizer, self.seed, dtype
                 )
-            resumed = self._resumed(checkpoints, origin)
+            resumed = None
+            if origin is not None:
+                resumed = resumed_elsewhere(
+                    self.framework, origin, self.seed, checkpoints
+                )
+            is_new_process = resumed is not None
+            if resumed is None:
+                resumed = self._resumed_here(checkpoints)
         except Exception as error:  # whatever the optimizer does
             self._raise_if_ours(error)
             place = (dtypes[0], problem)
             return [_check(place, "resumption", False, text=with_place(error))]
+        where = "a new" if is_new_process else "the same"
         checks = []
         for dtype in dtypes:
             place = (dtype, problem)
-            checks.append(_same_ends(place, ends[dtype], resumed[dtype]))
+            check = _same_ends(place, ends[dtype], resumed[dtype], where)
+            checks.append(check)
+        if not is_new_process:
+            text = SAME_PROCESS.format(name=optimizer_name(self.optimizer))
+            checks.append(CheckResult(NEW_PROCESS, None, text=text))
         return checks
 
-    def _resumed(
-        self,
-        checkpoints: Mapping[str, Any],
-        origin: Mapping[str, Any] | None,
+    def _resumed_here(
+        self, checkpoints: Mapping[str, Any]
     ) -> dict[str, dict[int, Mapping[str, np.ndarray]]]:
-        """The last parameters by dtype and point; in this process only if no other can make the optimizer."""
-        if origin is not None:
-            resumed = resumed_elsewhere(
-                self.framework, origin, self.seed, checkpoints
-            )
-            if resumed is not None:
-                return resumed
+        """The last parameters by dtype and point, in this process: no other can make the optimizer."""
         ends: dict[str, dict[int, Mapping[str, np.ndarray]]] = {}
         for dtype, by_point in checkpoints.items():
             ends[dtype] = {}
@@ -423,8 +427,9 @@ def _same_ends(
     place: tuple[str, str],
     end: Mapping[str, np.ndarray],
     resumed: Mapping[int, Mapping[str, np.ndarray]],
+    where: str,
 ) -> CheckResult:
-    """Whether all resumed runs ended with the same bits as the whole run."""
+    """Whether all runs that were resumed in a new or the same process ended with the same bits as the whole run."""
     different = []
     for point, arrays in resumed.items():
         for name, value in arrays.items():
@@ -432,7 +437,7 @@ def _same_ends(
                 different.append(f"{name!r} after step {point}")
     count = float(len(different))
     text = (
-        f"resumed in a new process, {different[0]}, is another"
+        f"resumed in {where} process, {different[0]}, is another"
         if different
         else ""
     )

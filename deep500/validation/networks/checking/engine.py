@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ....contracts.weights import host_array
-from ....errors import Deep500Error, errors_of_user_code
+from ....errors import Deep500Error, errors_of_user_code, one_line
 from ...checking.subjects import named_function
 
 Arrays = dict[str, np.ndarray]
@@ -29,8 +29,16 @@ class Engine:
     def outputs(self, data: Arrays, names: Sequence[str]) -> Arrays:
         """The outputs by the network's names. Raises a Deep500Error with the file and line if the function raises."""
         copies = {name: value.copy() for name, value in data.items()}
-        with errors_of_user_code(self.name):
-            results = self.function(copies)
+        try:
+            with errors_of_user_code(self.name):
+                results = self.function(copies)
+        except Deep500Error:
+            raise
+        except Exception as error:  # of a library, such as a module's forward
+            reason = one_line(error, kind=True)
+            raise Deep500Error(
+                f"{self.name} raised {reason}: {CONTRACT}"
+            ) from error
         by_name = _named(self.name, results, names)
         arrays = {}
         for name, value in by_name.items():
