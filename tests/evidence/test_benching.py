@@ -29,6 +29,10 @@ def twice(x):
     return x + x
 
 
+def total(x, y):
+    return x + y
+
+
 def wrong(x):
     return np.float32(2.02) * x
 
@@ -131,6 +135,15 @@ def test_wrong_input_is_said_in_one_line(operator: Any, more: dict, said: str) -
         d5.bench_operator(operator, "4x3", **(QUICK | more))
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_functions_are_refused_where_they_cannot_run(mine: Any) -> None:
+    with pytest.raises(d5.Deep500Error, match="tensors that a plain function"):
+        d5.bench_operator(
+            mine.twice, "4x3", **(QUICK | {"frameworks": ["onnxruntime"]})
+        )
+    with pytest.raises(d5.Deep500Error, match="takes the inputs x, y, and --shape"):
+        d5.bench_operator(mine.total, "4x3", **QUICK)
 
 
 def test_networks_from_python(tmp_path: Path) -> None:
