@@ -56,6 +56,8 @@ from .errors import Deep500Error as Deep500Error
 from .errors import Refused as Refused
 from .errors import TooFewSamples as TooFewSamples
 from .errors import Unsupported as Unsupported
+from .evidence.benching import bench_network as bench_network
+from .evidence.benching import bench_operator as bench_operator
 from .frameworks import available_frameworks as available_frameworks
 from .frameworks import evaluate as evaluate
 from .frameworks import framework as framework

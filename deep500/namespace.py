@@ -26,6 +26,9 @@ class Namespace:
     overrides those that its framework does faster.
     """
 
+    # that the framework was told to compute with; 0: it was not told
+    threads: int = 0
+
     # -- the core, elementwise
     abs: Function  # (x)
     exp: Function  # (x)

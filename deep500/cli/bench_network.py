@@ -1,15 +1,11 @@
 """measure a network on frameworks: latency, throughput, memory, what its operators take; what is timed is checked"""
 
 import argparse
-from dataclasses import replace
 
 from ..progress import ProgressLine
 from . import options
 from .output import show_record
 from .quiet import quiet_moment
-
-BREAKDOWN_SHARE = 0.25  # of the budget, for the operators one by one
-BREAKDOWN_PROCESSES = 3  # as many as an interval needs
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,13 +39,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.recording import Recording, recorded_run
+    from ..evidence.benching import measured_network
     from ..validation.networks.benching.jobs import MODES
-    from ..validation.networks.benching.planning import (
-        NetworkBenchRequest,
-        breakdown_blocks,
-        network_plan,
-    )
+    from ..validation.networks.benching.planning import NetworkBenchRequest
 
     threads = options.checked_threads(args.threads)
     request = NetworkBenchRequest(
@@ -62,36 +54,12 @@ def call(args: argparse.Namespace) -> int:
         threads,
     )
     with ProgressLine() as progress:
-        plan = network_plan(
-            request,
-            lambda text: progress(0.0, text),
-            budget_s=args.budget,
-            precision=args.precision,
-            margin=args.margin,
-            level=args.level,
-            processes=args.processes,
-            timeout_s=args.timeout,
-            seed=args.seed,
-        )
         busy = options.busy_threads(threads, args.framework)
-        moment = quiet_moment(args, progress, busy, "use --threads 1")
-        plan = replace(plan, about={**plan.about, "moment": moment.to_json()})
-
-        def append_breakdown(record: Recording) -> None:
-            seconds = BREAKDOWN_SHARE * args.budget
-            for block in breakdown_blocks(
-                plan,
-                seconds,
-                BREAKDOWN_PROCESSES,
-                lambda text: progress(1.0, text),
-            ):
-                record.append(block)
-
-        record = recorded_run(
-            plan,
-            args.out,
-            progress,
-            kind="network_bench",
-            more=append_breakdown,
+        record = measured_network(
+            request,
+            quiet=lambda: quiet_moment(args, progress, busy, "use --threads 1"),
+            out=args.out,
+            progress=progress,
+            **options.measuring_settings(args),
         )
     return show_record(args, record, page=args.report)

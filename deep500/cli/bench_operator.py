@@ -3,7 +3,6 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import Deep500Error, Unsupported
@@ -13,9 +12,7 @@ from .output import show_record
 from .quiet import quiet_moment
 
 if TYPE_CHECKING:
-    from ..contracts.result import Record
     from ..validation.benching.jobs import BenchProblem
-    from ..validation.benching.planning import BenchFactors
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -82,8 +79,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
+    from ..evidence.benching import measured_operators
     from ..validation.benching.planning import BenchFactors
-    from ..validation.benching.truth import shared_truths
 
     if args.device != "cpu":
         raise Unsupported(
@@ -98,48 +95,27 @@ def call(args: argparse.Namespace) -> int:
         options.checked_threads(args.threads),
         args.reference or "",
     )
-    with ProgressLine() as progress, shared_truths():
-        record = _recorded(args, problems, factors, scope, progress)
-    _refute_peaks(record)
+    with ProgressLine() as progress:
+
+        def tell(text: str) -> None:
+            progress.close()
+            print(f"note: {text}", file=sys.stderr)
+
+        busy = options.busy_threads(factors.threads, factors.frameworks)
+        record = measured_operators(
+            problems,
+            factors,
+            scope,
+            quiet=lambda: quiet_moment(args, progress, busy, "use --threads 1"),
+            out=args.out,
+            progress=progress,
+            tell=tell,
+            **options.measuring_settings(args),
+        )
     code = show_record(args, record, page=args.report)
     if not args.json:
         _suggest_rival(args, problems)
     return code
-
-
-def _recorded(
-    args: argparse.Namespace,
-    problems: "Sequence[BenchProblem]",
-    factors: "BenchFactors",
-    scope: str,
-    progress: ProgressLine,
-) -> "Record":
-    """Check, plan and measure."""
-    from ..evidence.recording import recorded_run
-    from ..validation.benching.planning import operator_plan
-
-    def tell(text: str) -> None:
-        progress.close()
-        print(f"note: {text}", file=sys.stderr)
-
-    plan = operator_plan(
-        problems,
-        factors,
-        scope,
-        lambda text: progress(0.0, text),
-        tell,
-        budget_s=args.budget,
-        precision=args.precision,
-        margin=args.margin,
-        level=args.level,
-        processes=args.processes,
-        timeout_s=args.timeout,
-        seed=args.seed,
-    )
-    busy = options.busy_threads(factors.threads, factors.frameworks)
-    moment = quiet_moment(args, progress, busy, "use --threads 1")
-    plan = replace(plan, about={**plan.about, "moment": moment.to_json()})
-    return recorded_run(plan, args.out, progress)
 
 
 def _suggest_rival(
@@ -153,25 +129,6 @@ def _suggest_rival(
             "or another file",
             file=sys.stderr,
         )
-
-
-def _refute_peaks(record: "Record") -> None:
-    """Discard stored peaks of the machine that a measurement has exceeded, with a warning."""
-    from ..measure.bounds.roofline import refute_peak
-
-    planned_entries = record.plan["entries"]
-    entries = (record.derived or {})["entries"]
-    for planned, entry in zip(planned_entries, entries, strict=True):
-        roofline = entry["rates"].get("roofline") or {}
-        if not roofline.get("alarm") or roofline["limited_by"] != "compute":
-            continue
-        dtype, rate = planned["work"]["dtype"], entry["rates"]["flops"]["value"]
-        if refute_peak(dtype, rate):
-            print(
-                f"warning: {entry['name']!r} ran at {rate / 1e9:.3g} GFLOP/s, above the kept peak of {dtype}: "
-                "the peaks will be measured again at their next use",
-                file=sys.stderr,
-            )
 
 
 def _problems(args: argparse.Namespace) -> "tuple[list[BenchProblem], str]":

@@ -6,9 +6,12 @@ import os
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import Deep500Error
+
+if TYPE_CHECKING:
+    from ..measure.plan import Settings
 
 Parser = argparse.ArgumentParser
 # the dtypes of operators
@@ -221,6 +224,19 @@ def threads(parser: Parser) -> None:
         metavar="N",
         help="the threads of every framework (all CPUs; 0: its own choice)",
     )
+
+
+def measuring_settings(args: argparse.Namespace) -> "Settings":
+    """What `measuring`, `timeout` and `seed` have read, as settings of a plan."""
+    return {
+        "budget_s": args.budget,
+        "precision": args.precision,
+        "margin": args.margin,
+        "level": args.level,
+        "processes": args.processes,
+        "timeout_s": args.timeout,
+        "seed": args.seed,
+    }
 
 
 def checked_threads(requested: int | None) -> int:

@@ -123,9 +123,16 @@ class Library:
         self.library.d500_set_threads(count)
 
     def call(
-        self, function: Any, tensors: Sequence[TensorSpec], arrays: Arrays
+        self,
+        function: Any,
+        tensors: Sequence[TensorSpec],
+        arrays: Arrays,
+        threads: int,
     ) -> None:
-        """Run on these arrays; `tensors` are the inputs and the outputs of the operator."""
+        """Run on these arrays; `tensors` are the inputs and the outputs of the operator.
+
+        `threads` are those of the framework, 0 if it did not say; `set_threads` comes before.
+        """
         # keep the memory of their sizes alive
         structures = [*map(_tensor_t, tensors)]
         descriptions = (TensorT * len(tensors))(*structures)
@@ -133,7 +140,7 @@ class Library:
         data = (ctypes.c_void_p * len(arrays))(*pointers)
         input_count = len(self.inputs)
         output_count = len(self.outputs)
-        fault = function(descriptions, input_count, output_count, data, 0)
+        fault = function(descriptions, input_count, output_count, data, threads)
         if fault:
             text = fault.decode(errors="replace")
             message = " ".join(text.split())
@@ -379,7 +386,7 @@ class CppOp(CustomOp):
             outputs.append(tensor)
         return tuple(outputs)
 
-    def run(self, inputs: Arrays) -> tuple[np.ndarray, ...]:
+    def run(self, inputs: Arrays, threads: int = 0) -> tuple[np.ndarray, ...]:
         input_specs = _specs(inputs)
         output_specs = self.infer(*input_specs)
         outputs = tuple(
@@ -388,11 +395,16 @@ class CppOp(CustomOp):
         library = self.library(float_of(input_specs))
         contiguous = map(np.ascontiguousarray, inputs)
         specs = (*input_specs, *output_specs)
-        library.call(library.forward, specs, [*contiguous, *outputs])
+        arrays = [*contiguous, *outputs]
+        library.call(library.forward, specs, arrays, threads)
         return outputs
 
     def gradients(
-        self, grads: Arrays, inputs: Arrays, outputs: Arrays
+        self,
+        grads: Arrays,
+        inputs: Arrays,
+        outputs: Arrays,
+        threads: int = 0,
     ) -> tuple[np.ndarray, ...]:
         values = (*inputs, *outputs)
         specs = _specs(values)
@@ -405,7 +417,7 @@ class CppOp(CustomOp):
         library = self.library(float_of(specs))
         contiguous = map(np.ascontiguousarray, values)
         arrays = [*output_grads, *contiguous, *input_grads]
-        library.call(library.backward, specs, arrays)
+        library.call(library.backward, specs, arrays, threads)
         return input_grads
 
 

@@ -15,7 +15,7 @@ from ..contracts.operator import (
     case,
 )
 from ..errors import Deep500Error
-from ..namespace import kind
+from ..namespace import Namespace, kind
 from .description import OperatorSignature, TensorDesc
 
 Arrays = Sequence[np.ndarray]
@@ -42,12 +42,16 @@ class CustomOp(Adapted):
         return ()
 
     @abstractmethod
-    def run(self, inputs: Arrays) -> tuple[np.ndarray, ...]:
-        """The outputs, each in memory of its own."""
+    def run(self, inputs: Arrays, threads: int = 0) -> tuple[np.ndarray, ...]:
+        """The outputs, each in memory of its own; by so many threads, if it has threads (0: as many as it likes)."""
 
     @abstractmethod
     def gradients(
-        self, grads: Arrays, inputs: Arrays, outputs: Arrays
+        self,
+        grads: Arrays,
+        inputs: Arrays,
+        outputs: Arrays,
+        threads: int = 0,
     ) -> tuple[np.ndarray, ...]:
         """One gradient per input, of its shape and dtype."""
 
@@ -107,7 +111,7 @@ class Custom(Operator):
         op = self._in_dtype_of(xs)
 
         def run(*arrays):
-            return op.run(arrays)
+            return op.run(arrays, xp.threads)
 
         results = xp.host(run, op.kinds(xs), *xs)
         return tuple(results)
@@ -144,7 +148,7 @@ class Differentiable(Custom):
             grads = arrays[:first_input]
             inputs = arrays[first_input:first_output]
             outputs = arrays[first_output:]
-            return op.gradients(grads, inputs, outputs)
+            return op.gradients(grads, inputs, outputs, xp.threads)
 
         input_specs = specs_of(xs)
         output_specs = specs_of(ys)
@@ -222,13 +226,14 @@ def one_or_all(results: Sequence[Any]) -> Any:
 class HostFunction:
     """A custom operator as a function of NumPy arrays, with its derivative beside it."""
 
-    def __init__(self, op: CustomOp):
+    def __init__(self, op: CustomOp, xp: Namespace):
         self.op = op
+        self.xp = xp
 
     def __call__(self, *inputs: Any) -> Any:
         arrays = [np.asarray(x) for x in inputs]
         self.op.kinds(arrays)
-        return one_or_all(self.op.run(arrays))
+        return one_or_all(self.op.run(arrays, self.xp.threads))
 
     def backward(
         self, grads: Sequence[Any], inputs: Sequence[Any]
@@ -239,5 +244,6 @@ class HostFunction:
         arrays = [np.asarray(x) for x in inputs]
         self.op.kinds(arrays)
         grad_arrays = [np.asarray(gradient) for gradient in grads]
-        outputs = self.op.run(arrays)
-        return self.op.gradients(grad_arrays, arrays, outputs)
+        threads = self.xp.threads
+        outputs = self.op.run(arrays, threads)
+        return self.op.gradients(grad_arrays, arrays, outputs, threads)

@@ -105,12 +105,16 @@ class CustomPythonOp(CustomOp):
                     return tuple(name.id for name in names)
         return ()
 
-    def run(self, inputs: Arrays) -> tuple[np.ndarray, ...]:
+    def run(self, inputs: Arrays, threads: int = 0) -> tuple[np.ndarray, ...]:
         result = self.forward(inputs)
         return self.outputs_of(result, inputs)
 
     def gradients(
-        self, grads: Arrays, inputs: Arrays, outputs: Arrays
+        self,
+        grads: Arrays,
+        inputs: Arrays,
+        outputs: Arrays,
+        threads: int = 0,
     ) -> tuple[np.ndarray, ...]:
         result = self.backward(grads, inputs, outputs)
         return self.gradients_of(result, grads, inputs, outputs)

@@ -71,6 +71,9 @@ def _check_count(operator: Operator, count: int) -> None:
             most = count
         elif is_required:
             least += 1
+    if labels := getattr(operator, "labels", ()):
+        names = list(labels)
+        least = getattr(operator, "arity", least)
     if least <= count <= most:
         return
     kind = type(operator).__name__

@@ -91,6 +91,7 @@ class Jax(Framework):
         """Set the number of threads, once: JAX starts them with the first array, and this raises Unsupported then."""
         current = self.threads or os.environ.get(THREADS)
         if str(count) == str(current):
+            self.xp.threads = count
             return
         jax = self.module
         # there is no public way to ask
@@ -110,6 +111,7 @@ class Jax(Framework):
             if before is not None:
                 os.environ[THREADS] = before
         self.threads = count
+        self.xp.threads = count
 
     def _evaluate(
         self, operator: Operator, inputs: Sequence[Any], composed: bool

@@ -28,7 +28,8 @@ deep500::tensortype_t type_of(ffi::DataType type) {
     }
 }
 
-ffi::Error call(ffi::RemainingArgs args, ffi::RemainingRets rets, int64_t function, int64_t inputs, int64_t outputs) {
+ffi::Error call(ffi::RemainingArgs args, ffi::RemainingRets rets, int64_t function, int64_t inputs, int64_t outputs,
+                int64_t threads) {
     std::vector<ffi::AnyBuffer> buffers;
     for (size_t i = 0; i < args.size(); ++i)
         buffers.push_back(*args.get<ffi::AnyBuffer>(i));
@@ -49,7 +50,7 @@ ffi::Error call(ffi::RemainingArgs args, ffi::RemainingRets rets, int64_t functi
     for (auto &buffer : buffers)
         data.push_back(buffer.untyped_data());
     auto run = reinterpret_cast<function_t>(function);
-    const char *fault = run(tensors.data(), int(inputs), int(outputs), data.data(), 0);
+    const char *fault = run(tensors.data(), int(inputs), int(outputs), data.data(), int(threads));
     return fault ? ffi::Error::InvalidArgument(fault) : ffi::Error::Success();
 }
 
@@ -57,4 +58,4 @@ ffi::Error call(ffi::RemainingArgs args, ffi::RemainingRets rets, int64_t functi
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(deep500_custom_op, call,
                               ffi::Ffi::Bind().RemainingArgs().RemainingRets().Attr<int64_t>("function")
-                                  .Attr<int64_t>("inputs").Attr<int64_t>("outputs"));
+                                  .Attr<int64_t>("inputs").Attr<int64_t>("outputs").Attr<int64_t>("threads"));

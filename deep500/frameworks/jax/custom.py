@@ -74,7 +74,12 @@ def _call(
     pointer = ctypes.cast(getattr(library, function), ctypes.c_void_p)
     address = pointer.value or 0
     return call_foreign(
-        address, len(library.inputs), len(library.outputs), kinds, xs
+        address,
+        len(library.inputs),
+        len(library.outputs),
+        kinds,
+        xs,
+        FRAMEWORK.xp.threads,
     )
 
 

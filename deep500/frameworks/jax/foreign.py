@@ -39,6 +39,7 @@ def call_foreign(
     outputs: int,
     kinds: Sequence[Any],
     xs: Sequence[jax.Array],
+    threads: int = 0,
 ) -> tuple:
     """Return the results of the function at an address; they have the shapes and dtypes of `kinds`."""
     _register()
@@ -48,6 +49,7 @@ def call_foreign(
         "function": np.int64(address),
         "inputs": np.int64(inputs),
         "outputs": np.int64(outputs),
+        "threads": np.int64(threads),
     }
     return tuple(call(*xs, **attributes))
 

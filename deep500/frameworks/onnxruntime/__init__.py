@@ -171,6 +171,7 @@ class OnnxRuntime(Framework):
         """The framework that runs custom operators: NumPy, between sessions."""
         from .custom import HOST
 
+        HOST.set_threads(self.threads)
         return HOST
 
     def _forward_call(

@@ -35,7 +35,7 @@ from .kernels import kernel_kind
 @cache
 def custom_op(op: CustomOp) -> Callable[..., Any]:
     """Return a function of OrtValues, which then returns OrtValues, or of NumPy arrays."""
-    function = HostFunction(op)
+    function = HostFunction(op, HOST.xp)
     native = FRAMEWORK.module.OrtValue
 
     def call(*inputs: Any) -> Any:
@@ -54,7 +54,11 @@ class HostOnnxRuntime(OnnxRuntime):
     """ONNX Runtime with NumPy arrays as native values, which go into sessions and come out of them."""
 
     def _namespace(self) -> Namespace:
-        return REFERENCE.xp
+        return type(REFERENCE.xp)()  # its own: it has its own threads
+
+    def set_threads(self, count: int) -> None:
+        super().set_threads(count)
+        self.xp.threads = count
 
     def tensor(self, array: Any, dtype: str | None = None) -> np.ndarray:
         return REFERENCE.tensor(FRAMEWORK.array(array), dtype)
@@ -65,7 +69,7 @@ class HostOnnxRuntime(OnnxRuntime):
         return lambda *inputs: operator.run(self.xp, *inputs), "native"
 
     def _custom_op(self, operator: CustomOp) -> HostFunction:
-        return HostFunction(operator)
+        return HostFunction(operator, self.xp)
 
     # of values as they are: those of ONNX Runtime record graphs
     formula = Framework.formula
@@ -89,7 +93,7 @@ class SplitExecutor(ReferenceExecutor):
         seed: int = 0,
         execution: str = "deferred",
     ):
-        HOST.threads = framework.threads
+        HOST.set_threads(framework.threads)
         whole = network.copy()
         keys = take_keys(whole)
         kernel_kinds: dict[str, str] = {}

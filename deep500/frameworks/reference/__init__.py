@@ -50,7 +50,7 @@ class Reference(Framework):
         return Allocations()
 
     def set_threads(self, count: int) -> None:
-        """Set the threads of the BLAS in NumPy's wheels; everything else in NumPy runs on one thread."""
+        """Set the threads of the BLAS in NumPy's wheels and of C++ operators; all else in NumPy runs on one thread."""
         folder = Path(np.__file__).parents[1] / "numpy.libs"
         paths = [*folder.glob("*scipy_openblas*")]
         for path in paths:
@@ -60,6 +60,7 @@ class Reference(Framework):
             raise Unsupported(
                 f"the threads of this NumPy's BLAS are set before it starts: OMP_NUM_THREADS={count}"
             )
+        self.xp.threads = count
 
     def formula(self, operator: Operator) -> Callable[..., tuple]:
         formula = super().formula(operator)
@@ -90,7 +91,7 @@ class Reference(Framework):
 
     def _custom_op(self, operator: CustomOp) -> HostFunction:
         """Return a function of NumPy arrays that has a `backward`."""
-        return HostFunction(operator)
+        return HostFunction(operator, self.xp)
 
     def _executor(
         self, network: Network, seed: int, execution: str

@@ -100,6 +100,7 @@ class TensorFlow(Framework):
         chosen = str(threading.get_intra_op_parallelism_threads() or "")
         current = [chosen or os.environ.get(name) for name in THREADS]
         if all(threads == str(count) for threads in current):
+            self.xp.threads = count
             return
         try:
             threading.set_intra_op_parallelism_threads(count)
@@ -109,6 +110,7 @@ class TensorFlow(Framework):
                 f"TensorFlow starts its threads with the first tensor, and has done so: ask for {count} "
                 "before anything is computed"
             ) from None
+        self.xp.threads = count
 
     def compile(self, function: Callable) -> Callable:
         """Compile a function of tensors by XLA."""

@@ -240,7 +240,9 @@ def _nothing_to_time(
     trials: Sequence[OperatorTrial], wrong: Mapping[str, str]
 ) -> Deep500Error:
     """The error if no trial can be timed: the first wrong result, or else the first reason."""
-    texts = [trial.text for trial in trials]
+    # what a user wrote comes before what was added to compare it with
+    own_first = sorted(trials, key=lambda trial: not trial.is_own)
+    texts = [trial.text for trial in own_first]
     reasons = list(dict.fromkeys(texts))
     more = ""
     if len(reasons) > 1:

@@ -277,6 +277,8 @@ def _function(
         required = int(facts["required"])
         domain = Domain(*map(float, description["declared_domain"]))
         labels_of_function = tuple(map(str, description["labels"]))
+        if labels_of_function:
+            required = min(required, int(description["required"]))
     except (KeyError, TypeError, ValueError):
         raise truth.process.malformed("a description of a function") from None
     if len(labels_of_function) == len(labels):

@@ -93,7 +93,6 @@ class QuestionSession:
         is_function = callable(subject) and not is_operator
         if is_function:
             framework = request["framework"]
-            _check_takes_functions(framework)
             self.operators = [function_operator(subject, None, framework)]
         else:
             self.operators = _operators(subject, request)
@@ -157,14 +156,6 @@ class QuestionSession:
             if isinstance(error, Exception):
                 raise_if_mistake(error)
             return {"raised": said(error), "unsupported": is_missing(error)}
-
-
-def _check_takes_functions(framework: str) -> None:
-    if framework == "onnxruntime":
-        raise Unsupported(
-            "onnxruntime has no tensors that a plain function could take: choose another framework, or write a "
-            "CustomPythonOp"
-        )
 
 
 def said(error: BaseException) -> str:

@@ -17,7 +17,13 @@ from ...contracts.operator import Operator, TensorSpec
 from ...custom.cpp import CppOp
 from ...custom.loading import load_operator
 from ...custom.operators import CustomOp
-from ...errors import Deep500Error, raise_if_mistake, unknown, with_place
+from ...errors import (
+    Deep500Error,
+    Unsupported,
+    raise_if_mistake,
+    unknown,
+    with_place,
+)
 from ...frameworks import framework as find_framework
 from ...import_path import add_import_folder
 from .dock import Dock
@@ -168,10 +174,17 @@ def function_operator(
             f"{function!r} is neither an operator nor a function: give d5.operators.Relu(), or a "
             "function"
         )
+    if framework == "onnxruntime":
+        raise Unsupported(
+            "onnxruntime has no tensors that a plain function could take: choose another framework, or write a "
+            "CustomPythonOp"
+        )
     name = getattr(function, "__name__", type(function).__name__)
     labels, required = parameters_of(reference or function)
     truth = reference or by_itself(function, framework)
-    labels_of_function, _ = parameters_of(function)
+    labels_of_function, required_by_function = parameters_of(function)
+    if labels_of_function:
+        required = min(required, required_by_function)
     domain = as_domain(getattr(function, "domain", None))
     if len(labels_of_function) == len(labels):
         labels = labels_of_function
@@ -356,8 +369,11 @@ def _working(examples: list[Example]) -> list[Example]:
         example = examples[0]
         name = type(example.operator).__name__
         inputs = ", ".join(map(_shown, example.tensors))
+        advice = "give other inputs, with --shape (inputs= in Python)"
+        if getattr(example.operator, "is_function", False):
+            advice += ", or the framework that it is written for"
         raise Deep500Error(
-            f"{name} does not take {inputs}: {reasons[0]}; give other inputs, with --shape (inputs= in Python)"
+            f"{name} does not take {inputs}: {reasons[0]}; {advice}"
         )
     return working
 
