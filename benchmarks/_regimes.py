@@ -74,12 +74,14 @@ def measured(
     processes: int = 6,
     carry_over: float = 0.0,
     log_levels: np.ndarray | None = None,
+    margin: float = 0.02,
 ) -> Result:
     """The result of a run of a and b whose visits cost what the draws say, in units of a millisecond.
 
     `carry_over` is what a visit of b costs more, as a share, if the visit before was one of a.
     """
-    plan = make_plan({"a": "pass", "b": "pass"}, seed=int(random.integers(1 << 30)))
+    seed = int(random.integers(1 << 30))
+    plan = make_plan({"a": "pass", "b": "pass"}, seed=seed, margin=margin)
     blocks = []
     for process in range(processes):
         orders = list(islice(plan.orders(process), ROUNDS))

@@ -515,7 +515,7 @@ def verdict_rows(trials: int, seed: int) -> Iterator[Row]:
         "two costs against 2: any verdict": (several_costs, GIVEN, "<= 1"),
         "one cost, +5 %: slower": (partial(plain_result, ratio=1.05), ("slower",), ">= 99"),
         "A/A: slower or faster": (partial(plain_result, ratio=1.0), DIFFERENT, "<= 1"),
-        "carry-over 3 %, A/A: slower or faster": (carried_over, DIFFERENT, "<= 1"),
+        "carry-over 3 %, margin 0.5 %, A/A: slower or faster": (carried_over, DIFFERENT, "<= 1"),
         "20 processes, ratio AR .95, 3 %, A/A: slower or faster": (
             partial(dependent_result, rho=0.95),
             DIFFERENT,
@@ -555,7 +555,7 @@ def plain_result(random: Random, ratio: float) -> Result:
 
 def carried_over(random: Random) -> Result:
     draws = [regimes.one_cost(random), regimes.one_cost(random)]
-    return regimes.measured(random, draws, carry_over=0.03)
+    return regimes.measured(random, draws, carry_over=0.03, margin=0.005)
 
 
 def dependent_result(random: Random, rho: float) -> Result:

@@ -1,6 +1,6 @@
 """Does the verdict on a pair depend on a third candidate that runs beside it?
 
-    python benchmarks/neighbours.py [--seconds 4] [--trials 1] [--kinds compute,L1,...] [--seed S]
+    python benchmarks/neighbours.py [--seconds 5] [--trials 1] [--kinds compute,L1,...] [--seed S]
 
 Pairs of ten kinds of work, b with a few per cent more of it than a, are measured alone and beside each of five hostile
 neighbours, one at a time. Counted are verdicts of the pair that flip (slower against faster or same, and so on);
@@ -22,6 +22,7 @@ from deep500.errors import Deep500Error
 
 SETUP = """
 import os, tempfile, time
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import numpy as np
 rng = np.random.default_rng(0)
 l1 = np.ones(2_000)
@@ -61,6 +62,7 @@ PAIRS = {
     "I/O": ("write(8)", "write(9)"),
     "sleep": ("time.sleep(0.002)", "time.sleep(0.0023)"),
 }
+PROCESSES = 5  # so that there is an interval, however busy the machine is
 HOSTILE = {
     "empties caches": "out[:] = big",
     "many objects": "[table[k] for k in keys]",
@@ -84,7 +86,9 @@ def measured(kind: str, hostile: str | None, seconds: float, seed: int) -> Seen:
     candidates = {"a": a, "b": b}
     if hostile:
         candidates["hostile"] = HOSTILE[hostile]
-    result = measure.run(candidates, setup=SETUP, budget_s=seconds, seed=seed)
+    result = measure.run(
+        candidates, setup=SETUP, budget_s=seconds, processes=PROCESSES, seed=seed
+    )
     found = result.derived["comparisons"][0]
     notes = [*found["notes"]]
     for entry in result.derived["entries"][:2]:
@@ -115,7 +119,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--trials", type=int, default=1)
     parser.add_argument("--kinds", default=",".join(PAIRS))
     parser.add_argument("--seed", type=int, default=1)
@@ -128,7 +132,8 @@ def main() -> int:
     for kind, hostile, alone, beside in trials(args):
         what = outcome(alone, beside)
         counts[what] += 1
-        shifts.append(abs(math.log(beside.ratio / alone.ratio)))
+        if not math.isnan(beside.ratio) and not math.isnan(alone.ratio):
+            shifts.append(abs(math.log(beside.ratio / alone.ratio)))
         said = ", effect noted" if beside.noted else ""
         print(
             f"{kind:10s} beside {hostile:15s} {alone.ratio:6.3f} {alone.verdict:12s} -> "
