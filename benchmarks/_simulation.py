@@ -3,7 +3,7 @@
 import argparse
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
@@ -42,16 +42,23 @@ def line(row: Row) -> str:
     )
 
 
-def run(table: Callable[[int, int], Iterable[Row]], description: str | None) -> None:
-    """Print every row of a table, which is a function of the number of replications and the seed."""
+def run(
+    table: Callable[..., Iterable[Row]],
+    description: str | None,
+    groups: Sequence[str] = (),
+) -> None:
+    """Print every row of a table, which is a function of the number of replications, the seed and, maybe, a group."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--replications", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
+    if groups:
+        parser.add_argument("--only", choices=groups, default="")
     options = parser.parse_args()
-    rows = table(options.replications, options.seed)
+    only = [options.only] if groups else []
+    rows = table(options.replications, options.seed, *only)
     if options.json:
         print(json.dumps([asdict(row) for row in rows], indent=1))
         return

@@ -1,6 +1,6 @@
 """How often the intervals hold the truth, by simulation, against the figures that the project set itself.
 
-    python benchmarks/coverage.py [--replications N] [--seed S] [--json]
+    python benchmarks/coverage.py [--replications N] [--seed S] [--only assumed|broken] [--json]
 
 A refusal (TooFewSamples) counts as correct; "held" leaves refusals out, "refused" is their rate. "width" is
 the median width over 3.92 times the simulated standard deviation of the estimator: 1 is what an oracle needs.
@@ -12,16 +12,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import _regimes as regimes
 import numpy as np
 from _simulation import Random, Row, run, wilson
 from seed_coverage import rows as seed_rows
 
 from deep500.errors import TooFewSamples
-from deep500.measure.results import LOOKS_AT_PROCESSES
+from deep500.measure.results import LOOKS_AT_PROCESSES, Result
 from deep500.measure.running import FIRST_PROCESSES, PROCESSES_GROWTH
-from deep500.measure.statistics.intervals import interval
+from deep500.measure.statistics.assumptions import widening
+from deep500.measure.statistics.drift import drift
+from deep500.measure.statistics.intervals import Interval, interval
 from deep500.measure.statistics.modality import modes
 from deep500.measure.statistics.steadiness import steady_state
+from deep500.measure.withholding import widened_interval
 
 Draw = Callable[[Random], Any]
 WIDEST, DEAREST = 1.6, 2.5  # width against an oracle, and n against an oracle's
@@ -349,12 +353,13 @@ def modality_rows(trials: int, random: Random) -> Iterator[Row]:
         "log-normal 1": lambda random, n: random.lognormal(0, 1, n),
         "Pareto 1.5": pareto,
         "gamma 0.5": lambda random, n: random.gamma(0.5, 1, n),
+        "uniform 20 %": lambda random, n: 1 + 0.2 * random.random(n),
         "5 clock ticks": lambda random, n: (
             np.round(random.lognormal(0, 0.02, n) * 50) / 50
         ),
     }
     for law, draw in one_mode.items():
-        for n in (50, 100, 2000):
+        for n in (50, 200, 1000, 2000):
             name, drawn = f"{law}, n = {n}", partial(draw, n=n)
             yield share_of(
                 "false modes",
@@ -382,8 +387,171 @@ def modality_rows(trials: int, random: Random) -> Iterator[Row]:
             )
 
 
-def table(replications: int, seed: int) -> Iterator[Row]:
-    """Every row; each coverage has a generator of its own, so that one case does not change the next."""
+# ---- broken assumptions
+
+
+def checked(samples: Any, quantile: float = 0.5, level: float = 0.95) -> Interval:
+    """The interval as a result reports it: wider where its assumptions do not hold."""
+    series = samples if isinstance(samples, list) else [samples]
+    return widened_interval(interval(samples, quantile, level), widening(series))
+
+
+def assumption_rows(replications: int, seed: int) -> Iterator[Row]:
+    """Regimes in which an assumption does not hold; the target is that of the regimes in which it does."""
+    number = 0
+    for draw, name, truth in broken_cases():
+        random = np.random.default_rng([seed, 4000 + number])
+        number += 1
+        yield broken(name, draw, truth, replications, random)
+    for count in (6, 10, 20, 40):
+        for rho in (0, 0.5, 0.8, 0.95):
+            random = np.random.default_rng([seed, 5000 + number])
+            number += 1
+            draws = partial(regimes.dependent_processes, count=count, rho=rho)
+            name = f"{count} processes, AR {rho:g}"
+            target = "<= 6.5"
+            yield share_of(
+                "false drifts", name, draws, drifts, target, replications, random
+            )
+
+
+def drifts(processes: list[np.ndarray]) -> bool:
+    """Whether a drift is reported."""
+    logs = [np.log(values) for values in processes]
+    found = drift(logs, dependent=True)
+    return found is not None and found.low * found.high > 0
+
+
+def broken_cases() -> Iterator[tuple[Draw, str, float]]:
+    for count in (10, 20, 40):
+        for rho in (0, 0.5, 0.8, 0.95):
+            draw = partial(regimes.dependent_processes, count=count, rho=rho)
+            yield draw, f"{count} processes, AR {rho:g}", 1.0
+    for n in (500, 2000):
+        for hurst in (0.7, 0.8, 0.9, 0.95):
+            draw = partial(regimes.long_memory, n=n, hurst=hurst)
+            yield draw, f"long memory H {hurst:g}, n = {n}", 1.0
+        for dwell in (10, 30):
+            draw = partial(regimes.switching, n=n, dwell=dwell)
+            yield draw, f"modes kept {dwell} calls, n = {n}", regimes.switching_median()
+
+
+def broken(
+    name: str, draw: Draw, truth: float, replications: int, random: Random
+) -> Row:
+    """How often the interval that is reported holds the truth, and how often its assumption is found broken."""
+    held, plain, answered, warned = 0, 0, 0, 0
+    for _ in range(replications):
+        samples = draw(random)
+        try:
+            found = checked(samples)
+        except TooFewSamples:
+            continue
+        series = samples if isinstance(samples, list) else [samples]
+        unchecked = interval(samples)
+        answered += 1
+        held += found.low <= truth <= found.high
+        plain += unchecked.low <= truth <= unchecked.high
+        warned += widening(series).factor > 1
+    percent = 100 * held / answered
+    details = {
+        "unchecked": 100 * plain / answered,
+        "said": 100 * warned / answered,
+        "refused": 100 * (1 - answered / replications),
+    }
+    limits = wilson(held, answered)
+    ok = percent >= 93.5
+    return Row("broken assumption", name, percent, *limits, ">= 93.5", ok, details)
+
+
+def coarse_rows(replications: int, seed: int) -> Iterator[Row]:
+    """Intervals of a clock of few ticks that hold the truth or come with a warning."""
+    for number, true in enumerate((1.4, 5.3, 20.3, 100.3)):
+        random = np.random.default_rng([seed, 6000 + number])
+        draw = partial(regimes.ticks, n=300, true=true)
+        right = partial(holds_or_warns, true=true)
+        name = f"{true:g} ticks, n = 300"
+        yield share_of(
+            "coarse clock", name, draw, right, ">= 93.5", replications, random
+        )
+
+
+def holds_or_warns(samples: np.ndarray, true: float) -> bool:
+    found = interval(samples)
+    warned = any("coarse clock" in note for note in found.notes)
+    return warned or found.low <= true <= found.high
+
+
+def verdict_rows(trials: int, seed: int) -> Iterator[Row]:
+    """Verdicts of whole results: of several costs, of what a neighbour leaves behind, of dependent processes."""
+    cases: dict[str, tuple[Callable[[Random], Result], tuple[str, ...], str]] = {
+        "two costs against 2: any verdict": (several_costs, GIVEN, "<= 1"),
+        "one cost, +5 %: slower": (partial(plain_result, ratio=1.05), ("slower",), ">= 99"),
+        "A/A: slower or faster": (partial(plain_result, ratio=1.0), DIFFERENT, "<= 1"),
+        "carry-over 3 %, margin 0.5 %, A/A: slower or faster": (carried_over, DIFFERENT, "<= 1"),
+        "20 processes, ratio AR .95, 3 %, A/A: slower or faster": (
+            partial(dependent_result, rho=0.95),
+            DIFFERENT,
+            "<= 5",
+        ),
+        "20 processes, ratio AR .5, 3 %, A/A: slower or faster": (
+            partial(dependent_result, rho=0.5),
+            DIFFERENT,
+            "<= 5",
+        ),
+    }  # fmt: skip
+    for number, (name, (draw, counted, target)) in enumerate(cases.items()):
+        random = np.random.default_rng([seed, 7000 + number])
+        happens = partial(has_verdict, counted=counted)
+        yield share_of("verdicts", name, draw, happens, target, trials, random)
+
+
+DIFFERENT = ("slower", "faster")
+GIVEN = (*DIFFERENT, "same")
+
+
+def has_verdict(result: Result, counted: tuple[str, ...]) -> bool:
+    return result.compare("a", "b").verdict in counted
+
+
+def several_costs(random: Random) -> Result:
+    return regimes.measured(
+        random, [regimes.one_cost(random, 2.0), regimes.two_costs(random)]
+    )
+
+
+def plain_result(random: Random, ratio: float) -> Result:
+    return regimes.measured(
+        random, [regimes.one_cost(random), regimes.one_cost(random, ratio)]
+    )
+
+
+def carried_over(random: Random) -> Result:
+    draws = [regimes.one_cost(random), regimes.one_cost(random)]
+    return regimes.measured(random, draws, carry_over=0.03, margin=0.005)
+
+
+def dependent_result(random: Random, rho: float) -> Result:
+    draws = [regimes.one_cost(random), regimes.one_cost(random)]
+    levels = 0.03 * regimes.autoregressive(random, 20, rho)
+    return regimes.measured(random, draws, processes=20, log_levels=levels)
+
+
+GROUPS = ("assumed", "broken")
+
+
+def table(replications: int, seed: int, group: str = "") -> Iterator[Row]:
+    """Every row, or those of one group; each has a generator of its own, so that one case does not change the next."""
+    if group != "broken":
+        yield from assumed_rows(replications, seed)
+    if group != "assumed":
+        yield from assumption_rows(replications, seed)
+        yield from coarse_rows(replications, seed)
+        yield from verdict_rows(max(1, replications // 5), seed)
+
+
+def assumed_rows(replications: int, seed: int) -> Iterator[Row]:
+    """Regimes in which the assumptions hold."""
     for number, case in enumerate(
         [*series_cases(), *process_cases(), *practice_cases()]
     ):
@@ -399,4 +567,4 @@ def table(replications: int, seed: int) -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    run(table, __doc__)
+    run(table, __doc__, GROUPS)

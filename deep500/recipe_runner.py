@@ -98,7 +98,7 @@ def run(
     expected_data: Mapping[str, str] | None = None,
     deadline: float = DEADLINE,
 ) -> Outcome:
-    """Train every seed, write the bundle and return the outcome; `seeds` is how many there are, or which.
+    """Train every seed, write the bundle and return the outcome.
 
     `seeds` is how many seeds there are, or which ones. `threads` is the thread count of frameworks that have such a
     setting, `data` the folder with the data set's files. `expected_data` are the checksums that the splits must have.

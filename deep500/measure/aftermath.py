@@ -10,9 +10,6 @@ import threading
 import time
 from collections.abc import Callable
 
-from .machine.host.files import HostFiles, Unavailable
-from .sensing.others import descendants, process_seconds
-
 STEP_S = 0.002
 QUIET = 0.1  # of a CPU: threads that wake up now and then
 LONGEST_S = 0.5  # waited for the end of what goes on
@@ -21,36 +18,22 @@ BACKLOG_S = 3.0  # the same, so that it is not taken for the next candidate's
 SHARE = 0.25
 WAKE_UP_NS = 100_000
 SEVERAL = 4  # visits
-RUNNING = (
-    "R",
-    "D",
-)  # states of threads in proc(5): on a CPU or ready for one, in the kernel
+# states of threads in proc(5): on a CPU or ready for one, and in the kernel
+RUNNING = ("R", "D")
 CLOCK_OF_PROCESS = 2  # clock_getcpuclockid(3): CPUCLOCK_SCHED
 
 
 class Background:
     """CPU time of the other threads of this process and of all processes that it started."""
 
-    def __init__(self) -> None:
-        self.host = HostFiles()
-        self.was_quiet = (
-            self.wait()
-        )  # threads that the setup started come to rest
-
     def cpu_ns(self) -> int:
-        """So far; processes that nobody waited for are lost when they end."""
+        """So far; what a process used is lost when it ends and nobody waits for it."""
         ended = resource.getrusage(resource.RUSAGE_CHILDREN)
         children_ns = round((ended.ru_utime + ended.ru_stime) * 1e9)
-        for pid in descendants(self.host, "self"):
-            children_ns += self._process_ns(int(pid))
+        for pid in _below("self"):
+            children_ns += _process_ns(int(pid))
         threads_ns = time.process_time_ns() - time.thread_time_ns()
         return threads_ns + children_ns
-
-    def _process_ns(self, pid: int) -> int:
-        try:
-            return time.clock_gettime_ns((~pid << 3) | CLOCK_OF_PROCESS)
-        except OSError:  # it has just ended
-            return round(process_seconds(self.host, str(pid)) * 1e9)
 
     def is_quiet(self) -> bool:
         """Whether next to nothing goes on in the background now, and nothing waits for a CPU either."""
@@ -59,24 +42,7 @@ class Background:
         time.sleep(STEP_S)
         used_ns = self.cpu_ns() - before_ns
         passed_ns = time.monotonic_ns() - began_ns
-        return used_ns <= QUIET * passed_ns and not self._is_running()
-
-    def _is_running(self) -> bool:
-        """Whether any other thread runs, or could if it got a CPU."""
-        own = threading.get_native_id()
-        for pid in ("self", *descendants(self.host, "self")):
-            for thread in self.host.glob(f"/proc/{pid}/task/[0-9]*"):
-                is_own = pid == "self" and thread.endswith(f"/{own}")
-                if not is_own and self._state(thread) in RUNNING:
-                    return True
-        return False
-
-    def _state(self, thread: str) -> str:
-        try:
-            after_name = self.host.text(f"{thread}/stat").rpartition(")")[2]
-        except Unavailable:
-            return ""  # it has just ended
-        return after_name.split()[0]
+        return used_ns <= QUIET * passed_ns and not _is_running()
 
     def wait(self, longest_s: float = LONGEST_S) -> bool:
         """Wait until it is quiet, but not for ever; whether it is."""
@@ -118,6 +84,53 @@ class Background:
         before_ns = self.cpu_ns()
         ended = self.wait()
         return min(times), self.cpu_ns() - before_ns, ended
+
+
+def _is_running() -> bool:
+    """Whether any other thread runs, or could if it got a CPU."""
+    own = f"/proc/self/task/{threading.get_native_id()}"
+    for pid in ("self", *_below("self")):
+        for thread in _threads(pid):
+            if thread != own and _state(thread) in RUNNING:
+                return True
+    return False
+
+
+def _below(pid: str) -> list[str]:
+    """The living processes below this one."""
+    below = []
+    for thread in _threads(pid):
+        for child in _text(f"{thread}/children").split():
+            below += [child, *_below(child)]
+    return below
+
+
+def _threads(pid: str) -> list[str]:
+    folder = f"/proc/{pid}/task"
+    try:
+        return [f"{folder}/{thread}" for thread in os.listdir(folder)]
+    except OSError:  # it has just ended
+        return []
+
+
+def _state(thread: str) -> str:
+    after_name = _text(f"{thread}/stat").rpartition(")")[2]
+    return after_name.strip()[:1]
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path) as file:
+            return file.read()
+    except OSError:  # it has just ended
+        return ""
+
+
+def _process_ns(pid: int) -> int:
+    try:
+        return time.clock_gettime_ns((~pid << 3) | CLOCK_OF_PROCESS)
+    except OSError:  # it has just ended
+        return 0
 
 
 def can_be_watched() -> bool:

@@ -1,6 +1,7 @@
 """A session of commands: every visit is a new process, run under supervision."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from ..errors import Deep500Error
 from ..supervision.child import Died, Ended, Silent
@@ -8,7 +9,7 @@ from ..supervision.commands import CommandRunner, Finished
 from .candidates import Command, command_words
 from .clock import cold_caches, last_level_bytes
 from .plan import PlanEntry
-from .session import Preparation, Visits
+from .session import Preparation, Visits, all_of
 from .warming import Allowance, untimed_visits
 
 
@@ -32,19 +33,17 @@ class CommandSession:
         self, calls: Sequence[int], tolerance: float, seconds: float
     ) -> Preparation:
         """How many untimed runs each command needs; what it leaves behind is ended before the next one."""
-        count = len(self.entries)
-        untimed = [0] * count
-        if not self.flush and count > 1:
-            empty_caches = cold_caches(last_level_bytes())
-            allowance = Allowance(seconds * 1e9)
-            for i, entry in enumerate(self.entries):
-                untimed[i] = untimed_visits(
-                    lambda entry=entry: self._time(entry).elapsed_ns,  # type: ignore[misc]
-                    empty_caches,
-                    tolerance,
-                    allowance,
-                )
-        return Preparation(untimed, [None] * count)
+        visits = [partial(self._elapsed_ns, entry) for entry in self.entries]
+        untimed = [0] * len(visits)
+        if not self.flush and len(visits) > 1:
+            allowance = Allowance(seconds * 1e9, len(visits))
+            for i, visit in enumerate(visits):
+                others = all_of(visits[:i] + visits[i + 1 :])
+                untimed[i] = untimed_visits(visit, others, tolerance, allowance)
+        return Preparation(untimed, [None] * len(visits))
+
+    def _elapsed_ns(self, entry: PlanEntry) -> int:
+        return self._time(entry).elapsed_ns
 
     def block(
         self,

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from .statistics.comparison import Comparison, more_needed, quantile_differences
 from .statistics.drift import drift
 from .statistics.estimands import LEVEL as ESTIMANDS_LEVEL
 from .statistics.estimands import PAIRED, RatioEstimate
-from .statistics.intervals import ONE_PROCESS
+from .statistics.intervals import COARSE_CLOCK, ONE_PROCESS
 from .withholding import deferred
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def derive(result: "Result") -> dict:
     comparisons = [
         _comparison(result, a, b, c) for a, b, c in result.comparisons
     ]
-    derived = {
+    derived: dict[str, Any] = {
         "procedure": result.procedure,
         "stopped": "precise" if settled else "budget",
         "more": more,
@@ -41,9 +41,20 @@ def derive(result: "Result") -> dict:
         "control": _control(result),
         "notes": _notes(result),
     }
+    if result.procedure > 1:
+        derived["measured_s"] = _measured_seconds(result)
     if result.interference is not None:  # it was recorded
         derived["interference"] = asdict(result.interference)
     return derived
+
+
+def _measured_seconds(result: "Result") -> float | None:
+    """From the first to the last sample: absolute times hold for as long."""
+    if not all("span_s" in block for block in result.blocks):
+        return None
+    first = result.blocks[0]["span_s"][0]
+    last = result.blocks[-1]["span_s"][1]
+    return round(last - first, 4)
 
 
 def _entry(result: "Result", name: str) -> dict:
@@ -135,8 +146,11 @@ def _median(result: "Result", name: str, pooled: np.ndarray) -> dict:
             "high": None,
             "method": "none",
         }
+    notes = list(middle.notes)
+    if result.procedure == 1:  # it did not know of these
+        notes = [note for note in notes if COARSE_CLOCK not in note]
     return {
-        "notes": list(middle.notes),
+        "notes": notes,
         "median": middle.estimate,
         "low": middle.low,
         "high": middle.high,
@@ -254,7 +268,7 @@ def _drift(result: "Result", logs: list[np.ndarray]) -> dict:
     """The change over the run, where the blocks say when they were measured and there are enough of them."""
     if not all("span_s" in block for block in result.blocks):
         return {}
-    change = drift(logs, result.plan["level"])
+    change = drift(logs, result.plan["level"], dependent=result.procedure > 1)
     if change is None:
         return {}
     return {"drift": asdict(change)}

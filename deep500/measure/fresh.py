@@ -56,9 +56,18 @@ class FreshSession:
             return checked_calls(calls, len(self._first["entries"]))
 
     def prepare(
-        self, calls: Sequence[int], tolerance: float, seconds: float
+        self,
+        calls: Sequence[int],
+        tolerance: float,
+        seconds: float,
+        emptied: bool = False,
     ) -> Preparation:
-        request = {"calls": calls, "tolerance": tolerance, "seconds": seconds}
+        request = {
+            "calls": calls,
+            "tolerance": tolerance,
+            "seconds": seconds,
+            "emptied": emptied,
+        }
         answer = self._ask(request, "prepared")
         with self._explained():
             untimed, after = checked_preparation(answer, len(calls))

@@ -56,7 +56,10 @@ class GatheredSession:
             group_calls = [calls[i] for i in members]
             share_s = seconds * len(members) / len(self.groups)
             session = self._turn(group)
-            prepared = session.prepare(group_calls, tolerance, share_s)
+            # the other groups, whose processes wait, may leave nothing in the caches
+            prepared = session.prepare(
+                group_calls, tolerance, share_s, emptied=True
+            )
             session.pause()
             for i, count, used in zip(
                 members, prepared.untimed, prepared.after, strict=True

@@ -19,6 +19,7 @@ from .samples import (
     check_blocks,
     check_plan,
 )
+from .statistics.assumptions import widening
 from .statistics.comparison import Comparison, compare
 from .statistics.estimands import (
     RatioEstimate,
@@ -29,6 +30,8 @@ from .statistics.groups import holm
 from .statistics.intervals import Interval, interval, middle_process
 from .statistics.modality import DensityMode, modes
 from .withholding import (
+    widened_comparison,
+    widened_interval,
     without_deferred_work,
     without_disagreement,
     without_neighbours,
@@ -107,7 +110,12 @@ class Result:
         found = interval(samples, quantile, level or self.looked_level)
         if self.plan.get("point") != POINT:
             return found  # a bundle of before, whose points were means of logarithms with few processes
-        return found.around(middle_process(samples, quantile))
+        found = found.around(middle_process(samples, quantile))
+        if self.procedure == 1:
+            return found
+        index = self.index(name)
+        rounds = [process.rounds[index] for process in self.processes]
+        return widened_interval(found, widening(rounds))
 
     def batch(self, name: str) -> int:
         """How many calls were timed together."""
@@ -148,6 +156,12 @@ class Result:
 
     def _with_meaning(self, c: Comparison, a: str, b: str) -> Comparison:
         """The comparison, without its verdict where that would mean something else than what it says."""
+        i = self.index(a)
+        j = self.index(b)
+        ratios = [
+            process.rounds[j] / process.rounds[i] for process in self.processes
+        ]
+        c = widened_comparison(c, widening(ratios))
         c = without_deferred_work(c, self.after)
         effects = self.neighbours
         c = without_neighbours(c, effects[a], effects[b])
@@ -197,7 +211,11 @@ class Result:
         """The places that the times of a candidate gather around."""
         index = self.index(name)
         series = [process.seconds[index] for process in self.processes]
-        return modes(np.concatenate(series), self.plan["precision"])
+        values = np.concatenate(series)
+        precision = self.plan["precision"]
+        if self.procedure == 1:
+            return modes(values, precision, deeper=0.0)
+        return modes(values, precision)
 
     @cached_property
     def interference(self) -> Interference | None:

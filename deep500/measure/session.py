@@ -92,22 +92,34 @@ class Session:
         return [calls[i] for i in range(len(self.entries))]
 
     def prepare(
-        self, calls: Sequence[int], tolerance: float, seconds: float
+        self,
+        calls: Sequence[int],
+        tolerance: float,
+        seconds: float,
+        emptied: bool = False,
     ) -> Preparation:
-        """Find out how many untimed visits each entry needs; what a watched calibration found is handed on."""
-        untimed = [0] * len(self.entries)
-        if not self.cold and len(self.entries) > 1:
-            empty_caches = cold_caches(last_level_bytes())
-            allowance = Allowance(seconds * 1e9)
-            for i, entry in enumerate(self.entries):
-                untimed[i] = _guarded(
-                    entry,
-                    untimed_visits,
-                    partial(self.timers[i], calls[i]),
-                    empty_caches,
-                    tolerance,
-                    allowance,
-                )
+        """Find out how many untimed visits each entry needs after one of each other, or after `emptied` caches.
+
+        What a watched calibration found is handed on.
+        """
+        visits = []
+        for timer, count in zip(self.timers, calls, strict=True):
+            visits.append(partial(timer, count))
+        untimed = [0] * len(visits)
+        if self.cold or (len(visits) == 1 and not emptied):
+            return Preparation(untimed, self.after)
+        empty_caches = cold_caches(last_level_bytes()) if emptied else None
+        allowance = Allowance(seconds * 1e9, len(visits))
+        for i, visit in enumerate(visits):
+            disturb = empty_caches or all_of(visits[:i] + visits[i + 1 :])
+            untimed[i] = _guarded(
+                self.entries[i],
+                untimed_visits,
+                visit,
+                disturb,
+                tolerance,
+                allowance,
+            )
         return Preparation(untimed, self.after)
 
     def block(
@@ -170,6 +182,16 @@ class Session:
             enough = self.clock.calls_for(elapsed / calls)
             calls = max(calls * 2, min(calls * 100, enough))
         return calls
+
+
+def all_of(visits: Sequence[Callable[[], int]]) -> Callable[[], None]:
+    """One visit of each."""
+
+    def visit_all() -> None:
+        for visit in visits:
+            visit()
+
+    return visit_all
 
 
 def _before(sync: Callable | None, cold: bool) -> Callable | None:

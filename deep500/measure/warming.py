@@ -1,8 +1,8 @@
 """How many untimed visits a candidate needs before its times are those of a row of its own calls.
 
 What ran before a visit, another candidate above all, leaves caches, translations of addresses and branch predictors in
-a state that is not the candidate's. Here the worst of all neighbours, one that empties all caches, stands for any, so
-that the answer does not depend on which candidates happen to run beside. Standard library only.
+a state that is not the candidate's. Rows of visits after such a disturbance show how long that lasts. Standard library
+only.
 """
 
 from collections.abc import Callable
@@ -12,23 +12,28 @@ from .clock import now
 
 SMALLEST_TOLERANCE = 0.005  # repetitions do not show less
 IN_A_ROW = (
-    8  # visits after a disturbance: the last half is taken as undisturbed
+    10  # visits after a disturbance: the last half is taken as undisturbed
 )
-REPETITIONS = 3  # the shortest time of each place in the row counts
+FEWEST, MOST = 5, 40  # repetitions
+# What the untimed visits before a timed one may take together, unless one takes longer: that fills all caches.
+MOST_NS = 500_000
 # What is assumed of visits that cannot be measured in time: at most so long, in ns, and the number before them.
-ASSUMED = ((200_000, 4), (20_000_000, 1))
-# A visit that is longer is worth one untimed one at most: it fills all caches.
-LONG_NS = 1_000_000
+ASSUMED = ((125_000, 4), (250_000, 2), (20_000_000, 1))
 
 
 @dataclass
 class Allowance:
-    """The time that may still be spent on the search."""
+    """The time that may still be spent on the search, shared among the entries to come."""
 
     left_ns: float
+    entries: int
+
+    def share_ns(self) -> float:
+        return self.left_ns / max(1, self.entries)
 
     def spend(self, ns: float) -> None:
         self.left_ns -= ns
+        self.entries -= 1
 
 
 def untimed_visits(
@@ -39,29 +44,37 @@ def untimed_visits(
 ) -> int:
     """The fewest visits after which the next is within the tolerance of a row's; assumed where time is short."""
     began = now()
-    visit_ns = min(visit(), visit())
     disturb()
-    in_a_row = 2 if visit_ns > LONG_NS else IN_A_ROW
-    row_ns = now() - began + in_a_row * visit_ns
-    if REPETITIONS * row_ns > allowance.left_ns:
-        allowance.spend(now() - began)
+    visit_ns = min(visit(), visit())
+    once_ns = now() - began
+    most = max(1, MOST_NS // visit_ns)
+    in_a_row = min(2 * most, IN_A_ROW)
+    row_ns = once_ns + in_a_row * visit_ns
+    repetitions = int(allowance.share_ns() / row_ns)
+    if repetitions < FEWEST:
+        allowance.spend(once_ns)
         return _assumed(visit_ns)
     rows = []
-    for _ in range(REPETITIONS):
+    for _ in range(min(repetitions, MOST)):
         disturb()
         rows.append([visit() for _ in range(in_a_row)])
     allowance.spend(now() - began)
-    shortest = [min(place) for place in zip(*rows, strict=True)]
-    return _settled_after(shortest, tolerance)
+    usual = [_usual(list(times)) for times in zip(*rows, strict=True)]
+    return min(_settled_after(usual, tolerance), most)
 
 
-def _settled_after(shortest: list[int], tolerance: float) -> int:
+def _usual(times: list[int]) -> int:
+    """The lower quartile: what the visit takes if nobody takes the CPU away."""
+    return sorted(times)[len(times) // 4]
+
+
+def _settled_after(usual: list[int], tolerance: float) -> int:
     """How many places from the start on are longer than undisturbed ones."""
-    half = len(shortest) // 2
-    undisturbed = shortest[half:]
-    middle = sorted(undisturbed)[(len(undisturbed) - 1) // 2]
+    half = len(usual) // 2
+    undisturbed = sorted(usual[half:])
+    middle = undisturbed[len(undisturbed) // 2]
     most = middle * (1 + max(tolerance, SMALLEST_TOLERANCE))
-    disturbed = [place for place in range(half) if shortest[place] > most]
+    disturbed = [place for place in range(half) if usual[place] > most]
     return max(disturbed, default=-1) + 1
 
 

@@ -1,4 +1,7 @@
-"""Verdicts that are not given, whatever the interval of their ratio says, because they would mean something else."""
+"""Verdicts that are not given, whatever the interval of their ratio says, because they would mean something else.
+
+Intervals are widened first where their assumptions do not hold.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -6,11 +9,36 @@ from dataclasses import replace
 from ..reports.tables import percent, seconds
 from .aftermath import SHARE
 from .neighbours import NeighbourEffect
+from .statistics.assumptions import Widening
 from .statistics.comparison import Comparison, verdict_of
 from .statistics.estimands import PAIRED, RatioEstimate
+from .statistics.intervals import Interval
 from .statistics.modality import DensityMode
 
 Modes = tuple[DensityMode, ...]
+
+
+def widened_interval(found: Interval, wider: Widening) -> Interval:
+    """The interval of a cost, wider by a factor on the scale of logarithms."""
+    if wider.factor == 1 or found.low <= 0:
+        return found
+    low = found.estimate * (found.low / found.estimate) ** wider.factor
+    high = found.estimate * (found.high / found.estimate) ** wider.factor
+    notes = (*found.notes, wider.reason)
+    return replace(found, low=low, high=high, notes=notes)
+
+
+def widened_comparison(c: Comparison, wider: Widening) -> Comparison:
+    """The comparison by a wider interval of its ratio."""
+    if wider.factor == 1:
+        return c
+    low = c.ratio * (c.low / c.ratio) ** wider.factor
+    high = c.ratio * (c.high / c.ratio) ** wider.factor
+    verdict = verdict_of(low, high, c.margin)
+    if c.verdict == "inconclusive":
+        verdict = c.verdict
+    notes = (*c.notes, wider.reason)
+    return replace(c, low=low, high=high, verdict=verdict, notes=notes)
 
 
 def withheld(c: Comparison, reason: str) -> Comparison:
@@ -48,13 +76,21 @@ def without_disagreement(
     if c.verdict == "inconclusive":
         return c
     others = {medians.verdict(c.margin), means.verdict(c.margin)}
-    if others <= {c.verdict, "inconclusive"}:
+    agree = others <= {c.verdict, "inconclusive"}
+    if agree and not _is_opposite(medians.ratio, c):
         return c
     ratios = (
         f"the {PAIRED} is {c.ratio:.4g}, that of medians {medians.ratio:.4g}, "
         f"that of means {means.ratio:.4g}, on different sides of the margin"
     )
     return withheld(c, f"{ratios}; {_costs(modes())}")
+
+
+def _is_opposite(ratio: float, c: Comparison) -> bool:
+    """Whether a ratio, known without an interval, says slower where the verdict says faster, or the reverse."""
+    if c.verdict == "slower":
+        return ratio < 1 / (1 + c.margin)
+    return c.verdict == "faster" and ratio > 1 + c.margin
 
 
 def _costs(modes: Mapping[str, Modes]) -> str:

@@ -213,3 +213,21 @@ def test_kill_9_leaves_a_clean_prefix_and_the_ledger_names_it(tmp_path, moment):
     assert not bundle.read(tmp_path / "run").problems
     [run] = Ledger(tmp_path / "home" / "ledger.sqlite").runs()
     assert run.state == "unfinished"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("_d5_start += 20000",), ("pass", "--setup", "_d5_now = 1"), ("pass", "--factor", "_d5_n=1,2")],
+)  # fmt: skip
+def test_names_of_the_timed_loop_are_refused_in_one_line(d5, words):
+    answer = d5("bench", *words)
+    assert answer.code == 2
+    assert len(answer.err.splitlines()) == 1 and "_d5_" in answer.err
+
+
+def test_the_headline_names_its_ratio_and_gives_the_other_two(d5):
+    answer = d5("bench", "sum(range(20_000))", "sum(range(60_000))", *SIX)
+    assert answer.code == 0, answer.err
+    headline = " ".join(answer.out.split("Stopped")[0].split())
+    assert "median ratio of paired rounds of single calls" in headline
+    assert "ratio of medians" in headline and ", of means" in headline

@@ -48,15 +48,26 @@ class Cached:
 )
 def test_visits_are_made_until_times_are_those_of_a_row(extra, expected):
     cached = Cached(10_000, extra)
-    allowance = Allowance(SECOND_NS)
+    allowance = Allowance(SECOND_NS, 1)
     found = untimed_visits(cached.visit, cached.disturb, 0.01, allowance)
     assert found == expected
     assert allowance.left_ns < SECOND_NS
 
 
+def test_the_usual_visit_counts_not_the_one_that_was_interrupted():
+    cached = Cached(10_000, [])
+    interruptions = itertools.cycle([1, 1, 1, 30])
+
+    def visit() -> int:
+        return cached.visit() * next(interruptions)
+
+    found = untimed_visits(visit, cached.disturb, 0.01, Allowance(SECOND_NS, 1))
+    assert found == 0
+
+
 def test_a_long_visit_is_preceded_by_one_at_most():
     cached = Cached(5_000_000, [0.5, 0.4, 0.3, 0.2])
-    found = untimed_visits(cached.visit, cached.disturb, 0.01, Allowance(SECOND_NS))
+    found = untimed_visits(cached.visit, cached.disturb, 0.01, Allowance(SECOND_NS, 1))
     assert found == 1
 
 
@@ -67,7 +78,7 @@ def test_without_time_the_number_is_assumed_and_few_visits_are_spent(
     usual_ns, expected
 ):
     cached = Cached(usual_ns, [])
-    found = untimed_visits(cached.visit, cached.disturb, 0.01, Allowance(0))
+    found = untimed_visits(cached.visit, cached.disturb, 0.01, Allowance(0, 1))
     assert found == expected
     assert cached.visits == 2
 

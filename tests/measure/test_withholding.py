@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
+from deep500 import cli
 from deep500.errors import Deep500Error
 from deep500.measure.plan import PROCEDURE, make_plan
 from deep500.measure.results import Result
@@ -80,6 +81,19 @@ def test_calls_of_two_costs_have_no_verdict_and_the_modes_are_named():
     before = Result(plan, found.blocks)
     assert verdict(before) == "slower"
     assert before.derived["procedure"] == 1 and found.derived["procedure"] == PROCEDURE
+
+
+def test_the_report_says_no_verdict_first_and_why(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("DEEP500_HOME", str(tmp_path / "home"))
+    found = result(a=lambda rng: 2 * one(rng), b=two_costs)
+    found.save(tmp_path / "bundle")
+    assert cli.main(["verify", str(tmp_path / "bundle")]) == 0
+    capsys.readouterr()
+    assert cli.main(["show", str(tmp_path / "bundle")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.startswith("**No verdict on `b` against `a`: median ratio of paired")
+    assert "ratio of medians 0.5" in shown and ", of means 1.3" in shown
+    assert "on different sides of the margin; 'b' has 2 modes" in shown
 
 
 def test_work_after_the_clock_withholds_every_verdict():

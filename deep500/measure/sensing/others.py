@@ -95,12 +95,12 @@ def own_seconds(host: HostFiles) -> float:
     """CPU seconds of this process, its ended children, and its living descendants."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = time.process_time() + ended.ru_utime + ended.ru_stime
-    for pid in descendants(host, "self"):
-        seconds += process_seconds(host, pid)
+    for pid in _descendants(host, "self"):
+        seconds += _process_seconds(host, pid)
     return seconds
 
 
-def descendants(host: HostFiles, pid: str) -> list[str]:
+def _descendants(host: HostFiles, pid: str) -> list[str]:
     """The living descendants of a process."""
     if not host.exists("/proc/self/task"):
         raise Unavailable("/proc does not list threads")
@@ -109,7 +109,7 @@ def descendants(host: HostFiles, pid: str) -> list[str]:
         children += _children(host, thread)
     below = []
     for child in children:
-        below += descendants(host, child)
+        below += _descendants(host, child)
     return children + below
 
 
@@ -122,7 +122,7 @@ def _children(host: HostFiles, thread: str) -> list[str]:
         return []  # the thread has ended
 
 
-def process_seconds(host: HostFiles, pid: str) -> float:
+def _process_seconds(host: HostFiles, pid: str) -> float:
     """CPU time of a process and of the children that it has waited for; 0 if it has just ended."""
     path = f"/proc/{pid}/stat"
     try:

@@ -15,6 +15,9 @@ from .distributions import Array, student_t_quantile
 PARTS = 10  # of one process
 FEWEST = 4  # points, for a line with a spread about it
 SHORTEST_PART = 3  # values
+FEWEST_DEPENDENT = 10  # points, for a correlation of successive ones
+FEWEST_DF = 2.0  # of t, however dependent they are
+MOST_CORRELATED = 0.97
 POWER = 0.8  # with which the smallest drift is found
 
 
@@ -33,8 +36,14 @@ class Drift:
     n: int
 
 
-def drift(logs: Sequence[Array], level: float = 0.95) -> Drift | None:
-    """The drift of logarithms of costs, one series per process, in the order of time; None for too few of them."""
+def drift(
+    logs: Sequence[Array], level: float = 0.95, dependent: bool = False
+) -> Drift | None:
+    """The drift of logarithms of costs, one series per process, in the order of time; None for too few of them.
+
+    If they may be dependent, a level that wanders by itself is not taken for a drift: the interval is wider by what the
+    correlation of successive medians about the line says.
+    """
     medians = np.array([np.median(part) for part in _parts(logs)])
     n = len(medians)
     if n < FEWEST:
@@ -46,8 +55,13 @@ def drift(logs: Sequence[Array], level: float = 0.95) -> Drift | None:
     residuals = medians - medians.mean() - slope * place
     variance = float(residuals @ residuals) / (n - 2)
     error = math.sqrt(variance / spread)
-    reach = student_t_quantile((1 + level) / 2, n - 2) * error
-    smallest_seen = reach + student_t_quantile(POWER, n - 2) * error
+    df = float(n - 2)
+    if dependent:
+        tau = _values_as_one(residuals)
+        error *= math.sqrt(tau)
+        df = max(df / tau, FEWEST_DF)
+    reach = student_t_quantile((1 + level) / 2, df) * error
+    smallest_seen = reach + student_t_quantile(POWER, df) * error
     return Drift(
         change=_relative(slope),
         low=_relative(slope - reach),
@@ -55,6 +69,18 @@ def drift(logs: Sequence[Array], level: float = 0.95) -> Drift | None:
         detectable=_relative(smallest_seen),
         n=n,
     )
+
+
+def _values_as_one(residuals: Array) -> float:
+    """How many successive residuals count as one; with few of them, this cannot be known and is 1."""
+    n = len(residuals)
+    squares = float(residuals @ residuals)
+    if n < FEWEST_DEPENDENT or squares == 0:
+        return 1.0
+    r = float(residuals[1:] @ residuals[:-1]) / squares
+    # removing the line costs a short series so much of its correlation
+    unbiased = min(max((n * r + 4) / (n - 6), 0.0), MOST_CORRELATED)
+    return (1 + unbiased) / (1 - unbiased)
 
 
 def _relative(log_change: float) -> float:

@@ -26,6 +26,8 @@ from .distributions import (
 )
 
 ONE_PROCESS = "one process, between-process variance unknown"
+COARSE_CLOCK = "coarse clock: the values come in steps of"
+COARSE_STEPS = 4  # an interval as wide as that is wider than what rounding does
 # One series in the order measured, or a list of them, one per process.
 Samples = ArrayLike | Sequence[ArrayLike]
 
@@ -82,7 +84,35 @@ def interval(
     if len(series) > 1:
         return _of_processes(series, quantile, level)
     notes = (ONE_PROCESS,) if _is_nested(samples) else ()
-    return _of_series(series[0], quantile, level, notes)
+    found = _of_series(series[0], quantile, level, notes)
+    return _with_clock_note(found, series[0])
+
+
+def _with_clock_note(found: Interval, x: Array) -> Interval:
+    """The interval, with a warning where it is finer than the steps of the values: their rounding is not in it."""
+    step = _clock_step(x)
+    if step is None or found.high - found.low >= COARSE_STEPS * step:
+        return found
+    note = (
+        f"{COARSE_CLOCK} {step:g}, hardly finer than this interval: rounding may have moved it by a step; "
+        "time several calls together"
+    )
+    return replace(found, notes=(*found.notes, note))
+
+
+def _clock_step(x: Array) -> float | None:
+    """The step in which values come, where most of them have equals; None for values that are not in steps."""
+    values, counts = np.unique(x, return_counts=True)
+    if (
+        len(x) < SHORT
+        or len(values) == 1
+        or counts[counts > 1].sum() <= len(x) / 2
+    ):
+        return None
+    gaps = np.diff(values)
+    # of values that were divided, the last bits differ
+    gaps = gaps[gaps > 1e-9 * abs(values[-1])]
+    return float(gaps.min()) if len(gaps) else None
 
 
 def smallest_sample(quantile: float, level: float) -> int:

@@ -12,8 +12,9 @@ from .distributions import Array
 
 FEWEST = 30  # below, nothing is claimed
 SMALLEST_SHARE = 0.1  # a mode with less is a tail or a handful of outliers
-# a valley must lie below this share of the lower of its two peaks
+# A valley must lie below this share of the lower of its two peaks, and the lower, the fewer values there are.
 SHALLOWEST = 0.9
+DEEPER = 1.5  # divided by sqrt(n): a flat density has valleys by chance
 
 
 @dataclass(frozen=True)
@@ -25,19 +26,22 @@ class DensityMode:
 
 
 def modes(
-    samples: ArrayLike, smallest_gap: float = 0.02
+    samples: ArrayLike, smallest_gap: float = 0.02, deeper: float = DEEPER
 ) -> tuple[DensityMode, ...]:
-    """The modes from left to right, at least smallest_gap apart: relatively, if all values are positive."""
+    """The modes from left to right, at least smallest_gap apart: relatively, if all values are positive.
+
+    `deeper` is 0 in procedure 1, which took chance valleys of flat densities for real.
+    """
     x = np.sort(as_series(samples))
     if len(x) < FEWEST or x[0] == x[-1]:
         return (DensityMode(float(np.median(x)), 1.0),)
     y = _untied(x)
     if x[0] > 0:
         log_gap = math.log1p(smallest_gap)
-        log_cuts = _cuts(np.log(y), len(x), log_gap)
+        log_cuts = _cuts(np.log(y), len(x), log_gap, deeper)
         cuts = np.exp(log_cuts)
     else:
-        cuts = np.array(_cuts(y, len(x), smallest_gap))
+        cuts = np.array(_cuts(y, len(x), smallest_gap, deeper))
     parts = np.split(x, np.searchsorted(y, cuts))
     return tuple(_mode(part, len(x)) for part in parts)
 
@@ -47,10 +51,11 @@ def _mode(part: Array, n: int) -> DensityMode:
     return DensityMode(median, len(part) / n)
 
 
-def _cuts(y: Array, n: int, gap: float) -> list[float]:
+def _cuts(y: Array, n: int, gap: float, deeper: float) -> list[float]:
     """The values between the modes, where the density has its valleys."""
     grid, density, width = _density(y)
-    valleys = _valleys(grid, density, width, n, gap)
+    shallowest = SHALLOWEST - deeper / math.sqrt(n)
+    valleys = _valleys(grid, density, width, n, gap, shallowest)
     return [float(grid[valley]) for valley in valleys]
 
 
@@ -101,7 +106,12 @@ def _density(y: Array) -> tuple[Array, Array, float]:
 
 
 def _valleys(
-    grid: Array, density: Array, width: float, n: int, gap: float
+    grid: Array,
+    density: Array,
+    width: float,
+    n: int,
+    gap: float,
+    shallowest: float,
 ) -> list[int]:
     """Grid indices of the significant valleys; the most doubtful one is given up first."""
     inside = density[1:-1]
@@ -124,7 +134,7 @@ def _valleys(
         drop = np.sqrt(lower_peak) - np.sqrt(floor)
         depth = drop * smaller_share * scale
         is_significant = depth >= doubtful
-        is_deep = is_significant & (floor <= SHALLOWEST * lower_peak)
+        is_deep = is_significant & (floor <= shallowest * lower_peak)
         is_apart = np.diff(grid[peaks]) >= gap
         is_real = is_deep & is_apart
         smallest = int(shares.argmin())

@@ -14,7 +14,14 @@ from ...reports.text import (
     listed,
     verdict_of,
 )
-from .contents import absolute, is_busy, ratio_figures, ratio_of, rounded
+from .contents import (
+    absolute,
+    during,
+    is_busy,
+    ratio_figures,
+    ratio_of,
+    rounded,
+)
 from .data import Comparison, Entry, ReportData
 
 MOST_NAMES = 3  # in one sentence
@@ -66,7 +73,7 @@ def _answer(data: ReportData) -> Answer:
     if not data.entries:
         return Answer({VerdictWord("refused"): 1}, ["Nothing was measured"])
     if len(data.entries) == 1:
-        return _alone(data.entries[0])
+        return _alone(data.entries[0], during(data))
     measured = len(data.entries)
     return Answer(
         {}, [f"{measured} entries were measured and none were compared"]
@@ -185,7 +192,7 @@ def _by_how_much(
     return [" (from ", smallest, " to ", largest, ")"]
 
 
-def _alone(entry: Entry) -> Answer:
+def _alone(entry: Entry, during: str) -> Answer:
     """The answer to a measurement of one entry."""
     name = _name(entry["name"])
     median = absolute(entry)
@@ -194,7 +201,7 @@ def _alone(entry: Entry) -> Answer:
         return Answer(
             {VerdictWord("refused"): 1}, headline, [("median", median)]
         )
-    return Answer({}, ["The median of ", name, " is ", median])
+    return Answer({}, ["The median of ", name, during, " is ", median])
 
 
 def _name(name: str) -> Code:

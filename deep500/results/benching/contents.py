@@ -41,7 +41,7 @@ def entries(data: ReportData) -> Table:
     headers = [
         "entry",
         "levels",
-        f"median [{level} interval], n",
+        f"median{during(data)} [{level} interval], n",
         "processes",
         "one value is",
         "start of the run",
@@ -58,6 +58,14 @@ def entries(data: ReportData) -> Table:
         ]
         rows.append(row)
     return _without_empty(Table(headers, rows, "lllrll"), "levels")
+
+
+def during(data: ReportData) -> str:
+    """For how long an absolute time holds; nothing where it was not recorded."""
+    measured_s = data.derived.get("measured_s")
+    if not is_number(measured_s):
+        return ""
+    return f" over these {measured_s:.2g} s"
 
 
 def quantiles(data: ReportData) -> Table:

@@ -66,3 +66,25 @@ def test_too_few_values_say_nothing(series):
 def test_equal_values_do_not_drift():
     found = drift([np.zeros(40)])
     assert (found.change, found.low, found.high, found.detectable) == (0, 0, 0, 0)
+
+
+def test_a_level_that_wanders_is_seldom_taken_for_a_drift():
+    rng = np.random.default_rng(2)
+    plain, careful, seen = 0, 0, 0
+    trials = 300
+    for _ in range(trials):
+        level = rng.standard_normal(20)
+        for i in range(1, 20):
+            level[i] = 0.8 * level[i - 1] + 0.6 * level[i]
+        logs = [np.array([0.01 * value]) for value in level]
+        without = drift(logs)
+        with_care = drift(logs, dependent=True)
+        plain += without.low * without.high > 0
+        careful += with_care.low * with_care.high > 0
+        # a drift of ten times the noise is seen in either way
+        steep = [log + 0.005 * i for i, log in enumerate(0.001 * level)]
+        clear = drift([np.array([value]) for value in steep], dependent=True)
+        seen += clear.low > 0
+    assert plain > 0.3 * trials
+    assert careful < 0.1 * trials
+    assert seen > 0.9 * trials

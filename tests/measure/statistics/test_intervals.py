@@ -401,3 +401,20 @@ def test_the_whole_table():
     assert len(rows) > 90
     missed = [simulation.line(row) for row in rows if not row.ok]
     assert not missed, "\n".join(missed)
+
+
+@pytest.mark.parametrize("true", [1.4, 20.3, 100.3])
+def test_a_coarse_clock_is_warned_of(true):
+    rng = np.random.default_rng(1)
+    ticks = np.round(true * rng.lognormal(0, 0.002, 300) + rng.random(300) - 0.5)
+    ticks = np.maximum(ticks, 1)
+    assert any("coarse clock" in note for note in interval(ticks).notes)
+    # the same times by a clock that is a thousand times finer
+    fine = true * rng.lognormal(0, 0.002, 300)
+    assert not any("coarse clock" in note for note in interval(fine).notes)
+
+
+def test_many_ticks_are_no_coarse_clock():
+    rng = np.random.default_rng(1)
+    ticks = np.round(500 * rng.lognormal(0, 0.3, 1000))
+    assert not any("coarse clock" in note for note in interval(ticks).notes)

@@ -123,3 +123,17 @@ def test_shares_sum_to_one_and_the_unit_does_not_matter(seed, n, log_unit):
 def test_bad_input_is_refused(bad):
     with pytest.raises(Deep500Error):
         modes(bad)
+
+
+@pytest.mark.parametrize("n", [50, 200, 1000])
+def test_a_uniform_distribution_has_one_mode(n):
+    rng = np.random.default_rng(5)
+    trials = 300
+    several, before = 0, 0
+    for _ in range(trials):
+        values = 1 + 0.2 * rng.random(n)
+        several += len(modes(values)) > 1
+        before += len(modes(values, deeper=0.0)) > 1
+    assert several <= 0.03 * trials
+    if n < 1000:
+        assert before > 0.05 * trials  # what procedure 1 reported

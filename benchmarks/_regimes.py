@@ -1,0 +1,127 @@
+"""Data that break an assumption of the intervals: dependent processes, slow changes, coarse clocks, several costs."""
+
+import math
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from deep500.measure.plan import make_plan
+from deep500.measure.results import Result
+
+Random = np.random.Generator
+ROUNDS = 60  # of a simulated process
+UNIT_NS = 1e6
+
+
+def autoregressive(random: Random, n: int, rho: float) -> np.ndarray:
+    """A stationary standard normal first-order autoregression."""
+    values = random.standard_normal(n)
+    values[1:] *= math.sqrt(1 - rho * rho)
+    for i in range(1, n):
+        values[i] += rho * values[i - 1]
+    return values
+
+
+def dependent_processes(random: Random, count: int, rho: float) -> list[np.ndarray]:
+    """Processes of 20 values (1 %) whose levels (3 %) depend on the process before."""
+    levels = 0.03 * autoregressive(random, count, rho)
+    noise = 0.01 * random.standard_normal((count, 20))
+    return list(np.exp(levels[:, None] + noise))
+
+
+def long_memory(random: Random, n: int, hurst: float) -> np.ndarray:
+    """Fractional Gaussian noise by circulant embedding, as times that vary by 3 %."""
+    lag = np.arange(n + 1.0)
+    power = 2 * hurst
+    covariance = (np.abs(lag + 1) ** power + np.abs(lag - 1) ** power) / 2 - lag**power
+    row = np.concatenate([covariance, covariance[-2:0:-1]])
+    spectrum = np.maximum(np.fft.fft(row).real, 0)
+    size = len(row)
+    noise = random.standard_normal(size) + 1j * random.standard_normal(size)
+    series = np.fft.fft(np.sqrt(spectrum / size) * noise).real[:n]
+    return np.exp(0.03 * series)
+
+
+def switching(random: Random, n: int, dwell: float) -> np.ndarray:
+    """Two modes 20 % apart, of which the lower has 60 % of the time; each is kept for about `dwell` calls."""
+    leave = np.where([True, False], 0.8 / dwell, 1.2 / dwell)  # low, high
+    high = random.random() < 0.4
+    modes = np.empty(n)
+    chances = random.random(n)
+    for i in range(n):
+        modes[i] = high
+        if chances[i] < leave[int(high)]:
+            high = not high
+    return np.exp(math.log(1.2) * modes + 0.01 * random.standard_normal(n))
+
+
+def switching_median() -> float:
+    """The median of the mixture: the 5/6 quantile of the lower mode."""
+    return math.exp(0.01 * 0.9674215661017014)
+
+
+def ticks(random: Random, n: int, true: float) -> np.ndarray:
+    """Times of 0.2 % spread in whole ticks of a clock that starts anywhere in a tick."""
+    exact = true * np.exp(0.002 * random.standard_normal(n))
+    return np.maximum(np.floor(exact + random.random(n)), 1.0)
+
+
+def measured(
+    random: Random,
+    draws: list[Callable[[], float]],
+    processes: int = 6,
+    carry_over: float = 0.0,
+    log_levels: np.ndarray | None = None,
+    margin: float = 0.02,
+) -> Result:
+    """The result of a run of a and b whose visits cost what the draws say, in units of a millisecond.
+
+    `carry_over` is what a visit of b costs more, as a share, if the visit before was one of a.
+    """
+    seed = int(random.integers(1 << 30))
+    plan = make_plan({"a": "pass", "b": "pass"}, seed=seed, margin=margin)
+    blocks = []
+    for process in range(processes):
+        orders = list(islice(plan.orders(process), ROUNDS))
+        level = math.exp(log_levels[process]) if log_levels is not None else 1.0
+        before = 0
+        times: list[list[int]] = []
+        for order in orders:
+            visits = []
+            for entry in order:
+                cost = draws[entry]()
+                if entry == 1:
+                    cost *= level
+                    cost *= 1 + carry_over * (before == 0)
+                visits.append(round(UNIT_NS * cost))
+                before = entry
+            times.append(visits)
+        row_a = [round(UNIT_NS * draws[0]()) for _ in range(40)]
+        row_b = [round(UNIT_NS * level * draws[1]()) for _ in range(40)]
+        block: dict[str, Any] = {
+            "process": process,
+            "calls": [1, 1],
+            "untimed": [0, 0],
+            "after": [0.0, 0.0],
+            "orders": orders,
+            "ns": times,
+            "alone": [row_a, row_b],
+        }
+        blocks.append(block)
+    return Result(plan.to_json(), blocks)
+
+
+def one_cost(random: Random, cost: float = 1.0) -> Callable[[], float]:
+    return lambda: cost * math.exp(0.01 * random.standard_normal())
+
+
+def two_costs(random: Random) -> Callable[[], float]:
+    """1 in 60 % and 5 in 40 % of the calls: median 1, mean 2.6."""
+
+    def cost() -> float:
+        usual = 1.0 if random.random() < 0.6 else 5.0
+        return usual * math.exp(0.01 * random.standard_normal())
+
+    return cost
