@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ..canonical import shown
 from ..definition import Definition
 from ..errors import Deep500Error
 from ..namespace import kind
@@ -110,6 +111,17 @@ class Operator(Definition):
         if cls.backward is not Operator.backward:
             cls.wanted = tuple(inspect.signature(cls.backward).parameters)[2:]
         cls._check_names()
+        cls._check_cases()
+
+    @classmethod
+    def _check_cases(cls) -> None:
+        """Raise a TypeError if a test case is not one."""
+        for example in cls.cases:
+            if not isinstance(example, Case):
+                raise TypeError(
+                    f"{cls.__name__}: {shown(example)} among its cases is none; write case(x=(3, 4)), "
+                    "with `from deep500.contracts.operator import case`"
+                )
 
     @classmethod
     def _check_names(cls) -> None:

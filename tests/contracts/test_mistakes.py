@@ -103,6 +103,17 @@ def test_a_derivative_asks_for_what_there_is() -> None:
                 return dz
 
 
+def test_a_shape_is_no_case() -> None:
+    said = r"Shaped: \(3, 4\) among its cases is none; write case\(x=\(3, 4\)\)"
+    with pytest.raises(TypeError, match=said):
+
+        class Shaped(Operator):
+            cases = [(3, 4)]  # noqa: RUF012
+
+            def forward(self, xp, x):
+                return x
+
+
 def test_a_derivative_has_no_more_gradients_than_inputs() -> None:
     class Twice(Operator):
         def forward(self, xp, x):
