@@ -73,6 +73,7 @@ from .metrics.validation_accuracy import (
 )
 from .recipe_runner import run_recipe as run_recipe
 from .reproduction import reproduce as reproduce
+from .runs_in_turn import run_in_turn as run_in_turn
 from .samplers.bucket_sampler import BucketSampler as BucketSampler
 from .samplers.ordered_sampler import OrderedSampler as OrderedSampler
 from .samplers.partitioned_sampler import (

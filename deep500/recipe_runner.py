@@ -7,7 +7,8 @@ import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ from .errors import (
     raise_if_internal,
     with_place,
 )
-from .evidence.recording import Recording, recording
+from .evidence.recording import recording
 from .evidence.resuming import finished_record
 from .measure.sensing.others import Others
 from .training.building import (
@@ -112,55 +113,104 @@ def run(
         plan["distribution"] = distribution.to_json(recipe.entry("batch_size"))
     crew = Crew(recipe, distribution, deadline) if distribution else None
     if resume and folder:
-        earlier = finished_record("recipe", plan, folder)
+        earlier = finished_outcome(plan, folder)
         if earlier:
             if crew:
                 crew.order(None)
-            return Outcome(
-                Path(folder), earlier.derived or {}, earlier, trained=False
-            )
-    all_events = (*recipe.entry("events", ()), *events)
-    _check_events(recipe.name, all_events)
-    recipe_run = _RecipeRun(recipe, plan, all_events, data)
+            return earlier
+    recipe_run = RecipeRun(recipe, plan, events, data)
     recipe_run.expected_data = expected_data or {}
     recipe_run.crew = crew
-    prepare = recipe_run.prepare
-    recorder = recording(
-        "recipe",
-        plan,
-        folder,
-        name=recipe.name,
-        prepare=prepare,
-        resume=resume,
-        subject=plan["fixed_hash"],
-    )
-    with recorder as record, errors_of_user_code(f"recipe {recipe.name}"):
-        finished = recipe_run.go(record)
-    return Outcome(record.folder, finished.derived or {}, finished)
+    with recipe_run.recording(folder, resume):
+        while recipe_run.train_next():
+            pass
+        return recipe_run.finish()
 
 
-class _RecipeRun:
+def finished_outcome(
+    plan: Mapping[str, Any], folder: str | Path
+) -> Outcome | None:
+    """The outcome of a run of this plan that is finished already; None if there is none."""
+    record = finished_record("recipe", plan, folder)
+    if record is None:
+        return None
+    return Outcome(Path(folder), record.derived or {}, record, trained=False)
+
+
+class RecipeRun:
     """One run of a recipe, from its first seed or from where it was interrupted."""
 
     def __init__(
         self,
         recipe: Recipe,
         plan: dict[str, Any],
-        events: tuple[Event, ...],
-        data: str | Path | None,
+        events: Iterable[Event] = (),
+        data: str | Path | None = None,
     ):
         self.recipe = recipe
         self.plan = plan
-        self.events = events
+        self.events = (*recipe.entry("events", ()), *events)
+        _check_events(recipe.name, self.events)
         self.data = data
         self.expected_data: Mapping[str, str] = {}
         self.crew: Crew | None = None  # the ranks, if there are several
-        self.first_states = [copy.deepcopy(event.state()) for event in events]
+        self.first_states = [
+            copy.deepcopy(event.state()) for event in self.events
+        ]
         self.task = recipe_task(recipe)
+
+    @contextmanager
+    def recording(
+        self, folder: str | Path | None, resume: bool
+    ) -> Iterator[None]:
+        """Keep the run in a bundle: what is trained inside is on disk, whatever ends it."""
+        recorder = recording(
+            "recipe",
+            self.plan,
+            folder,
+            name=self.recipe.name,
+            prepare=self.prepare,
+            resume=resume,
+            subject=self.plan["fixed_hash"],
+        )
+        with recorder as record:
+            self.record = record
+            # beside the bundle, gone when it is finished
+            self.checkpoints = record.folder.with_name(
+                record.folder.name + ".checkpoints"
+            )
+            try:
+                self.checkpoints.mkdir(exist_ok=True)
+                yield
+            except BaseException:
+                if not self.blocks:
+                    shutil.rmtree(self.checkpoints, ignore_errors=True)
+                raise
+            shutil.rmtree(self.checkpoints, ignore_errors=True)
+
+    def train_next(self) -> bool:
+        """Train the next seed that is not trained yet; False if there is none."""
+        for seed in self.plan["seeds"]:
+            if self._last_block(seed) is None:
+                with self._user_errors():
+                    self._train(seed)
+                return True
+        return False
+
+    def finish(self) -> Outcome:
+        """Write the manifest and all numbers, once every seed is trained."""
+        if self.crew:
+            self.crew.order(None)
+        with self._user_errors():
+            finished = self.record.finish(files=self._files())
+        return Outcome(self.record.folder, finished.derived or {}, finished)
+
+    def _user_errors(self) -> AbstractContextManager[None]:
+        return errors_of_user_code(f"recipe {self.recipe.name}")
 
     def prepare(self) -> dict[str, Any]:
         """Load the data and try one step; returns the entries to add to the plan."""
-        with errors_of_user_code(f"recipe {self.recipe.name}"):
+        with self._user_errors():
             dataset = recipe_dataset(self.recipe, self.data)
             self.splits = loaded_splits(dataset)
             check_data(
@@ -185,27 +235,6 @@ class _RecipeRun:
                     f"the data of recipe {self.recipe.name} are not those of the original: the split "
                     f"{split!r} has the SHA-256 {start}…, recorded is {recorded}…"
                 )
-
-    def go(self, record: Recording) -> Record:
-        self.record = record
-        # beside the bundle, gone when it is finished
-        self.checkpoints = record.folder.with_name(
-            record.folder.name + ".checkpoints"
-        )
-        try:
-            self.checkpoints.mkdir(exist_ok=True)
-            for seed in self.plan["seeds"]:
-                if self._last_block(seed) is None:
-                    self._train(seed)
-            if self.crew:
-                self.crew.order(None)
-            finished = record.finish(files=self._files())
-        except BaseException:
-            if not self.blocks:
-                shutil.rmtree(self.checkpoints, ignore_errors=True)
-            raise
-        shutil.rmtree(self.checkpoints, ignore_errors=True)
-        return finished
 
     @property
     def blocks(self) -> list[dict[str, Any]]:
@@ -491,7 +520,7 @@ class _RecipeRun:
 class _Record(Event):
     """Writes every epoch into the bundle, with what others used of the CPUs during it."""
 
-    def __init__(self, recipe_run: _RecipeRun, seed: int):
+    def __init__(self, recipe_run: RecipeRun, seed: int):
         self.recipe_run, self.seed = recipe_run, seed
         self.others = Others()
 

@@ -35,7 +35,7 @@ LAYERS = [
     "results",
     "evidence",
     "recipe_files recipe_runner instrumentation",
-    "reproduction",
+    "reproduction runs_in_turn",
     "cli",
 ]
 STATISTICS = "measure/statistics/"  # pure functions of samples

@@ -1,14 +1,10 @@
 """compare two bundles entry by entry, or rank many by performance profiles"""
 
 import argparse
-from typing import TYPE_CHECKING, Any
 
-from ..errors import UNDECIDED, Deep500Error, visible
+from ..errors import UNDECIDED, Deep500Error
 from . import options
-from .output import print_json, write_page
-
-if TYPE_CHECKING:
-    from ..reports.blocks import Report
+from .output import show_comparison
 
 EQUIVALENCE_CODES = {"equivalent": 0, "different": 1, "inconclusive": UNDECIDED}
 
@@ -75,7 +71,7 @@ def call(args: argparse.Namespace) -> int:
         level=args.level,
         equivalent=args.equivalent,
     )
-    _show(args, compared.report(), compared.to_json())
+    show_comparison(args, compared.report(), compared.to_json(), args.out)
     if not compared.verified or (
         args.gate and (compared.worse or compared.lost)
     ):
@@ -91,24 +87,5 @@ def _profile(args: argparse.Namespace) -> int:
 
     paths = [find_bundle(name) for name in (args.a, args.b, *args.more)]
     profiles = profile_bundles(paths, args.metric, args.level)
-    _show(args, profiles.report(), profiles.to_json())
+    show_comparison(args, profiles.report(), profiles.to_json(), args.out)
     return 0 if profiles.verified else 1
-
-
-def _show(
-    args: argparse.Namespace, report: "Report", data: dict[str, Any]
-) -> None:
-    """Write the page if one is wanted, and print the report or its data."""
-    from ..evidence.loading import rendered
-    from ..reports.html import html
-    from ..reports.terminal import terminal
-
-    page = str(args.out) if args.out else None
-    if args.out:
-        write_page(args.out, rendered(html, report))
-    if args.json:
-        print_json(data | {"page": page})
-        return
-    print(rendered(terminal, report))
-    if page:
-        print(f"page: {visible(page)}")

@@ -9,6 +9,7 @@ from ..errors import Deep500Error, HiddenCharacters, visible
 
 if TYPE_CHECKING:
     from ..contracts.result import Record
+    from ..reports.blocks import Report
 
 _ESCAPES = HiddenCharacters(lambda character: json.dumps(character)[1:-1])
 
@@ -64,3 +65,24 @@ def show_record(
         if page:
             print(f"report: {visible(extra['report'])}")
     return record.kind.exit_code(record)
+
+
+def show_comparison(
+    args: argparse.Namespace,
+    report: "Report",
+    data: dict[str, Any],
+    page: Path | None,
+) -> None:
+    """Print a comparison or its data, and write it to a page if there is one to write."""
+    from ..evidence.loading import rendered
+    from ..reports.html import html
+    from ..reports.terminal import terminal
+
+    if page:
+        write_page(page, rendered(html, report))
+    if args.json:
+        print_json(data | {"page": str(page) if page else None})
+        return
+    print(rendered(terminal, report))
+    if page:
+        print(f"page: {visible(str(page))}")

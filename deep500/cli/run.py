@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import Deep500Error, visible
 from ..progress import ProgressLine
 from . import options, ranks
-from .output import show_record
+from .output import beside, show_comparison, show_record
 from .quiet import quiet_moment
 
 if TYPE_CHECKING:
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     options.recipe(parser)
+    add(
+        "other",
+        type=Path,
+        metavar="OTHER",
+        nargs="?",
+        help="a second recipe: both are trained in turn, seed by seed, and compared; the options are for both",
+    )
     options.framework(parser, "the recipe's own", several=False)
     add(
         "--optimizer",
@@ -82,6 +89,8 @@ def call(args: argparse.Namespace) -> int:
             "--resume needs --out FOLDER: where the run was interrupted, or is to begin"
         )
     recipe = changed_recipe(load_recipe(args.recipe), args)
+    if args.other:
+        return run_both(args, recipe)
     code = ranks.exit_code_of_other_ranks(args, recipe)
     if code is not None:
         return code
@@ -106,6 +115,34 @@ def call(args: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     return show_record(args, outcome.record, page=True)
+
+
+def run_both(args: argparse.Namespace, recipe: "Recipe") -> int:
+    """Train two recipes in turn into --out/a and --out/b, and print the comparison; 1 if one is not acceptable."""
+    from ..evidence.comparing import compare_bundles
+    from ..evidence.recording import new_folder
+    from ..recipe_files import load_recipe
+    from ..runs_in_turn import run_in_turn
+    from ..training.events import ProgressBar
+
+    other = changed_recipe(load_recipe(args.other), args)
+    with ProgressLine() as progress:
+        quiet_moment(args, progress, busy_threads(args, recipe))
+    folder = args.out or new_folder(f"{recipe.name}-{other.name}")
+    with noting_how_to_resume(args, folder):
+        outcomes = run_in_turn(
+            [recipe, other],
+            folder,
+            args.tier,
+            args.seeds,
+            args.resume,
+            lambda: [ProgressBar()],
+            threads=args.threads,
+            data=args.data,
+        )
+    compared = compare_bundles(outcomes[0].bundle, outcomes[1].bundle)
+    show_comparison(args, compared.report(), compared.to_json(), beside(folder))
+    return 0 if all(outcomes) else 1
 
 
 @contextmanager

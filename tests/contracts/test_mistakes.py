@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -108,7 +109,7 @@ def test_a_shape_is_no_case() -> None:
     with pytest.raises(TypeError, match=said):
 
         class Shaped(Operator):
-            cases = [(3, 4)]  # noqa: RUF012
+            cases: ClassVar[Any] = ((3, 4),)
 
             def forward(self, xp, x):
                 return x

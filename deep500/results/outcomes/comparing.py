@@ -284,8 +284,11 @@ def _circumstances(a: Record, b: Record, pairs: Pairs) -> str:
     loads = different_loads(differences)
     shared = (
         "The seeds of one run share one state of the machine, which their times and intervals hold: "
-        "two runs of the same recipe can differ by more."
+        "two runs of the same recipe can differ by more; `d5 run A B` trains both in turn."
     )
+    pair = a.plan.get("in_turn")
+    if pair is not None and pair == b.plan.get("in_turn"):
+        shared = "A and B were trained in turn, seed by seed, so that both met the same states of the machine."
     return f"{loads} {shared}".strip()
 
 
