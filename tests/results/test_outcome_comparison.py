@@ -471,8 +471,12 @@ def test_a_seed_that_was_planned_and_not_trained_is_lost():
     accuracy = metric("TestAccuracy", ACCURACY)
     unfinished = run(accuracy)
     unfinished.plan["seeds"].append(6)
-    contrast, _ = compared(run(accuracy), unfinished)
-    assert list(contrast.lost) == ["B did not train seed 6"]
+    complete = run(metric("TestAccuracy", [*ACCURACY, 97.0]))
+    contrast, text = compared(complete, unfinished)
+    assert list(contrast.lost) == ["B did not train seed 6 to its end"]
+    assert "B lost 1 seed that A has" in text
+    assert not compared(run(accuracy), unfinished)[0].lost
+    assert not compared(unfinished, complete)[0].lost
 
 
 def loaded(record: Record, load: float) -> Record:
