@@ -14,8 +14,8 @@ from typing import Any
 
 import _regimes as regimes
 import numpy as np
+from _seed_coverage import rows as seed_rows
 from _simulation import Random, Row, run, wilson
-from seed_coverage import rows as seed_rows
 
 from deep500.errors import TooFewSamples
 from deep500.measure.results import LOOKS_AT_PROCESSES, Result

@@ -32,6 +32,21 @@ def test_compare_gates_on_slower_only(d5, bundles):
     assert "slower" in text and "n = " in text
 
 
+def test_the_gate_closes_on_an_entry_that_one_side_lacks(d5, bundles, tmp_path):
+    statements = {"sum": "sum(range(2000))", "slow": "sum(range(4000))"}
+    measure.run(statements, budget_s=0.6, processes=3, folder=tmp_path / "both")
+    both, one = tmp_path / "both", bundles / "a"
+    for sides in ((both, one), (one, both)):
+        # with this margin nothing is slower
+        gate = d5("compare", *sides, "--gate", "--margin", "1000", "--json")
+        assert gate.code == 1, gate.out
+        names = [comparison["verdict"] for comparison in gate.json["comparisons"]]
+        assert "slower" not in names
+        only = "only_in_a" if sides[0] == both else "only_in_b"
+        assert gate.json[only] == ["slow"]
+    assert d5("compare", both, both, "--gate").code == 0
+
+
 def test_show_and_report_in_every_form(d5, bundles, tmp_path):
     assert "sum" in d5("show", bundles / "a").out
     assert d5("show", bundles / "a", "--json").json["entries"][0]["name"] == "sum"

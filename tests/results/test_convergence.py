@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from deep500.contracts.task import Quality
-from deep500.measure.statistics.intervals import interval
+from deep500.measure.statistics.scales import SHARE
+from deep500.measure.statistics.seeds import seeds_interval
 from deep500.reports.canvas import settings
 from deep500.results.outcomes.convergence import convergence, convergence_band
 from deep500.results.outcomes.curves import losses, quality
@@ -27,8 +28,19 @@ def test_the_band_holds_median_range_and_interval():
         table.min(axis=0).tolist(),
         table.max(axis=0).tolist(),
     )
-    known = interval([[value] for value in table[:, 2]], level=0.95)
-    assert band.low is not None and (band.low[2], known.low) == (known.low, band.low[2])
+    known = seeds_interval(table[:, 2].tolist(), SHARE)
+    assert band.low is not None and band.high is not None
+    assert (band.low[2], band.high[2]) == (known.low, known.high)
+
+
+@pytest.mark.parametrize("count", [3, 4, 5])
+def test_a_band_of_few_seeds_stays_within_the_range_and_around_the_median(count):
+    """50 and 95 % in one epoch: t on logarithms went up to 300 %."""
+    ways = [(2 + seed, 0.01) for seed in range(count)]
+    band = convergence_band(outcome_data(record_of(ways)), ACCURACY)
+    assert band is not None and band.low is not None and band.high is not None
+    for low, middle, high in zip(band.low, band.median, band.high, strict=True):
+        assert 0 <= low <= middle <= high <= 100
 
 
 def test_the_picture_says_what_its_bands_are():

@@ -171,8 +171,8 @@ def _ends(
 ) -> tuple[float | None, float | None]:
     """The interval of a mean of numbers from 0 to 1 (Gaffke, 2005), None with too few of them.
 
-    The problem that nobody has seen counts as 0 for the lower end and as 1 for the upper one. Of the methods tried, it
-    is the only one that holds for few problems, many of which are won or failed: see docs/how-we-measure.md.
+    The problem that nobody has seen counts as 0 for the lower end and as 1 for the upper one: a bootstrap, or t, would
+    take six problems that were all won as proof that all are.
     """
     if len(areas) < FEWEST_PROBLEMS:
         return None, None

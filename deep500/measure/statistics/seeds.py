@@ -49,7 +49,13 @@ def seeds_interval(
     low, high, name = _few(ordered, scale, level)
     low = scale.clipped(min(low, ordered[0]))
     high = scale.clipped(max(high, ordered[-1]))
-    return _interval(ordered, low, high, level, f"t on the {name} of the seeds")
+    return _interval(
+        ordered,
+        low,
+        high,
+        level,
+        f"t on the {name} of the seeds, taken as symmetric",
+    )
 
 
 def seeds_interval_with_missing(

@@ -283,8 +283,8 @@ def _circumstances(a: Record, b: Record, pairs: Pairs) -> str:
     differences = environment_difference(environment_a, environment_b)
     loads = different_loads(differences)
     shared = (
-        "The seeds of one run share one state of the machine, which their times and intervals hold: "
-        "two runs of the same recipe can differ by more; `d5 run A B` trains both in turn."
+        "All seeds of a run were timed in one state of the machine, and no interval over seeds knows how such states "
+        "differ: the times of two runs of one recipe can lie further apart; `d5 run A B` trains both in turn."
     )
     pair = a.plan.get("in_turn")
     if pair is not None and pair == b.plan.get("in_turn"):

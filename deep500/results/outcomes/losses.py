@@ -13,10 +13,11 @@ LONGEST_REASON = 100
 def lost_seeds(
     a: Record, b: Record, pairs: Sequence[tuple[Metric, Metric]]
 ) -> list[str]:
-    """A sentence for each seed that has a value in A and none in B, or that B planned and did not train."""
+    """A sentence for each seed that has a value in A and none in B, or that B planned and, unlike A, did not train."""
     sentences = []
     for seed in _untrained(b):
-        sentences.append(f"B did not train seed {seed}")
+        if seed in _seeds(a):
+            sentences.append(f"B did not train seed {seed} to its end")
     reasons = _failures(b)
     for seed in _seeds(b):
         names = []

@@ -1,6 +1,6 @@
 """How often intervals over the seeds of training runs hold the truth, by simulation, and whether any leaves its range.
 
-    python benchmarks/seed_coverage.py [--replications N] [--seed S] [--json]
+    python benchmarks/_seed_coverage.py [--replications N] [--seed S] [--json]
 
 `benchmarks/coverage.py` prints these rows, too. The truth is the median of the distribution that the seeds are drawn
 from, known or computed from a million draws.
