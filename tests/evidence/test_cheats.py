@@ -93,11 +93,16 @@ class Slow(d5.events.Event):
         time.sleep(0.01)
 """
 EVENT = """
+import time
+
+
 class Busy(d5.events.Event):
     \"\"\"Works between the steps, outside of the clock.\"\"\"
 
     def after_step(self, trainer, outputs):
-        sum(range(2_000_000))
+        end = time.process_time() + 0.012
+        while time.process_time() < end:
+            pass
 """
 
 
