@@ -239,6 +239,8 @@ def _warnings(
         warnings.append(
             "a run is unfinished: its numbers are those of the seeds trained so far"
         )
+    for name, record in (("A", a), ("B", b)):
+        warnings += [f"mark on {name}: {mark}" for mark in record.remarks]
     return warnings
 
 
