@@ -56,6 +56,7 @@ class Record:
             "finished": self.finished,
             "verified": self.verified,
             "problems": list(self.problems),
+            "remarks": list(self.remarks),
         }
         return {**form, **self.kind.numbers(self)}
 

@@ -5,11 +5,18 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from deep500 import bundle
+from deep500 import bundle, cli
 from deep500.bundle import encoding
 from deep500.contracts.canonical_form import form_hash
 from deep500.contracts.own_code import fixed_form_hash
 from deep500.contracts.result import derived_numbers, result_kind
+
+
+def small_bench(folder: Path) -> Path:
+    """A benchmark of two statements in three processes."""
+    words = ["bench", "sum(range(99))", "sum(range(120))", "--processes", "3"]
+    assert cli.main([*words, "--budget", "1", "--out", str(folder)]) == 0
+    return folder
 
 
 class Forger:

@@ -1,5 +1,6 @@
 """Recipes that cheat: what they do outside of their clock, or to it, is marked in `d5 verify` and in the report."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -93,11 +94,16 @@ class Slow(d5.events.Event):
         time.sleep(0.01)
 """
 EVENT = """
+import time
+
+
 class Busy(d5.events.Event):
     \"\"\"Works between the steps, outside of the clock.\"\"\"
 
     def after_step(self, trainer, outputs):
-        sum(range(2_000_000))
+        end = time.process_time() + 0.012
+        while time.process_time() < end:
+            pass
 """
 
 
@@ -133,6 +139,15 @@ def test_steps_that_are_done_during_evaluation_are_marked(
     assert "left work to be done after their clock had stopped" in mark
     assert cli.main(["show", str(folder)]) == 0
     assert "Mark: evaluating an example took" in capsys.readouterr().out
+    assert cli.main(["show", str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["remarks"] == [mark]
+    (home / "honest.py").write_text(HONEST)
+    honest = run(load_recipe(home / "honest.py"), home / "honest", seeds=2).bundle
+    capsys.readouterr()
+    cli.main(["compare", str(honest), str(folder)])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "mark on B: evaluating an example took" in said
+    assert "FIXED and MUTABLE are the same in both." not in said
 
 
 def test_a_clock_that_counts_less_is_marked(

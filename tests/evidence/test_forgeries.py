@@ -12,7 +12,7 @@ from deep500.evidence.verification import verify
 from deep500.recipe_files import load_recipe
 from deep500.recipe_runner import run
 
-from .forging import Forger
+from .forging import Forger, small_bench
 from .test_contradictions import (
     RECIPE,
     every_other_process,
@@ -34,8 +34,7 @@ def made(tmp_path_factory: Any) -> Iterator[Path]:
         patch.setenv("DEEP500_HOME", str(folder / "home"))
         run(load_recipe(folder / "small.py"), folder / "recipe", seeds=4)
         run(load_recipe(folder / "other.py"), folder / "other", seeds=4)
-        words = ["bench", "sum(range(99))", "sum(range(120))", "--processes", "3"]
-        cli.main([*words, "--budget", "1", "--out", str(folder / "bench")])
+        small_bench(folder / "bench")
     yield folder
 
 

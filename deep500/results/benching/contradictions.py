@@ -8,6 +8,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ...contracts.dates import Dates
 from ...contracts.result import Blocks, Plan, Record
 from ...errors import Deep500Error
@@ -72,13 +74,15 @@ def orders(plan: Plan, blocks: Blocks) -> Iterator[str]:
         if process not in drawn:
             drawn[process] = measuring.orders(process)
         expected = list(itertools.islice(drawn[process], len(block["orders"])))
-        for order, other in zip(block["orders"], expected, strict=True):
-            if order != other:
-                yield (
-                    f"samples.jsonl: block {number} visits {_short(order)}, and the seed {plan['seed']} "
-                    f"draws {_short(other)} for process {process}"
-                )
-                return
+        if block["orders"] == expected:
+            continue
+        pairs = zip(block["orders"], expected, strict=True)
+        order, other = next(pair for pair in pairs if pair[0] != pair[1])
+        yield (
+            f"samples.jsonl: block {number} visits {_short(order)}, and the seed {plan['seed']} draws "
+            f"{_short(other)} for process {process}"
+        )
+        return
 
 
 def layouts(plan: Plan, blocks: Blocks) -> Iterator[str]:
@@ -135,16 +139,18 @@ def spans(blocks: Blocks, dates: Dates) -> Iterator[str]:
 def call_times(plan: Plan, blocks: Blocks) -> Iterator[str]:
     """Whether no call was faster than one operation of any processor."""
     for number, block in enumerate(blocks):
-        calls = block["calls"]
-        for order, times in zip(block["orders"], block["ns"], strict=True):
-            for entry, ns in zip(order, times, strict=True):
-                if ns < SHORTEST_CALL_NS * calls[entry]:
-                    name = plan["entries"][entry]["name"]
-                    yield (
-                        f"samples.jsonl: block {number}: {calls[entry]} calls of {_short(name)!r} in {ns} ns; "
-                        f"no call takes less than {SHORTEST_CALL_NS} ns"
-                    )
-                    return
+        orders = np.concatenate(block["orders"])
+        calls = np.asarray(block["calls"], float)[orders]
+        times = np.concatenate(block["ns"])
+        places = np.flatnonzero(times < SHORTEST_CALL_NS * calls)
+        if places.size:
+            place = places[0]
+            name = plan["entries"][orders[place]]["name"]
+            yield (
+                f"samples.jsonl: block {number}: {calls[place]:g} calls of {_short(name)!r} in {times[place]} ns; "
+                f"no call takes less than {SHORTEST_CALL_NS} ns"
+            )
+            return
 
 
 def stopping(plan: Plan, blocks: Blocks) -> Iterator[str]:

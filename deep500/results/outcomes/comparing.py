@@ -35,7 +35,7 @@ from .metric_text import Metric, amount, is_unavailable, metric_name
 from .recipe_differences import (
     changed_sources,
     difference_blocks,
-    fixed_hash,
+    fixed_hashes,
     own_code_differences,
     recipe_differences,
     recipe_identity,
@@ -88,7 +88,7 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
         "comparisons": [asdict(answer) for answer in answers],
         "level": level,
         "margin": margin,
-        "fixed_equal": fixed_hash(a) == fixed_hash(b),
+        "fixed_equal": len({*fixed_hashes(a, b)}) == 1,
         "own_code_differs": own_code_differences(a, b),
         "sources_differ": changed_sources(a, b),
         "differences": differences,
@@ -271,6 +271,8 @@ def _warnings(
         warnings.append(
             "a run is unfinished: its numbers are those of the seeds trained so far"
         )
+    for name, record in (("A", a), ("B", b)):
+        warnings += [f"mark on {name}: {mark}" for mark in record.remarks]
     return warnings
 
 

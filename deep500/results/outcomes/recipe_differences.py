@@ -103,10 +103,32 @@ def fixed_hash(record: Record) -> str:
     return fixed_form_hash(record.plan["recipe"])
 
 
+def fixed_hashes(a: Record, b: Record) -> tuple[str, str]:
+    """The hashes of FIXED; the user's files behind it count if both runs recorded them."""
+    hashes = []
+    for record in (a, b):
+        recipe = dict(record.plan["recipe"])
+        if not _both_record_files(a, b):
+            recipe.pop("code", None)
+        hashes.append(fixed_form_hash(recipe))
+    return hashes[0], hashes[1]
+
+
+def _both_record_files(a: Record, b: Record) -> bool:
+    """Whether no run is of a version that did not record the user's imported files."""
+    return "examples" in a.plan and "examples" in b.plan
+
+
+def _fixed_files(record: Record) -> dict[str, str]:
+    """The user's files behind FIXED, with their hashes."""
+    return record.plan["recipe"].get("code", {}).get("fixed", {})
+
+
 def own_code_differences(a: Record, b: Record) -> list[str]:
     """The files of the user that differ, or that only one of the runs has."""
-    files_a = _own_files(a)
-    files_b = _own_files(b)
+    imports = _both_record_files(a, b)
+    files_a = _own_files(a, imports)
+    files_b = _own_files(b, imports)
     differing = []
     for name in dict.fromkeys([*files_a, *files_b]):
         if files_a.get(name) != files_b.get(name):
@@ -114,20 +136,12 @@ def own_code_differences(a: Record, b: Record) -> list[str]:
     return differing
 
 
-def _own_files(record: Record) -> dict[str, str]:
+def _own_files(record: Record, imports: bool) -> dict[str, str]:
     """The user's files by name; a recipe's own file may have another name in another run."""
     recipe = record.plan["recipe"]
-    files = dict(recipe.get("code", {}).get("files", {}))
+    files = recipe.get("code", {}).get("files", {}) if imports else {}
     own = {"the recipe's file": recipe["file"]} if recipe.get("file") else {}
     return own | files
-
-
-def _fixed_files_differ(a: Record, b: Record) -> bool:
-    return _fixed_files(a) != _fixed_files(b)
-
-
-def _fixed_files(record: Record) -> dict[str, str]:
-    return record.plan["recipe"].get("code", {}).get("fixed", {})
 
 
 def difference_blocks(
@@ -176,7 +190,7 @@ def _same_recipe(
         files += f" and {len(own) - MOST_FILES} more"
     if differences["fixed"]:
         return "FIXED differs: A and B are runs of two different recipes."
-    if _fixed_files_differ(a, b):
+    if _both_record_files(a, b) and _fixed_files(a) != _fixed_files(b):
         return (
             f"The entries of FIXED are the same in both, but own files that they come from differ ({files}): A and B "
             "are runs of two different recipes."
@@ -199,8 +213,7 @@ def _proof(a: Record, b: Record) -> list[Text]:
     """Whether both ran the same FIXED part: by its hash, by the sources of our definitions, and by the data."""
     of_a = recipe_identity(a)
     of_b = recipe_identity(b)
-    fixed_a = of_a["fixed_hash"]
-    fixed_b = of_b["fixed_hash"]
+    fixed_a, fixed_b = fixed_hashes(a, b)
     lines: list[Text] = []
     if fixed_a == fixed_b:
         lines.append(f"The SHA-256 of FIXED is the same in both: {fixed_a}.")
