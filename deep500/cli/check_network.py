@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--optimizer",
         default="SGD",
-        metavar="OPTIMIZER",
+        metavar="NAME",
         help="the rule of the step that is compared: 'Adam(0.01) | ClipByNorm(1.0)', 'my.py:Mine(0.01)' (SGD)",
     )
     options.random_seed(parser, "the inputs", 0)

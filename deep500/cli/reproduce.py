@@ -6,10 +6,11 @@ from pathlib import Path
 from . import options
 from .output import show_record
 
+# Kinds of definitions that an option of a run may have named: what they are, and an example.
 DEFINITIONS = {
-    "optimizer": "'my.py:Mine(0.01)'",
-    "scheme": "my.py:Mine",
-    "codec": "'my.py:Mine(8)'",
+    "optimizer": ("the rule of the step", "NAME", "'my.py:Mine(0.01)'"),
+    "scheme": ("how ranks train together", "NAME", "my.py:Mine"),
+    "codec": ("how gradients are coded", "CODEC", "'my.py:Mine(8)'"),
 }
 
 
@@ -23,12 +24,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the recipe's file, if it is not one of ours; code from a bundle is never run",
     )
-    for kind, example in DEFINITIONS.items():
+    for kind, (meaning, form, example) in DEFINITIONS.items():
         add(
             f"--{kind}",
             default=None,
-            metavar="TEXT",
-            help=f"the {kind}, if an option of the run named one in a file: {example}",
+            metavar=form,
+            help=f"{meaning}, if an option of the run named one in a file: {example}",
         )
     options.equivalent(parser, 1.5, "(1.5)")
     add(
