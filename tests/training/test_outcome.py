@@ -506,3 +506,14 @@ def test_the_interval_of_a_time_holds_wherever_between_two_looks_the_goal_is_rea
                 time = derived(runs)["metrics"][1]
                 held += time["low"] <= truth <= time["high"]
             assert held >= 45
+
+
+def test_the_verdict_follows_the_true_median():
+    """97.5, 99.17 and 84.17 %: the median is 97.5, their geometric mean 93.4, and the target 95."""
+    plan = PLAN | {"recipe": {"metrics": [[PLAN["recipe"]["metrics"][0][0], 95.0]]}}
+    blocks = blocks_of(97.5, 99.17, 84.17)
+    found = outcome(plan, blocks)
+    assert found["acceptable"] and found["metrics"][0]["median"] == 97.5
+    assert found["metrics"][0]["high"] <= 100
+    old = first_outcome(plan, blocks)
+    assert not old["acceptable"] and old["metrics"][0]["high"] > 100
