@@ -52,12 +52,16 @@ class Background:
                 return False
         return True
 
-    def goes_on(self, visit: Callable[[], int]) -> float:
+    def goes_on(self, visit: Callable[[], int], visit_ns: int) -> float:
         """CPU time used after the clock stopped per timed time; 0 for what does not grow with the calls.
 
-        What goes on now is taken for that of earlier calls of the same candidate.
+        What goes on now is taken for that of earlier calls of the same candidate, which took so many ns: if that is
+        nothing, no further call is made.
         """
+        before_ns = self.cpu_ns()
         self.wait()
+        if self.cpu_ns() - before_ns <= SHARE * visit_ns + WAKE_UP_NS:
+            return 0.0
         visit_ns, once_ns, ended = self._after(visit, 1)
         if once_ns <= SHARE * visit_ns + WAKE_UP_NS:
             return 0.0

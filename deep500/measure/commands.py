@@ -19,14 +19,14 @@ class CommandSession:
     def __init__(self, entries: Sequence[PlanEntry], cold: bool = False):
         self.entries = entries
         self.flush = cold_caches(last_level_bytes()) if cold else None
+        self.visits_ns = [0] * len(entries)
         self.runner = CommandRunner()
         self.close = self.runner.close
         self.kill = self.runner.kill
 
     def calibrate(self, watched: bool = False) -> list[int]:
         """One call per timed interval, after each command has run once."""
-        for entry in self.entries:
-            self._time(entry)
+        self.visits_ns = [self._elapsed_ns(entry) for entry in self.entries]
         return [1] * len(self.entries)
 
     def prepare(
@@ -38,8 +38,15 @@ class CommandSession:
         if not self.flush and len(visits) > 1:
             allowance = Allowance(seconds * 1e9, len(visits))
             for i, visit in enumerate(visits):
-                others = all_of(visits[:i] + visits[i + 1 :])
-                untimed[i] = untimed_visits(visit, others, tolerance, allowance)
+                others_ns = sum(self.visits_ns) - self.visits_ns[i]
+                untimed[i] = untimed_visits(
+                    visit,
+                    self.visits_ns[i],
+                    all_of(visits[:i] + visits[i + 1 :]),
+                    others_ns,
+                    tolerance,
+                    allowance,
+                )
         return Preparation(untimed, [None] * len(visits))
 
     def _elapsed_ns(self, entry: PlanEntry) -> int:

@@ -72,6 +72,7 @@ class Session:
             entry = entries[i]
             timers[i] = _guarded(entry, _timer, entry, before, sync)
         self.timers = [timers[i] for i in range(len(entries))]
+        self.visits_ns = [0] * len(entries)  # of a visit, when calibrated
         # CPU time after the clock had stopped per timed time; None where it was not watched
         self.after: list[float | None] = [None] * len(entries)
 
@@ -85,10 +86,14 @@ class Session:
         for i in self.setups:
             entry = self.entries[i]
             was_quiet = background is not None and background.wait(BACKLOG_S)
-            calls[i] = _guarded(entry, self._calls, entry, self.timers[i])
+            calls[i], self.visits_ns[i] = _guarded(
+                entry, self._calls, entry, self.timers[i]
+            )
             if background and was_quiet:
                 visit = partial(self.timers[i], calls[i])
-                self.after[i] = _guarded(entry, background.goes_on, visit)
+                self.after[i] = _guarded(
+                    entry, background.goes_on, visit, self.visits_ns[i]
+                )
         return [calls[i] for i in range(len(self.entries))]
 
     def prepare(
@@ -108,15 +113,23 @@ class Session:
         untimed = [0] * len(visits)
         if self.cold or (len(visits) == 1 and not emptied):
             return Preparation(untimed, self.after)
-        empty_caches = cold_caches(last_level_bytes()) if emptied else None
+        if emptied:
+            empty_caches = cold_caches(last_level_bytes())
+            empty_caches()  # the first time is longer: it gets the memory
+            empty_ns = _elapsed_ns(empty_caches)
         allowance = Allowance(seconds * 1e9, len(visits))
         for i, visit in enumerate(visits):
-            disturb = empty_caches or all_of(visits[:i] + visits[i + 1 :])
+            disturb = all_of(visits[:i] + visits[i + 1 :])
+            disturb_ns = sum(self.visits_ns) - self.visits_ns[i]
+            if emptied:
+                disturb, disturb_ns = empty_caches, empty_ns
             untimed[i] = _guarded(
                 self.entries[i],
                 untimed_visits,
                 visit,
+                self.visits_ns[i],
                 disturb,
+                disturb_ns,
                 tolerance,
                 allowance,
             )
@@ -171,17 +184,23 @@ class Session:
             ):
                 _guarded(entry, timer, 0)
 
-    def _calls(self, entry: PlanEntry, timer: Timer) -> int:
+    def _calls(self, entry: PlanEntry, timer: Timer) -> tuple[int, int]:
+        """The number of calls, and the nanoseconds that they take."""
         if self.cold:
-            timer(1)
-            return 1
+            return 1, timer(1)
         calls = 1
         while (
             elapsed := min(timer(calls), timer(calls))
         ) < self.clock.shortest_ns:
             enough = self.clock.calls_for(elapsed / calls)
             calls = max(calls * 2, min(calls * 100, enough))
-        return calls
+        return calls, elapsed
+
+
+def _elapsed_ns(function: Callable[[], None]) -> int:
+    began = now()
+    function()
+    return now() - began
 
 
 def all_of(visits: Sequence[Callable[[], int]]) -> Callable[[], None]:

@@ -38,21 +38,23 @@ class Allowance:
 
 def untimed_visits(
     visit: Callable[[], int],
+    visit_ns: int,
     disturb: Callable[[], None],
+    disturb_ns: int,
     tolerance: float,
     allowance: Allowance,
 ) -> int:
-    """The fewest visits after which the next is within the tolerance of a row's; assumed where time is short."""
+    """The fewest visits after which the next is within the tolerance of a row's.
+
+    Where there is no time to find out, by what a visit and a disturbance take, it is assumed and nothing is called.
+    """
     began = now()
-    disturb()
-    visit_ns = min(visit(), visit())
-    once_ns = now() - began
-    most = max(1, MOST_NS // visit_ns)
+    most = max(1, MOST_NS // max(1, visit_ns))
     in_a_row = min(2 * most, IN_A_ROW)
-    row_ns = once_ns + in_a_row * visit_ns
-    repetitions = int(allowance.share_ns() / row_ns)
+    row_ns = disturb_ns + in_a_row * visit_ns
+    repetitions = int(allowance.share_ns() / max(1, row_ns))
     if repetitions < FEWEST:
-        allowance.spend(once_ns)
+        allowance.spend(0)
         return _assumed(visit_ns)
     rows = []
     for _ in range(min(repetitions, MOST)):
