@@ -18,10 +18,12 @@ from deep500.frameworks import framework
 from deep500.frameworks.reference.namespace import NumpyNamespace
 from deep500.namespace import Namespace, count, ints, slice_axis, window_counts
 
-CORE = set(Namespace.__annotations__)
+NO_FUNCTIONS = {"threads"}
+CORE = set(Namespace.__annotations__) - NO_FUNCTIONS
 DERIVED = {name for name in vars(Namespace) if not name.startswith("_")} - {
     "host",
     "nonzero",
+    *NO_FUNCTIONS,
 }
 TOLERANCE = {"float32": 3e-6, "float64": 1e-13}
 

@@ -2,6 +2,7 @@
 
 import argparse
 import ast
+import math
 import os
 import secrets
 from collections.abc import Sequence
@@ -204,11 +205,22 @@ def measuring(parser: Parser, budget_s: float, processes: str) -> None:
 def wait_for_quiet(parser: Parser) -> None:
     parser.add_argument(
         "--wait-for-quiet",
-        type=float,
+        type=_seconds,
         default=None,
         metavar="SECONDS",
         help="the longest wait until others use less than a tenth of the CPUs (0)",
     )
+
+
+def _seconds(text: str) -> float:
+    """The length of a wait."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds < 1e9:
+        raise argparse.ArgumentTypeError(f"{text}: give seconds, 0 or more")
+    return seconds
 
 
 def cpus() -> int:

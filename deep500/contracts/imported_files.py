@@ -51,6 +51,7 @@ def imported_by(path: Path) -> set[Path]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             # what importlib.import_module may be given
             files |= _loaded_files(node.value)
+            files |= _loaded_beside(node.value, path)
     return files - {path}
 
 
@@ -89,9 +90,10 @@ def module_files(module: str, importer: Path) -> set[Path]:
     loaded = _loaded_files(top)
     if top in sys.modules and not loaded:
         return set()  # installed, or of no file
-    bases = [path.parent.parent for path in loaded if path.stem == "__init__"]
+    bases = [importer.parent]  # modules beside a file are its own
+    bases += [path.parent.parent for path in loaded if path.stem == "__init__"]
     bases += [path.parent for path in loaded if path.stem != "__init__"]
-    bases += [importer.parent, *_user_folders()]
+    bases += _user_folders()
     for base in bases:
         files = _in_folder(base, [top, *rest])
         if files:
@@ -147,6 +149,17 @@ def _loaded_files(module: str) -> set[Path]:
         return set()
     path = Path(file).resolve()
     return {path} if _is_users(path) else set()
+
+
+def _loaded_beside(module: str, importer: Path) -> set[Path]:
+    """The file beside the importer that has this name, if it is loaded; it is then a module of another name."""
+    if not module.isidentifier():
+        return set()
+    file = importer.with_name(f"{module}.py")
+    for loaded in [*sys.modules.values()]:
+        if getattr(loaded, "__file__", None) == str(file):
+            return {file} if _is_users(file) else set()
+    return set()
 
 
 def _user_folders() -> list[Path]:

@@ -44,6 +44,7 @@ def result(a=one, b=one, factor=1.0, alone=(1.0, 1.0), **block_fields):
                 "untimed": [1, 1],
                 "after": [0.0, 0.0],
                 "orders": orders,
+                "layout": plan.layout(process).to_json(),
                 "ns": ns,
                 "alone": rows,
             }

@@ -27,7 +27,8 @@ def outcome(project: Path, code: str) -> subprocess.CompletedProcess:
         shutil.copytree(
             ROOT / part, project / part, ignore=shutil.ignore_patterns("__pycache__")
         )
-    for part in ["pyproject.toml", "tests/conftest.py", "docs/add-a-network.md"]:
+    files = ["pyproject.toml", "tests/conftest.py", "tests/slow_cells.txt"]
+    for part in [*files, "docs/add-a-network.md"]:
         (project / part).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / part, project / part)
     assert not (project / FILE).exists()

@@ -296,9 +296,15 @@ def test_garbage_gives_one_line(content: bytes, tmp_path: Path) -> None:
             Network.from_onnx(source)
 
 
-@pytest.mark.parametrize("source", ["no/such/file.onnx", "\0", ".", 3, None])
+@pytest.mark.parametrize("source", ["no/such/file.onnx", "\0", "."])
 def test_what_is_no_file_gives_one_line(source: Any) -> None:
     with pytest.raises(Deep500Error, match="cannot read an ONNX model"):
+        Network.from_onnx(source)
+
+
+@pytest.mark.parametrize(("source", "kind"), [(3, "int"), (None, "NoneType")])
+def test_what_is_no_model_gives_one_line(source: Any, kind: str) -> None:
+    with pytest.raises(Deep500Error, match=f"a {kind} is no ONNX model: give its path"):
         Network.from_onnx(source)
 
 
