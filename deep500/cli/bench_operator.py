@@ -133,9 +133,9 @@ def _suggest_rival(
 
 def _problems(args: argparse.Namespace) -> "tuple[list[BenchProblem], str]":
     """The problems to measure, and the scope of the suite that they come from."""
+    from ..check.operators.shape_text import SYNTAX
     from ..validation.benching.rivals import rival_problems
     from ..validation.benching.suites import part, suite
-    from ..validation.shapes import SYNTAX
 
     if args.suite:
         if args.operators or args.shape or args.set:

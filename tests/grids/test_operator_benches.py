@@ -20,9 +20,9 @@ from deep500.measure.bounds.peak_cache import (
     write_peaks,
 )
 from deep500.measure.bounds.peak_kernels import Peak
+from deep500.supervision.isolation import Died, isolated_each
 from deep500.validation.benching.jobs import DIRECTIONS, OperatorJob
 from deep500.validation.benching.planning import TRIAL
-from deep500.validation.isolation import Died, isolated_each
 
 PYTHON = '''
 import deep500 as d5
