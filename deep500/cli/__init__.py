@@ -5,8 +5,9 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NoReturn
+from typing import Any, NoReturn
 
+from ..check.nouns import nouns, own_nouns
 from ..errors import (
     INTERNAL,
     TRACEBACK,
@@ -26,12 +27,8 @@ from . import (
     bench_network,
     bench_operator,
     check,
-    check_codec,
     check_network,
     check_operator,
-    check_optimizer,
-    check_sampler,
-    check_scheme,
     compare,
     doctor,
     list_,
@@ -51,15 +48,13 @@ from .plain_warnings import plain_warnings
 from .streams import unbroken
 
 LONGEST_COMPLAINT = 10_000  # characters
-VERBS = {
+NO_VERB = "-"  # stands for no verb of these
+VERBS: dict[str, Any] = {
     "doctor": doctor,
     "check": check,
     "check operator": check_operator,
     "check network": check_network,
-    "check sampler": check_sampler,
-    "check optimizer": check_optimizer,
-    "check codec": check_codec,
-    "check scheme": check_scheme,
+    **{f"check {noun}": check.CheckVerb(noun) for noun in own_nouns()},
     "bench": bench,
     "bench operator": bench_operator,
     "bench network": bench_network,
@@ -100,8 +95,8 @@ class _Parser(argparse.ArgumentParser):
         )
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of all verbs and their options."""
+def parser(only: str = "") -> argparse.ArgumentParser:
+    """The parser of all verbs; with the options of all of them, or of one."""
     top = _Parser(
         prog="d5",
         description="Is it right? Is it fast? Would anyone else get the same answer?",
@@ -109,18 +104,26 @@ def parser() -> argparse.ArgumentParser:
     )
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name, module in VERBS.items():
-        summary = (module.__doc__ or "").splitlines()[0]
+        summary = _summary(module) if only in ("", NO_VERB, name) else ""
         verb = verbs.add_parser(
             name, help=summary, description=summary, allow_abbrev=False
         )
-        options.json(verb)
-        module.arguments(verb)
-        verb.set_defaults(call=module.call)
+        if only in ("", name):
+            options.json(verb)
+            module.arguments(verb)
+            verb.set_defaults(call=module.call)
     return top
 
 
+def _summary(verb: Any) -> str:
+    """The first line of its documentation."""
+    text = verb.summary if isinstance(verb, check.CheckVerb) else verb.__doc__
+    return text.splitlines()[0]
+
+
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
-    top = parser()
+    verb = argv[0] if argv else ""
+    top = parser(verb if verb in VERBS else NO_VERB)
     args, unparsed = top.parse_known_args(argv)
     if not unparsed:
         return args
@@ -157,6 +160,9 @@ def options_of(
 def _joined(argv: Sequence[str]) -> list[str]:
     """The arguments with a verb of two words, such as `bench operator`, joined into one, as the parser expects it."""
     two_words = " ".join(argv[:2])
+    if argv[:1] == ["check"] and two_words not in VERBS:
+        for noun in nouns():  # of installed packages too
+            VERBS.setdefault(f"check {noun}", check.CheckVerb(noun))
     if two_words in VERBS:
         return [two_words, *argv[2:]]
     return list(argv)
