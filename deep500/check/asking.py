@@ -6,18 +6,18 @@ from typing import Any
 from ..errors import one_line
 from ..supervision.isolation import Died, isolated
 from ..supervision.serving import Progress
-from .contract import Check
+from .contract import NounCheck
 from .nouns import check_class
-from .report import CheckResult, Report
+from .report import CheckReport, CheckResult
 
 
 def checked_elsewhere(
-    check: Check,
+    check: NounCheck,
     text: str,
     settings: Mapping[str, Any],
     where: str,
     timeout_s: float,
-) -> Report:
+) -> CheckReport:
     """The report on what `text` names, in one place."""
     request = {
         "noun": check.noun,
@@ -31,10 +31,10 @@ def checked_elsewhere(
         answer = isolated(f"{__name__}:ask", request, timeout_s + check.grace_s)
     except Died as error:
         fault = CheckResult("process", False, text=one_line(error))
-        return Report(
+        return CheckReport(
             check.noun, text, where, check.noun, [fault], isolated=True
         )
-    return Report.from_json(answer)
+    return CheckReport.from_json(answer)
 
 
 def ask(

@@ -1,4 +1,4 @@
-"""What `d5 check NOUN` asks of a subject. Every noun is one file in this folder: codec_check.py holds CodecCheck."""
+"""What `d5 check NOUN` asks of a subject. Every noun is one file in this folder: check_codec.py holds CheckCodec."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -8,10 +8,10 @@ from .. import registry
 from ..contracts.definition_text import definition_of
 from ..definition import Definition
 from ..supervision.serving import Progress
-from .report import CheckResult, Report
+from .report import CheckReport, CheckResult
 
 
-class Check(Definition):
+class NounCheck(Definition):
     """The questions about one noun. The docstring of a subclass is the help of its command.
 
     A field is a setting of the check and an option of the command: `steps: int = 100` is `--steps 100`. The subject is
@@ -44,7 +44,7 @@ class Check(Definition):
     @property
     def noun(self) -> str:
         """What is checked, in a word: "codec"."""
-        return registry.file_stem(type(self).__name__).removesuffix("_check")
+        return registry.file_stem(type(self).__name__).removeprefix("check_")
 
     def load(self, text: str, settings: Mapping[str, Any]) -> Any:
         """The subject that a user names; a Deep500Error if there is none."""
@@ -66,10 +66,12 @@ class Check(Definition):
         """Ask everything in turn; whatever is raised ends the check."""
         raise NotImplementedError
 
-    def report(self, subject: Any, where: str, progress: Progress) -> Report:
+    def report(
+        self, subject: Any, where: str, progress: Progress
+    ) -> CheckReport:
         """The report on the subject in one place."""
         checks = list(self.questions(subject, where, progress))
-        return Report(self.noun, str(subject), where, self.noun, checks)
+        return CheckReport(self.noun, str(subject), where, self.noun, checks)
 
     def limit(self, seconds: float) -> AbstractContextManager[None]:
         """What ends a check from inside its process; by default only the process itself is ended."""

@@ -1,4 +1,4 @@
-"""Finds the check of a noun, by the name of its file: codec_check.py holds CodecCheck. Importing this imports none."""
+"""Finds the check of a noun, by the name of its file: check_codec.py holds CheckCodec. Importing this imports none."""
 
 import ast
 from pathlib import Path
@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 from .. import registry
 
 if TYPE_CHECKING:
-    from .contract import Check
+    from .contract import NounCheck
 
-SUFFIX = "_check"
+PREFIX = "check_"
 
 
 def own_nouns() -> list[str]:
     """The nouns that have a check in this folder."""
-    files = sorted(Path(__file__).parent.glob(f"*{SUFFIX}.py"))
-    return [file.stem.removesuffix(SUFFIX) for file in files]
+    files = sorted(Path(__file__).parent.glob(f"{PREFIX}*.py"))
+    return [file.stem.removeprefix(PREFIX) for file in files]
 
 
 def nouns() -> list[str]:
     """These, and those that installed packages bring, which takes longer to find out."""
     stems = map(registry.file_stem, registry.known("check"))
     return [
-        stem.removesuffix(SUFFIX) for stem in stems if stem.endswith(SUFFIX)
+        stem.removeprefix(PREFIX) for stem in stems if stem.startswith(PREFIX)
     ]
 
 
@@ -30,13 +30,13 @@ def summary(noun: str) -> str:
     """The docstring of the check of a noun, which is read without importing a file of this folder."""
     if noun not in own_nouns():
         return check_class(noun).__doc__ or ""
-    file = Path(__file__).with_name(f"{noun}{SUFFIX}.py")
+    file = Path(__file__).with_name(f"{PREFIX}{noun}.py")
     for node in ast.parse(file.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ClassDef) and node.name.endswith("Check"):
+        if isinstance(node, ast.ClassDef) and node.name.startswith("Check"):
             return ast.get_docstring(node) or ""
     return ""
 
 
-def check_class(noun: str) -> "type[Check]":
-    cls: type[Check] = registry.named("check", noun + SUFFIX)
+def check_class(noun: str) -> "type[NounCheck]":
+    cls: type[NounCheck] = registry.named("check", PREFIX + noun)
     return cls

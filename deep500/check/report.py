@@ -92,7 +92,7 @@ class CheckResult:
 
 
 @dataclass(frozen=True)
-class Report:
+class CheckReport:
     """All checks of one subject in one place.
 
     `noun` is what is checked ("operator"), `subject` which one, `where` the framework or the kind of loops that it ran
@@ -169,7 +169,7 @@ class Report:
         return document
 
     @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> "Report":
+    def from_json(cls, document: Mapping[str, Any]) -> "CheckReport":
         """The report of a document; one of version 0.1.0 does not say its noun, and calls everything an operator."""
         noun = document.get("noun", "operator")
         checks = [CheckResult.from_json(check) for check in document["checks"]]
@@ -193,7 +193,7 @@ class Reports:
 
     noun: str
     subject: str
-    reports: Sequence[Report]
+    reports: Sequence[CheckReport]
     remarks: Sequence[str] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
 

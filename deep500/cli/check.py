@@ -13,7 +13,7 @@ from . import options
 from .output import show_record
 
 if TYPE_CHECKING:
-    from ..check.contract import Check
+    from ..check.contract import NounCheck
 
 OWN_FILES = ("operator", "network")  # check_operator.py and check_network.py
 
@@ -52,7 +52,7 @@ class CheckVerb:
         self.noun = noun
 
     @cached_property
-    def check_class(self) -> "type[Check]":
+    def check_class(self) -> "type[NounCheck]":
         """Loaded when it is needed, which most calls of `d5` do not."""
         return check_class(self.noun)
 
@@ -108,7 +108,7 @@ class CheckVerb:
             finished = record.finish()
         return show_record(args, finished, args.report)
 
-    def _check(self, args: argparse.Namespace) -> "Check":
+    def _check(self, args: argparse.Namespace) -> "NounCheck":
         values = {}
         for field in fields(self.check_class):
             option = "dtype" if field.name == "dtypes" else field.name

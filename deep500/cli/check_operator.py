@@ -14,7 +14,7 @@ from .output import show_record
 
 if TYPE_CHECKING:
     from ..check.operators.furthest_off import FurthestOutputs
-    from ..check.report import Report
+    from ..check.report import CheckReport
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -111,7 +111,7 @@ def _report(
     framework: str,
     show_progress: Callable[[str], None],
     furthest: "list[FurthestOutputs] | None",
-) -> "Report":
+) -> "CheckReport":
     """Check the operator on one framework; the outputs to draw are appended to `furthest`."""
     from ..check.operators.isolated import (
         CheckRequest,

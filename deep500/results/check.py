@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..check.report import CheckResult
-from ..check.report import Report as CheckReport
+from ..check.report import CheckReport, CheckResult
 from ..contracts.result import Blocks, Plan, Record, ResultKind
 from ..contracts.shapes import NUMBER, check_object
 from ..errors import UNDECIDED, Deep500Error

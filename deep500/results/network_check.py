@@ -9,8 +9,7 @@ from ..check.networks.divergence import (
     node_check,
     worst_in,
 )
-from ..check.report import DIRECTIONS, CheckResult, first_of
-from ..check.report import Report as CheckReport
+from ..check.report import DIRECTIONS, CheckReport, CheckResult, first_of
 from ..contracts.result import Blocks, Plan, Record, ResultKind
 from ..contracts.shapes import NUMBER, check_object
 from ..errors import UNDECIDED, Deep500Error

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..check.optimizers.report import FORMULA, NEW_PROCESS
-from ..check.report import Report as CheckReport
+from ..check.report import CheckReport
 from ..contracts.result import Plan
 from ..contracts.shapes import check_object
 from .check import Check

@@ -43,7 +43,7 @@ def d5(tmp_path: Path) -> D5:
     (installed / "METADATA").write_text(
         "Metadata-Version: 2.1\nName: brings-check\nVersion: 0\n"
     )
-    points = "[deep500.check]\nScheduleCheck = brings_check:ScheduleCheck\n"
+    points = "[deep500.check]\nCheckSchedule = brings_check:CheckSchedule\n"
     (installed / "entry_points.txt").write_text(points)
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]),

@@ -13,7 +13,7 @@ from ...contracts.codec import Codec
 from ...contracts.definition_text import definition_given
 from ...supervision.serving import Progress, silent
 from ..operators.formats import checked_dtypes
-from ..report import CheckResult, Report, Reports
+from ..report import CheckReport, CheckResult, Reports
 from .aggregation import check_aggregation
 from .coding import (
     CodecCase,
@@ -54,13 +54,13 @@ def check_loops(
     seed: int,
     loops: str,
     progress: Progress,
-) -> Report:
+) -> CheckReport:
     """The report on a codec with one kind of loops."""
     checks: list[CheckResult] = []
     with _native.only_numpy(loops == "NumPy"):
         for dtype in checked_dtypes(dtypes, DTYPES):
             checks += _checks(codec, dtype, seed, progress)
-    return Report("codec", str(codec), loops, "codec", checks)
+    return CheckReport("codec", str(codec), loops, "codec", checks)
 
 
 def loops_of(codec: Codec) -> tuple[str, ...]:

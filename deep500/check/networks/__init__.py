@@ -30,7 +30,7 @@ from ...frameworks import framework_names
 from ..operators.judging import quiet
 from ..optimizers.origins import origin_of
 from ..optimizers.subjects import as_optimizer
-from ..report import Report, Reports
+from ..report import CheckReport, Reports
 from .comparing import (
     TrustedNetwork,
     WrappedModel,
@@ -46,7 +46,7 @@ from .parcels import Parcel, Unpackable
 from .processes import OtherProcess, OwnProcess, Process
 from .remarks import UNSEEN, remarks_of
 from .reproducing import reproduction
-from .runner import Runner
+from .runner import NetworkRunner
 from .stepping import AnyOptimizer, check_step
 from .subjects import differentiated
 from .truth import Truth
@@ -151,7 +151,7 @@ def _check_alone(
 
 def _check_against(
     panel: Panel, subject: Network | Executor, original: TrustedNetwork
-) -> list[Report]:
+) -> list[CheckReport]:
     if isinstance(subject, Executor):
         return check_model(original, WrappedModel(subject))
     return check_against(original, subject, panel)
@@ -238,4 +238,4 @@ def _process(
 ) -> Process:
     if isolated:
         return OtherProcess(framework, seed, timeout_s)
-    return OwnProcess(framework, Runner(find_framework(framework), seed))
+    return OwnProcess(framework, NetworkRunner(find_framework(framework), seed))

@@ -12,7 +12,7 @@ import numpy as np
 from ...contracts.executor import Executor
 from ...contracts.network import Network
 from ..operators.comparing import deviation
-from ..report import CheckResult, Report
+from ..report import CheckReport, CheckResult
 from .accumulated import Expected, expected_gradients, expected_outputs
 from .divergence import FLOAT64, node_check
 from .matching import paired, shared_parameters
@@ -83,7 +83,7 @@ class TrustedNetwork:
 
 def check_against(
     original: TrustedNetwork, other: Network, panel: Panel
-) -> list[Report]:
+) -> list[CheckReport]:
     """Compare the other network with the original, in float64 and on every framework of the panel."""
     data = renamed_inputs(original, list(other.inputs))
     outputs = paired(list(other.outputs), original.network.outputs, "outputs")
@@ -135,7 +135,9 @@ def _ask_all(panel: Panel, comparison: NetworkComparison) -> None:
         panel.sides[framework].checks.extend(checks)
 
 
-def check_model(original: TrustedNetwork, model: WrappedModel) -> list[Report]:
+def check_model(
+    original: TrustedNetwork, model: WrappedModel
+) -> list[CheckReport]:
     """Compare a native model with the network."""
     structure = model.executor.structure
     data = renamed_inputs(original, list(structure.inputs))
@@ -159,12 +161,12 @@ def check_model(original: TrustedNetwork, model: WrappedModel) -> list[Report]:
     checks = settled(framework, "whole forward", network.name, forward)
     if original.y is not None and original.y in structure.outputs:
         checks += settled(framework, "whole backward", network.name, backward)
-    return [Report("network", network.name, framework, checks=checks)]
+    return [CheckReport("network", network.name, framework, checks=checks)]
 
 
 def check_engine(
     original: TrustedNetwork, process: Process, panel: Panel
-) -> list[Report]:
+) -> list[CheckReport]:
     """Compare an engine's outputs with the network's, and those of every framework of the panel.
 
     Raises the Deep500Error of the user's function if it fails.
@@ -228,7 +230,7 @@ def _same_scalar(
 
 def _in_float64(
     original: TrustedNetwork, other: TrustedNetwork, outputs: Mapping[str, str]
-) -> Report:
+) -> CheckReport:
     """The outputs and gradients of both; if outputs differ, also the first value of a common name that differs."""
     expected = _with_joint_bounds(original, other, outputs)
     arrays = other.outputs.arrays
@@ -249,7 +251,7 @@ def _in_float64(
         checks += compared(
             FLOAT64, "whole backward", actual.arrays, expected, names
         )
-    return Report("network", other.network.name, FLOAT64, checks=checks)
+    return CheckReport("network", other.network.name, FLOAT64, checks=checks)
 
 
 def _with_joint_bounds(

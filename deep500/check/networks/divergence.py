@@ -1,6 +1,6 @@
 """The checks of a network's nodes."""
 
-from ..report import CheckResult, Report
+from ..report import CheckReport, CheckResult
 
 # the "framework" of the comparison of two networks themselves
 FLOAT64 = "float64"
@@ -34,7 +34,7 @@ def node_check(
     )
 
 
-def worst_in(report: Report, direction: str) -> CheckResult | None:
+def worst_in(report: CheckReport, direction: str) -> CheckResult | None:
     """The passed check in this direction whose error is nearest to its bound."""
     passed = []
     for check in report.checks:

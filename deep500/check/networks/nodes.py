@@ -5,7 +5,7 @@ from typing import Any
 
 from ...contracts.network import Node
 from ...errors import Unsupported
-from ..report import CheckResult, Report
+from ..report import CheckReport, CheckResult
 from .divergence import node_check
 from .judging import judge_backward, judge_forward
 from .processes import Process, RunnerLost
@@ -24,7 +24,7 @@ class Panel:
         self.network = network
         self.processes = list(processes)
         self.progress = progress
-        self.sides: dict[str, Report] = {}
+        self.sides: dict[str, CheckReport] = {}
         for process in processes:
             name = process.framework
             self.sides[name] = self.report(name, process.isolated)
@@ -33,9 +33,11 @@ class Panel:
         # the first wrong node, by direction
         self.evidence: dict[str, tuple[CheckResult, Node, NodeExample]] = {}
 
-    def report(self, framework: str, isolated: bool, lost: str = "") -> Report:
+    def report(
+        self, framework: str, isolated: bool, lost: str = ""
+    ) -> CheckReport:
         """A report on one framework, without checks yet."""
-        return Report(
+        return CheckReport(
             "network", self.network, framework, isolated=isolated, lost=lost
         )
 

@@ -14,7 +14,7 @@ from ...custom.operators import CustomOp
 from ...custom.python import CustomPythonOp
 from ...frameworks import framework as find_framework
 from ...import_address import import_address
-from ..report import CheckResult, Report
+from ..report import CheckReport, CheckResult
 from ..wire import PLAIN
 from .examples import XP, Domain, Example, Reference, examples_of
 from .formats import Values, map_arrays, map_floats
@@ -137,7 +137,7 @@ def check_elsewhere(
     request: CheckRequest,
     progress: Progress | None = None,
     furthest: list[FurthestOutputs] | None = None,
-) -> Report:
+) -> CheckReport:
     """Check what lies at an address, in processes of its own; the list, if given, receives arrays for pictures."""
     say = progress or (lambda text: None)
     framework = request.framework
@@ -147,7 +147,7 @@ def check_elsewhere(
             runner, operator, truth = _opened(processes, request)
             examples = _examples(request, operator, truth)
         except ProcessLost as error:
-            return Report(
+            return CheckReport(
                 "operator",
                 request.name,
                 framework,

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ..report import CheckResult, Report
+from ..report import CheckReport, CheckResult
 from .checks import attempted, checks, regime_checks, slopes
 from .examples import Example
 from .formats import checked_dtypes
@@ -26,7 +26,7 @@ def check_examples(
     progress: Progress | None = None,
     isolated: bool = False,
     keep_rank: bool = False,
-) -> Report:
+) -> CheckReport:
     """Check one operator with the inputs of these examples, and with harder ones made from them."""
     dtypes = checked_dtypes(dtypes)
     operator = examples[0].operator
@@ -41,7 +41,7 @@ def check_examples(
     except ProcessLost as error:
         results.append(ended(error))
     name = type(operator).__name__
-    return Report("operator", name, framework, kernel, results, isolated)
+    return CheckReport("operator", name, framework, kernel, results, isolated)
 
 
 @contextmanager

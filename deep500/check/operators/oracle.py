@@ -11,7 +11,7 @@ from .rounding import INSIDE, PerturbedRun, RoundedNamespace
 from .runner import OperatorRunner
 
 
-class Oracle:
+class OperatorOracle:
     """Every method takes and returns NumPy arrays; `noise` names the rounding errors to be made, None for none."""
 
     def __init__(

@@ -75,7 +75,7 @@ class ArrayFiles(ExitStack):
 
 
 class OperatorProcess:
-    """A process that holds operators, and answers by calling a method of its `OperatorRunner` or `Oracle`."""
+    """A process that holds operators, and answers by calling a method of its `OperatorRunner` or `OperatorOracle`."""
 
     def __init__(
         self, role: str, child: Child, files: "ArrayFiles", limit: "AnswerTime"

@@ -29,7 +29,7 @@ from ...supervision.serving import (
 )
 from ..wire import ArrayFile, decoded, encoded
 from .functions import ReferenceFunction, by_itself
-from .oracle import Oracle
+from .oracle import OperatorOracle
 from .remote_operator import describe
 from .runner import OperatorRunner
 from .subjects import (
@@ -85,7 +85,7 @@ class QuestionSession:
             reference = _found(request["reference"], function=True)
             address = request["reference"]
             name = address.get("text") or address["name"]
-            self.holder = Oracle(ReferenceFunction(reference, name))
+            self.holder = OperatorOracle(ReferenceFunction(reference, name))
             labels, required = parameters_of(reference)
             return [{"labels": labels, "required": required}]
         subject = _found(request["subject"], function=True)
@@ -106,9 +106,9 @@ class QuestionSession:
             with suppress(Unsupported):  # if its file computes when imported
                 adapter.set_threads(1)
             runner = OperatorRunner(adapter)
-            self.holder = Oracle(by_itself(subject, framework), runner)
+            self.holder = OperatorOracle(by_itself(subject, framework), runner)
         else:
-            self.holder = Oracle()
+            self.holder = OperatorOracle()
         for operator in self.operators:
             if isinstance(operator.adapted, CppOp):
                 operator.adapted.set_threads(threads)

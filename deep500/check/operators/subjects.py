@@ -199,9 +199,11 @@ def function_operator(
 def _differentiated(
     framework: str, operator: Operator, calls: Sequence[tuple]
 ) -> list[list]:
-    from .oracle import Oracle  # which knows runners, and they operators
+    from .oracle import (
+        OperatorOracle,  # which knows runners, and they operators
+    )
 
-    oracle = Oracle(runner=OperatorRunner(find_framework(framework)))
+    oracle = OperatorOracle(runner=OperatorRunner(find_framework(framework)))
     gradients = []
     for inputs, seeds, xp in calls:
         arrays = map_arrays(np.asarray, inputs), map_arrays(np.asarray, seeds)

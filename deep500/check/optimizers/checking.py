@@ -20,7 +20,7 @@ from ...frameworks import framework as find_framework
 from ...frameworks import framework_names, native_optimizers
 from ...supervision.serving import Progress, silent
 from ..operators.formats import checked_dtypes
-from ..report import CheckResult, Report, Reports
+from ..report import CheckReport, CheckResult, Reports
 from .namesakes import namesakes
 from .oracles import RULES
 from .origins import origin_of
@@ -97,7 +97,7 @@ def check_steps(
     dtypes: Sequence[str],
     steps: int,
     progress: Progress,
-) -> Report:
+) -> CheckReport:
     """As `check_optimizer`; `origin` is how a new process makes the optimizer, which it must to resume a run."""
     if steps < 2:
         raise Deep500Error(f"{steps} steps are too few: give at least 2")
@@ -114,7 +114,7 @@ def check_steps(
     checks.append(runner.native(problems(seed)[2], reference))
     name = optimizer_name(subject)
     kernel = _kernel(subject, framework)
-    return Report("optimizer", name, framework, kernel, checks)
+    return CheckReport("optimizer", name, framework, kernel, checks)
 
 
 def _check_framework(subject: Any, framework: str) -> None:

@@ -7,7 +7,7 @@ from ...contracts.definition_text import create, parts_of
 from ...contracts.sampler import Sampler
 from ...errors import Deep500Error
 from ...supervision.serving import Progress, silent
-from ..report import Report, Reports
+from ..report import CheckReport, Reports
 from .checks import all_checks
 from .drawing import SamplerDraws
 
@@ -42,7 +42,7 @@ def size_of(sampler: Sampler, size: int) -> int:
 
 def drawn_report(
     sampler: Sampler, size: int, epochs: int, level: float, progress: Progress
-) -> Report:
+) -> CheckReport:
     """The report on what a sampler draws."""
     size = size_of(sampler, size)
     progress(f"{epochs} epochs")
@@ -52,7 +52,7 @@ def drawn_report(
             "epochs and a level above 0 and below 0.5"
         )
     checks = all_checks(SamplerDraws(sampler, size, epochs), level)
-    return Report("sampler", repr(sampler), checks=checks)
+    return CheckReport("sampler", repr(sampler), checks=checks)
 
 
 def named_sampler(name: str, settings: Mapping[str, Any]) -> Sampler:

@@ -18,7 +18,7 @@ from ...distributed.optimizer_scheme import scheme_given
 from ...errors import Deep500Error, raise_if_internal
 from ...frameworks import framework_names
 from ...supervision.serving import Progress, silent
-from ..report import CheckResult, Report, Reports
+from ..report import CheckReport, CheckResult, Reports
 from .checks import CHECKS
 from .faults import reason
 from .time_limit import Overdue
@@ -47,7 +47,7 @@ def check_scheme(
 
 def check_on_framework(
     scheme: Scheme, ranks: int, framework: str, seed: int, progress: Progress
-) -> Report:
+) -> CheckReport:
     """The report on a scheme whose ranks all run on this framework."""
     if ranks < 2:
         raise Deep500Error(
@@ -65,4 +65,4 @@ def check_on_framework(
             checks.append(CheckResult(name, False, text=reason(error)))
             if isinstance(error, Overdue) or not trials.has_finished:
                 break  # nothing else can be said about it
-    return Report("scheme", str(scheme), framework, "scheme", checks)
+    return CheckReport("scheme", str(scheme), framework, "scheme", checks)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...check.report import CheckResult, Report
+from ...check.report import CheckReport, CheckResult
 from ...reports.blocks import Picture
 from ...reports.canvas import INK, colour, figure, number_axis, settings, svg
 from ...reports.text import clean, shortened
@@ -21,7 +21,7 @@ CAPTION = (
 )
 
 
-def shares(sides: Sequence[Report]) -> list[Picture]:
+def shares(sides: Sequence[CheckReport]) -> list[Picture]:
     """One panel per direction, one colour per framework."""
     directions = []
     for direction in DIRECTIONS:
@@ -38,7 +38,7 @@ def shares(sides: Sequence[Report]) -> list[Picture]:
     return [Picture("shares", TITLE, image, CAPTION)]
 
 
-def _judged(side: Report, direction: str) -> list[CheckResult]:
+def _judged(side: CheckReport, direction: str) -> list[CheckResult]:
     """The checks in one direction that have a bound."""
     judged = []
     for check in side.checks:
@@ -47,7 +47,7 @@ def _judged(side: Report, direction: str) -> list[CheckResult]:
     return judged
 
 
-def _panel(axes: "Axes", direction: str, sides: Sequence[Report]) -> None:
+def _panel(axes: "Axes", direction: str, sides: Sequence[CheckReport]) -> None:
     axes.set_title(direction, loc="left")
     axes.axhline(1.0, color=INK, lw=1.3, ls=(0, (5, 3)))
     highest = 1.0

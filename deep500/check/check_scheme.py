@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import Deep500Error
 from ..supervision.serving import Progress
-from .contract import Check
-from .report import Report
+from .contract import NounCheck
+from .report import CheckReport
 
 MOST_RANKS = 64
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..contracts.scheme import Scheme
 
 
-class SchemeCheck(Check):
+class CheckScheme(NounCheck):
     """check how ranks train together: does it train, agree, count every rank, resume, and name lost ranks"""
 
     subject_help = (
@@ -41,7 +41,7 @@ class SchemeCheck(Check):
 
     def report(
         self, subject: "Scheme", where: str, progress: Progress
-    ) -> Report:
+    ) -> CheckReport:
         from .schemes import check_on_framework
 
         return check_on_framework(

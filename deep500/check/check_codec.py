@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..supervision.serving import Progress
-from .contract import Check
-from .report import Report
+from .contract import NounCheck
+from .report import CheckReport
 
 if TYPE_CHECKING:
     from ..contracts.codec import Codec
 
 
-class CodecCheck(Check):
+class CheckCodec(NounCheck):
     """check that a codec is what it declares: unbiased, a contraction, linear, so many bytes, nothing lost"""
 
     subject_help = "a built-in one, 'TopK(0.01)'; a chain, 'TopK(0.01) | QSGD(bits=4)'; or 'my.py:Mine(8)'"
@@ -28,7 +28,7 @@ class CodecCheck(Check):
 
     def report(
         self, subject: "Codec", where: str, progress: Progress
-    ) -> Report:
+    ) -> CheckReport:
         from .codecs import check_loops
 
         return check_loops(subject, self.dtypes, self.seed, where, progress)

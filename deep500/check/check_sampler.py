@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..contracts.definition_text import parts_of
 from ..supervision.serving import Progress
-from .contract import Check
-from .report import Report
+from .contract import NounCheck
+from .report import CheckReport
 
 if TYPE_CHECKING:
     from ..contracts.sampler import Sampler
 
 
-class SamplerCheck(Check):
+class CheckSampler(NounCheck):
     """check that a sampler draws what it says: coverage, batches, weights, positions, independent epochs and seeds"""
 
     subject_help = (
@@ -36,7 +36,7 @@ class SamplerCheck(Check):
 
     def report(
         self, subject: "Sampler", where: str, progress: Progress
-    ) -> Report:
+    ) -> CheckReport:
         from .samplers import LEVEL, drawn_report
 
         return drawn_report(

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from ..errors import Deep500Error
 from ..supervision.serving import Progress
-from .contract import Check
-from .report import Report
+from .contract import NounCheck
+from .report import CheckReport
 
 # the frameworks on which the optimizers of a library run
 LIBRARIES = {"torch": "pytorch", "optax": "jax", "keras": "tensorflow"}
@@ -22,7 +22,7 @@ class LoadedOptimizer:
     origin: Mapping[str, Any]
 
 
-class OptimizerCheck(Check):
+class CheckOptimizer(NounCheck):
     """check that an optimizer is right: every step against a float64 oracle, resumption, the framework's own rule"""
 
     subject_help = "'Adam(0.01) | ClipByNorm(1.0)', one in a file, 'my.py:Mine(0.01)', or 'torch.optim.Adam(lr=0.01)'"
@@ -51,7 +51,7 @@ class OptimizerCheck(Check):
         return LoadedOptimizer(load_optimizer(text, settings), origin)
 
     def accept(self, text: str, settings: Mapping[str, Any]) -> None:
-        """Report errors in texts, unless they name a file or a module, whose code runs only in a new process."""
+        """CheckReport errors in texts, unless they name a file or a module, whose code runs only in a new process."""
         from .optimizers.subjects import load_optimizer
 
         if self.steps < 2:
@@ -72,7 +72,7 @@ class OptimizerCheck(Check):
 
     def report(
         self, subject: LoadedOptimizer, where: str, progress: Progress
-    ) -> Report:
+    ) -> CheckReport:
         from .optimizers.checking import check_steps
         from .optimizers.subjects import load_optimizer
 
