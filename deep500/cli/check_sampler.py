@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..contracts.definition_text import parts_of
+    from ..definition_text import parts_of
     from ..evidence.recording import recording
     from ..validation.isolation import isolated
     from ..validation.sampling import LEVEL, check_named_sampler, named_sampler

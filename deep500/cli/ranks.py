@@ -83,7 +83,7 @@ def rank_settings(
 
 def rank_definition(key: str, text: str, own: Mapping[str, Any]) -> Any:
     """The scheme or the codec that a text describes."""
-    from ..contracts.definition_text import Names
+    from ..definition_text import Names
     from ..validation.codecs.loading import load_codec
     from ..validation.schemes.loading import load_scheme
 

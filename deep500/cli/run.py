@@ -207,8 +207,8 @@ def definition_entries(
     key: str, text: str, own: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The entries of a recipe for a definition that a text describes: a class with its arguments, or a whole chain."""
-    from ..contracts.definition_text import Names, parts_of
     from ..contracts.recipe_entries import TABLE
+    from ..definition_text import Names, parts_of
     from ..frameworks.library_optimizers import library_maker
 
     if key in ("scheme", "codec"):

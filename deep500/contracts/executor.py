@@ -9,16 +9,16 @@ import numpy as np
 
 from ..canonical import has_dtype
 from ..errors import Deep500Error, lacking
-from .arrays import Shaped, check_matching, shape_of
+from ..graph.arrays import Shaped, check_matching, shape_of
+from ..graph.failures import named_failures
+from ..graph.operator_times import OperatorTimes, operator_times
+from ..graph.programs import Programs
+from ..graph.specialising import RunMode, Specialised, Specialiser, is_open
 from .dtypes import name_of
-from .failures import named_failures
 from .layout import Bucket, FlatBuffers
 from .network import KEY, Network, Node, take_keys
 from .operator import TensorSpec
-from .operator_times import OperatorTimes, operator_times
 from .optimizer import Optimizer
-from .programs import Programs
-from .specialising import RunMode, Specialised, Specialiser, is_open
 from .transformation import LARGEST_CONSTANT, apply_all
 
 if TYPE_CHECKING:

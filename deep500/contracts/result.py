@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from .. import registry
+from ..bundle.dates import Dates
 from ..definition import Definition
 from ..errors import Deep500Error, did_you_mean, lacking
 from ..reports.blocks import Banner, Block, Report
-from .dates import Dates
 
 Plan = Mapping[str, Any]
 Blocks = Sequence[Mapping[str, Any]]

@@ -3,13 +3,13 @@ from typing import Any
 
 import numpy as np
 
-from ..contracts.channels import channels_last, channels_second
 from ..contracts.operator import (
     Ints,
     Operator,
     TensorSpec,
     case,
 )
+from ..graph.channels import channels_last, channels_second
 from ..namespace import crop
 from ._sliding import counts, windows
 

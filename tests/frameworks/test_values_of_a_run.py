@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import deep500 as d5
-from deep500.contracts import specialising
 from deep500.contracts.executor import Executor
 from deep500.errors import Deep500Error
 from deep500.frameworks import available_frameworks, framework
+from deep500.graph import specialising
 
 NAMES = available_frameworks()
 X = np.arange(24, dtype="float32").reshape(2, 3, 4)

@@ -12,8 +12,8 @@ import pytest
 import torch  # noqa: F401 - loaded, so that this process is one to refuse
 from onnx import TensorProto, helper
 
-from deep500.contracts.writing_out import WritingOut
 from deep500.errors import Deep500Error
+from deep500.graph.writing_out import WritingOut
 from deep500.operators import Relu
 from deep500.validation.conformance import page, running, suite
 from deep500.validation.conformance.derivatives import (

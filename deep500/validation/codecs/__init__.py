@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ...codecs import _native
 from ...contracts.codec import Codec
-from ...contracts.definition_text import definition_given
+from ...definition_text import definition_given
 from ..checking.formats import checked_dtypes
 from ..checking.report import CheckResult
 from ..checking.report import OperatorReport as CodecReport

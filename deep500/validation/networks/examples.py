@@ -8,7 +8,7 @@ import numpy as np
 
 from ...contracts.network import Network, Node
 from ...contracts.operator import TensorSpec
-from ...contracts.specialising import RunMode, Specialiser, is_open
+from ...graph.specialising import RunMode, Specialiser, is_open
 from .shapes import value_specs
 
 # of integers that index nothing: 0 and 1 are valid for most operators

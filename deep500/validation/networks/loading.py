@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from ... import networks
-from ...contracts.definition_text import create
 from ...contracts.network import Network
+from ...definition_text import create
 from ...errors import Deep500Error, did_you_mean
 from ..checking.subjects import named_function
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ....contracts import tape
 from ....contracts.network import Network
+from ....graph import tape
 from ...checking.bounds import allowed, moved
 from ...checking.differences import absolute
 from ...checking.examples import XP

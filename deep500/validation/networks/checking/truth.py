@@ -13,13 +13,13 @@ import numpy as np
 
 from ....contracts.network import KEY, Network, Node, take_keys
 from ....contracts.operator import Operator, TensorSpec
-from ....contracts.specialising import RunMode, Specialiser, is_open
 from ....errors import (
     Deep500Error,
     Unsupported,
     one_line,
     raise_if_mistake,
 )
+from ....graph.specialising import RunMode, Specialiser, is_open
 from ...checking.bounds import depth
 from ...checking.examples import Example, tensors
 from ...checking.formats import is_float

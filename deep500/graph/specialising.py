@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..contracts.network import Network
+from ..contracts.operator import TensorSpec
 from ..errors import Deep500Error
 from .expansion import Expandable
 from .graph import Node, in_evaluation
 from .limits import check_cost
-from .network import Network
-from .operator import TensorSpec
 from .programs import Programs
 from .shape_inference import Specs, infer, spec_of
 from .writing_out import WritingOut
