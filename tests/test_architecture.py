@@ -63,6 +63,7 @@ HEAVY = {
 
 # The files that import by a name which is known only when they run, or compare names of modules, and why they may.
 BY_NAME = {
+    "cli/__init__.py": "imports the verb that was typed, and no other",
     "registry.py": "finds definitions and adapters by the names of their files",
     "contracts/framework.py": "imports a framework when it is first used",
     "contracts/calls.py": "asks whether an operator is one of ours, and imports nothing",
