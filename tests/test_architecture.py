@@ -28,7 +28,7 @@ LAYERS = [
     "operators networks optimizers schedules losses initialisers datasets samplers frameworks metrics tasks"
     " augmentations precisions claims",
     "formats transformations",
-    "codecs collectives topologies transports simulator",
+    "codecs collectives topologies transports",
     "schemes",
     "training",
     "distributed",

@@ -212,7 +212,7 @@ class Split:
 class Dataset(Definition):
     """A source of data in three splits without overlap: `train`, `validation` for choosing, `test` for reporting."""
 
-    # of one input, where it is known before loading
+    # shape of one input, where it is known before loading
     shape: ClassVar[tuple[int, ...]]
     classes: ClassVar[int]  # of data for classification
 

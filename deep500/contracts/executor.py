@@ -176,7 +176,7 @@ class Executor(ABC):
         self.gradients: Values = {}  # of the last inference_and_backprop, by parameter
         self.training = True
         self.generation = 0  # counts the changes that make flat buffers invalid
-        # of flat buffers: "to host", "to device"
+        # copies of flat buffers: "to host", "to device"
         self.copies: Counter[str] = Counter()
         # "native" or "composed", by node
         self._kernel_kinds: dict[str, str] = {}

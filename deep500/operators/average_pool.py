@@ -60,9 +60,8 @@ class AveragePool(Operator):
             return pool(
                 x, kernel, strides, [lo for lo, _ in pads], False, bool(self.count_include_pad)
             )
-        sizes = torch.tensor(
-            self._sizes(x.shape), dtype=x.dtype, device=x.device
-        )  # PyTorch counts otherwise
+        # divided by our own counts, since PyTorch counts padding differently
+        sizes = torch.tensor(self._sizes(x.shape), dtype=x.dtype, device=x.device)
         x = functional.pad(x, [p for pair in reversed(self._windows(x.shape).pads) for p in pair])
         return pool(x, kernel, strides) * (math.prod(kernel) / sizes)
 

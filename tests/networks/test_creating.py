@@ -10,7 +10,7 @@ import deep500 as d5
 
 def test_a_name_and_settings_are_a_network() -> None:
     network = d5.networks.create(
-        "resnet", depth=44, classes=10, shape=(3, 32, 32), seed=0
+        "resnet", depth=44, outputs=10, shape=(3, 32, 32), seed=0
     )
     assert network.outputs == ["loss", "logits"] and list(network.inputs) == [
         "x",
@@ -31,7 +31,7 @@ def test_any_spelling(name: str) -> None:
 
 
 def test_the_sizes_of_the_literature_where_none_are_said() -> None:
-    network = d5.networks.create("lenet", classes=7)
+    network = d5.networks.create("lenet", outputs=7)
     assert network.inputs["x"].shape[1:] == (1, 28, 28)
     assert network.params["fc3.weight"].shape == (7, 84)
     assert network.params["fc3.weight"].dtype == "float32"

@@ -71,7 +71,7 @@ class HostOnnxRuntime(OnnxRuntime):
     def _custom_op(self, operator: CustomOp) -> HostFunction:
         return HostFunction(operator, self.xp)
 
-    # of values as they are: those of ONNX Runtime record graphs
+    # the formula on plain values, since ONNX Runtime's own namespace records graphs
     formula = Framework.formula
     _evaluate, _gradient = Framework._evaluate, Framework._gradient
     _forward_call, _backward_call = (
