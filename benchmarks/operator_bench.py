@@ -18,12 +18,12 @@ import torch
 from torch.utils.benchmark import Timer
 
 from deep500 import measure
+from deep500.bench.operators.jobs import OperatorJob
+from deep500.bench.operators.subject import OperatorSubject
 from deep500.measure.candidates import Statement
 from deep500.measure.clock import calibrate
 from deep500.measure.plan import PlanEntry
 from deep500.measure.session import Session
-from deep500.validation.benching.jobs import OperatorJob
-from deep500.validation.benching.subject import OperatorSubject
 
 CALLS, WARM = 100, 2
 

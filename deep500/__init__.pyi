@@ -19,6 +19,8 @@ from . import tasks as tasks
 from . import topologies as topologies
 from . import transformations as transformations
 from . import transports as transports
+from .bench.running import bench_network as bench_network
+from .bench.running import bench_operator as bench_operator
 from .contracts.augmentation import Augmentation as Augmentation
 from .contracts.claim import Claim as Claim
 from .contracts.codec import Codec as Codec
@@ -56,8 +58,6 @@ from .errors import Deep500Error as Deep500Error
 from .errors import Refused as Refused
 from .errors import TooFewSamples as TooFewSamples
 from .errors import Unsupported as Unsupported
-from .evidence.benching import bench_network as bench_network
-from .evidence.benching import bench_operator as bench_operator
 from .frameworks import available_frameworks as available_frameworks
 from .frameworks import evaluate as evaluate
 from .frameworks import framework as framework

@@ -34,7 +34,7 @@ LAYERS = [
     "validation",
     "results",
     "evidence",
-    "recipe_files recipe_runner instrumentation",
+    "bench recipe_files recipe_runner instrumentation",
     "reproduction runs_in_turn",
     "cli",
 ]

@@ -64,9 +64,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
+    from ..bench.datasets.planning import DatasetBenchRequest, dataset_plan
     from ..evidence.recording import recorded_run
     from ..home import cache, make_folder
-    from ..validation.reading.planning import DatasetBenchRequest, dataset_plan
 
     request = DatasetBenchRequest(
         args.dataset,

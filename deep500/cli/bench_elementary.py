@@ -31,13 +31,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.recording import recording
-    from ..frameworks import available_frameworks
-    from ..validation.benching.elementary import (
+    from ..bench.elementary import (
         FUNCTIONS,
         check_request,
         measured_apart,
     )
+    from ..evidence.recording import recording
+    from ..frameworks import available_frameworks
 
     plan = {
         "functions": args.functions or list(FUNCTIONS),

@@ -39,9 +39,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.benching import measured_network
-    from ..validation.networks.benching.jobs import MODES
-    from ..validation.networks.benching.planning import NetworkBenchRequest
+    from ..bench.networks.jobs import MODES
+    from ..bench.networks.planning import NetworkBenchRequest
+    from ..bench.running import measured_network
 
     threads = options.checked_threads(args.threads)
     request = NetworkBenchRequest(

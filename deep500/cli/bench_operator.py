@@ -12,7 +12,7 @@ from .output import show_record
 from .quiet import quiet_moment
 
 if TYPE_CHECKING:
-    from ..validation.benching.jobs import BenchProblem
+    from ..bench.operators.jobs import BenchProblem
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,8 +79,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.benching import measured_operators
-    from ..validation.benching.planning import BenchFactors
+    from ..bench.operators.planning import BenchFactors
+    from ..bench.running import measured_operators
 
     if args.device != "cpu":
         raise Unsupported(
@@ -133,8 +133,8 @@ def _suggest_rival(
 
 def _problems(args: argparse.Namespace) -> "tuple[list[BenchProblem], str]":
     """The problems to measure, and the scope of the suite that they come from."""
-    from ..validation.benching.rivals import rival_problems
-    from ..validation.benching.suites import part, suite
+    from ..bench.operators.rivals import rival_problems
+    from ..bench.operators.suites import part, suite
     from ..validation.shapes import SYNTAX
 
     if args.suite:

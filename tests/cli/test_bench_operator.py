@@ -446,7 +446,7 @@ DEFECTS = {
 @pytest.mark.parametrize("when", DEFECTS)
 def test_a_defect_of_ours_is_no_verdict_about_the_operator(d5, home, tmp_path, when):
     """The file stands for a defect: it breaks our own code when it is loaded."""
-    code = f"from deep500.validation.benching import subject\n{DEFECTS[when]}\n{MINE}"
+    code = f"from deep500.bench.operators import subject\n{DEFECTS[when]}\n{MINE}"
     (tmp_path / "mine.py").write_text(code)
     answer = d5(
         "bench", "operator", "mine.py:Twice", "--shape", "30", "--framework",

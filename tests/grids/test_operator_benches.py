@@ -10,6 +10,8 @@ import random
 
 import pytest
 
+from deep500.bench.operators.jobs import DIRECTIONS, OperatorJob
+from deep500.bench.operators.planning import TRIAL
 from deep500.cli import main
 from deep500.contracts.calls import KERNELS
 from deep500.frameworks import available_frameworks
@@ -20,8 +22,6 @@ from deep500.measure.bounds.peak_cache import (
     write_peaks,
 )
 from deep500.measure.bounds.peak_kernels import Peak
-from deep500.validation.benching.jobs import DIRECTIONS, OperatorJob
-from deep500.validation.benching.planning import TRIAL
 from deep500.validation.isolation import Died, isolated_each
 
 PYTHON = '''

@@ -102,7 +102,8 @@ def add(folder: Path, name: str) -> None:
     contents = {file: old.load(file) for file in old.files if file not in documents}
     with tempfile.TemporaryDirectory() as temporary:
         sealed = Path(temporary) / name
-        manifest: Any = old.documents["manifest.json"]
+        manifest = old.documents["manifest.json"]
+        assert isinstance(manifest, dict)
         times = iter([old.created, manifest["finished"]])
         with mock.patch.object(writing, "_now", lambda: next(times)):
             writer = writing.create(sealed, first, old.kind)

@@ -8,12 +8,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Unpack
 
-from ....contracts.framework import ITS_OWN
-from ....errors import Deep500Error, Wrong
-from ....frameworks import framework
-from ....measure.candidates import Statement
-from ....measure.plan import Plan, PlanEntry, Settings, make_plan
-from ...isolation import Died, isolated
+from ...contracts.framework import ITS_OWN
+from ...errors import Deep500Error, Wrong
+from ...frameworks import framework
+from ...measure.candidates import Statement
+from ...measure.plan import Plan, PlanEntry, Settings, make_plan
+from ...validation.isolation import Died, isolated
 from .jobs import NetworkJob
 
 Progress = Callable[[str], None]

@@ -3,16 +3,19 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ....errors import (
+from ...errors import (
     Deep500Error,
     Unsupported,
     Wrong,
     one_line,
     raise_if_mistake,
 )
-from ....measure.sensing import sensors
-from ..costs import network_costs
-from ..measured import measured_inference, measured_training
+from ...measure.sensing import sensors
+from ...validation.networks.costs import network_costs
+from ...validation.networks.measured import (
+    measured_inference,
+    measured_training,
+)
 from .jobs import NetworkJob, job_from_json
 from .subject import NetworkSubject
 

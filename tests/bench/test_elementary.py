@@ -6,11 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from deep500.contracts.result import Record
-from deep500.errors import Deep500Error
-from deep500.reports.terminal import terminal
-from deep500.results.elementary import Elementary
-from deep500.validation.benching.elementary import (
+from deep500.bench.elementary import (
     DTYPES,
     FUNCTIONS,
     check_request,
@@ -20,6 +16,10 @@ from deep500.validation.benching.elementary import (
     special_faults,
     ulp_errors,
 )
+from deep500.contracts.result import Record
+from deep500.errors import Deep500Error
+from deep500.reports.terminal import terminal
+from deep500.results.elementary import Elementary
 
 
 def rounded(what, arguments, dtype):

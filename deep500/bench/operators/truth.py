@@ -24,14 +24,14 @@ from ...errors import (
 )
 from ...supervision.child import Child
 from ...supervision.serving import internal_answer
-from ..checking.bounds import (
+from ...validation.checking.bounds import (
     gradient_bounds,
     is_opaque,
     output_bounds,
     wider_gradient_bounds,
     wider_output_bounds,
 )
-from ..checking.examples import Example
+from ...validation.checking.examples import Example
 
 LONGEST_S = 3600.0  # whoever waits for this process has a shorter deadline
 SHARED = "DEEP500_TRUTHS"  # the folder, in the environment of the processes

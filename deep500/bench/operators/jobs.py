@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...errors import Deep500Error
-from ..checking.formats import FORMATS
+from ...validation.checking.formats import FORMATS
 
 DIRECTIONS = ("forward", "backward")
 

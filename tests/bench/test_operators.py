@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from deep500 import operators
+from deep500.bench.operators import suites
+from deep500.bench.operators.jobs import OperatorJob
+from deep500.bench.operators.planning import BenchFactors, operator_plan
+from deep500.bench.operators.subject import OperatorSubject
 from deep500.contracts.calls import KERNELS
 from deep500.contracts.operator import Operator
 from deep500.errors import Deep500Error, Unsupported, Wrong
 from deep500.frameworks import framework
-from deep500.validation.benching import suites
-from deep500.validation.benching.jobs import OperatorJob
-from deep500.validation.benching.planning import BenchFactors, operator_plan
-from deep500.validation.benching.subject import OperatorSubject
 from deep500.validation.checking.comparing import gradient_check, output_check
 from deep500.validation.checking.examples import examples_of
 

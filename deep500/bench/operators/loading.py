@@ -15,10 +15,10 @@ from ...contracts.operator import Operator
 from ...custom.loading import load_operator
 from ...errors import Deep500Error, unknown, with_place
 from ...user_files import imported
-from ..checking.examples import XP, Reference
-from ..checking.formats import Values
-from ..checking.opaque import shaken
-from ..checking.subjects import function_operator, named_function
+from ...validation.checking.examples import XP, Reference
+from ...validation.checking.formats import Values
+from ...validation.checking.opaque import shaken
+from ...validation.checking.subjects import function_operator, named_function
 from .jobs import OperatorJob
 
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .... import registry
-from ....contracts.network import Network
-from ....errors import Deep500Error, Wrong
-from ....frameworks import framework
-from ..costs import network_costs
-from ..examples import random_inputs
-from ..loading import load_network
-from ..shapes import input_tensors, value_specs
+from ... import registry
+from ...contracts.network import Network
+from ...errors import Deep500Error, Wrong
+from ...frameworks import framework
+from ...validation.networks.costs import network_costs
+from ...validation.networks.examples import random_inputs
+from ...validation.networks.loading import load_network
+from ...validation.networks.shapes import input_tensors, value_specs
 from .jobs import NetworkJob
 
 LEARNING_RATE = 1e-6  # so that thousands of timed steps change next to nothing

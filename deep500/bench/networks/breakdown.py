@@ -4,8 +4,8 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ....contracts.operator_times import node_calls, timed_rounds
-from ....errors import Deep500Error, one_line, raise_if_mistake
+from ...contracts.operator_times import node_calls, timed_rounds
+from ...errors import Deep500Error, one_line, raise_if_mistake
 from .jobs import NetworkJob, job_from_json
 from .subject import NetworkSubject
 

@@ -10,13 +10,13 @@ import pytest
 
 import deep500 as d5
 from deep500 import cli
+from deep500.bench.datasets import page_cache, planning
+from deep500.bench.datasets.containers import maps_of
+from deep500.bench.datasets.jobs import CONTAINERS, ITS_OWN, DatasetJob
+from deep500.bench.datasets.page_cache import evict, resident_share
+from deep500.bench.datasets.planning import DatasetBenchRequest, dataset_plan
+from deep500.bench.datasets.subject import DatasetSubject
 from deep500.errors import Deep500Error, Unsupported
-from deep500.validation.reading import page_cache, planning
-from deep500.validation.reading.containers import maps_of
-from deep500.validation.reading.jobs import CONTAINERS, ITS_OWN, DatasetJob
-from deep500.validation.reading.page_cache import evict, resident_share
-from deep500.validation.reading.planning import DatasetBenchRequest, dataset_plan
-from deep500.validation.reading.subject import DatasetSubject
 
 
 @pytest.fixture

@@ -13,13 +13,13 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from ... import registry
-from ...contracts.operator import Operator
-from ...errors import Deep500Error, unknown
-from ...frameworks import framework
-from ..checking.examples import generator
-from ..checking.formats import FORMATS, argmax
-from ..isolation import isolated
+from .. import registry
+from ..contracts.operator import Operator
+from ..errors import Deep500Error, unknown
+from ..frameworks import framework
+from ..validation.checking.examples import generator
+from ..validation.checking.formats import FORMATS, argmax
+from ..validation.isolation import isolated
 
 DTYPES = ("float32", "float64")
 DIGITS = 50

@@ -6,8 +6,8 @@ from typing import Any
 from ...contracts.operator import TensorSpec
 from ...errors import Deep500Error, Wrong
 from ...measure.sensing import sensors
-from ..checking.examples import Example
-from ..checking.formats import is_float
+from ...validation.checking.examples import Example
+from ...validation.checking.formats import is_float
 from .jobs import OperatorJob
 from .subject import OperatorSubject
 

@@ -12,22 +12,22 @@ from ..contracts.result import Record
 from ..custom.cpp import CppOp
 from ..custom.operators import CustomOp
 from ..errors import Deep500Error
+from ..evidence.recording import Recording, recorded_run
 from ..measure.bounds.roofline import refute_peak
 from ..measure.plan import Plan, Settings
 from ..measure.quiet import Moment, wait_for_quiet
 from ..measure.running import Progress
 from ..measure.sensing.others import allowed_cpus
-from ..validation.benching.jobs import BenchProblem
-from ..validation.benching.planning import BenchFactors, operator_plan
-from ..validation.benching.rivals import rival_problems
-from ..validation.benching.truth import shared_truths
-from ..validation.networks.benching.jobs import MODES
-from ..validation.networks.benching.planning import (
+from .networks.jobs import MODES
+from .networks.planning import (
     NetworkBenchRequest,
     breakdown_blocks,
     network_plan,
 )
-from .recording import Recording, recorded_run
+from .operators.jobs import BenchProblem
+from .operators.planning import BenchFactors, operator_plan
+from .operators.rivals import rival_problems
+from .operators.truth import shared_truths
 
 BREAKDOWN_SHARE = 0.25  # of the budget, for the operators one by one
 BREAKDOWN_PROCESSES = 3  # as many as an interval needs

@@ -20,11 +20,11 @@ from ...errors import (
     with_place,
 )
 from ...frameworks import framework
-from ..checking.comparing import gradient_check, output_check
-from ..checking.examples import Example
-from ..checking.formats import is_float, map_floats
-from ..checking.subjects import is_custom, is_ours
-from ..shapes import inputs_of
+from ...validation.checking.comparing import gradient_check, output_check
+from ...validation.checking.examples import Example
+from ...validation.checking.formats import is_float, map_floats
+from ...validation.checking.subjects import is_custom, is_ours
+from ...validation.shapes import inputs_of
 from .jobs import OperatorJob
 from .loading import is_function, load_reference, load_subject
 from .truth import settle, truth_key

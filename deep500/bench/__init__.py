@@ -1,0 +1,1 @@
+"""Benchmarks of operators, networks, data sets and elementary functions: what is timed is checked, before and after."""
