@@ -1,7 +1,9 @@
 """What all tests share."""
 
 import os
+import random
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -77,3 +79,13 @@ def home_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DEEP500_HOME", str(tmp_path_factory.mktemp("home")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def seeded_generators() -> None:
+    """No test draws on from where the tests before it in the same process stopped."""
+    random.seed(0)
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed(0)
+    if torch := sys.modules.get("torch"):
+        torch.manual_seed(0)

@@ -131,6 +131,7 @@ def test_a_trainer_takes_one() -> None:
 
 def test_a_wrapped_module_is_trained_by_one() -> None:
     torch = d5.framework("pytorch").module
+    torch.manual_seed(0)
     module = torch.nn.Linear(4, 3)
     wrapped = d5torch.from_model(module, loss=torch.nn.CrossEntropyLoss())
     step = wrapped.training_step(d5torch.AdamOptimizer(0.1))

@@ -1,0 +1,25 @@
+"""Recorded bundles of every kind print what they printed when they were recorded."""
+
+from pathlib import Path
+
+import pytest
+
+from deep500 import bundle, registry
+
+from .golden import GOLDEN, names, printed
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEP500_HOME", str(tmp_path / "home"))
+
+
+@pytest.mark.parametrize("name", names())
+def test_it_prints_what_it_printed(name: str) -> None:
+    for file, text in printed(name).items():
+        assert text == (GOLDEN / file).read_text(), file
+
+
+def test_there_is_one_of_every_kind() -> None:
+    kinds = {bundle.read(path).kind for path in GOLDEN.glob("*.zip")}
+    assert kinds == {registry.file_stem(name) for name in registry.known("results")}
