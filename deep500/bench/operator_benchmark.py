@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from itertools import product
 from typing import Any, ClassVar, Self
 
+from ..check.operators.formats import FORMATS
 from ..contracts.result import Record
 from ..errors import Deep500Error
 from ..frameworks import framework
@@ -13,7 +14,6 @@ from ..measure.bounds.roofline import SECONDS as PEAKS_S
 from ..measure.bounds.roofline import kept_peaks, peaks, refute_peak
 from ..measure.machine.host.files import HostFiles
 from ..measure.machine.host.memory import memory_available
-from ..validation.checking.formats import FORMATS
 from .benchmark import Benchmark, Trial
 from .notes import Notes
 from .operators.agreement import check_rivals, differing_rivals

@@ -13,8 +13,8 @@ from ..errors import (
 )
 from ..measure.candidates import candidate_from_json
 from ..supervision.child import Ended
+from ..supervision.isolation import Died, isolated_each
 from ..supervision.serving import Progress
-from ..validation.isolation import Died, isolated_each
 from .benchmark import Job, Trial
 from .notes import Notes
 

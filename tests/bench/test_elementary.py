@@ -21,7 +21,7 @@ from deep500.contracts.result import Record
 from deep500.errors import Deep500Error
 from deep500.reports.terminal import terminal
 from deep500.results.elementary import Elementary
-from deep500.validation.isolation import Died
+from deep500.supervision.isolation import Died
 
 
 def rounded(what, arguments, dtype):

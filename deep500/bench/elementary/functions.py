@@ -14,11 +14,11 @@ import mpmath
 import numpy as np
 
 from ... import registry
+from ...check.operators.examples import generator
+from ...check.operators.formats import FORMATS, argmax
 from ...contracts.operator import Operator
 from ...errors import Deep500Error
 from ...frameworks import framework as adapter
-from ...validation.checking.examples import generator
-from ...validation.checking.formats import FORMATS, argmax
 
 DTYPES = ("float32", "float64")
 DIGITS = 50

@@ -8,7 +8,7 @@ from ...contracts.operator_times import node_calls, timed_rounds
 from ...errors import Deep500Error, one_line, raise_if_mistake
 from ...measure.candidates import candidate_from_json
 from ...measure.plan import Plan, PlanEntry
-from ...validation.isolation import Died, isolated
+from ...supervision.isolation import Died, isolated
 from ..notes import Notes
 from .jobs import NetworkJob
 

@@ -7,6 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ...check.operators.comparing import gradient_check, output_check
+from ...check.operators.examples import Example
+from ...check.operators.formats import is_float, map_floats
+from ...check.operators.shape_text import inputs_of
+from ...check.operators.subjects import is_custom, is_ours
 from ...contracts.calls import Call, arrays
 from ...contracts.operator import TensorSpec
 from ...custom.cpp import CppOp
@@ -20,11 +25,6 @@ from ...errors import (
     with_place,
 )
 from ...frameworks import framework
-from ...validation.checking.comparing import gradient_check, output_check
-from ...validation.checking.examples import Example
-from ...validation.checking.formats import is_float, map_floats
-from ...validation.checking.subjects import is_custom, is_ours
-from ...validation.shapes import inputs_of
 from ..benchmark import Subject
 from ..memory_rise import memory_rise
 from ..threads import use_threads
