@@ -12,16 +12,16 @@ from typing import Any
 
 from ..bundle import Bundle, read
 from ..contracts.result import (
-    Blocks,
-    Plan,
     Record,
     ResultKind,
+    derived_document,
     derived_numbers,
     result_kind,
 )
 from ..errors import Deep500Error
 from ..reports.blocks import Report
 from ..reports.text import clean
+from ..schema import encoded
 from .dating import bundle_dates, date_problems, future_remark
 from .testimony import testimony
 
@@ -150,9 +150,9 @@ def one_line(problem: str) -> Iterator[None]:
 def _false_claims(
     kind: ResultKind,
     bundle: Bundle,
-    plan: Plan,
-    blocks: Blocks,
-    derived: object,
+    plan: Any,
+    blocks: Any,
+    numbers: object,
 ) -> list[str]:
     """The differences between derived.json and the numbers that follow from the blocks."""
     recorded = bundle.documents.get("derived.json")
@@ -160,10 +160,12 @@ def _false_claims(
         return ["derived.json: missing"]
     procedure = recorded.get("procedure")
     computed = kind.procedure
-    if isinstance(derived, dict):  # a plan may ask for an older procedure
-        computed = derived["procedure"]
+    derived = None
+    if numbers is not None:
+        derived = derived_document(kind, numbers)
+        computed = derived["procedure"]  # a plan may ask for an older one
     if procedure != computed and type(procedure) is int:
-        derived = kind.derive_before(procedure, plan, blocks)
+        derived = encoded(kind.derive_before(procedure, plan, blocks))
     if procedure != computed and not derived:
         return [
             f"derived.json: procedure {procedure!r}, this version computes {computed}"

@@ -197,7 +197,7 @@ def test_epochs_and_threads_that_differ_are_warned_of():
         run(metric("Time", [1.0, 1.1, 0.9], "cost")),
         run(metric("Time", [1.0, 1.1, 0.9], "cost")),
     )
-    b.plan["epochs"], b.plan["threads"] = 2, 4  # type: ignore[index]
+    b.plan["epochs"], b.plan["threads"] = 2, 4
     contrast, text = compared(a, b)
     assert (
         "different numbers of epochs" in text and "different numbers of threads" in text
