@@ -43,7 +43,7 @@ def test_the_sizes_of_the_literature_where_none_are_said() -> None:
 
 MISTAKES: dict[str, dict[str, Any]] = {
     "no network is named 'resnett'. Did you mean 'ResNet'?": {"name": "resnett"},
-    "ResNet has no setting 'deph'. Did you mean 'depth'? Known: shape, classes": {
+    "ResNet has no setting 'deph'. Did you mean 'depth'? Known: shape, outputs": {
         "deph": 44
     },
     "ResNet has no depth 45: CIFAR's forms have 6n + 2 layers": {"depth": 45},
@@ -53,7 +53,7 @@ MISTAKES: dict[str, dict[str, Any]] = {
     "ResNet takes inputs of the shape (channels, height, width)": {"shape": (32, 32)},
     "ResNet needs sizes of 1 or more: not the shape (3, 0, 8) with 10 outputs": {
         "shape": (3, 0, 8),
-        "classes": 10,
+        "outputs": 10,
     },
     "depth of ResNet is": {"depth": "deep"},
     "VGG has no depth 12: give one of 11, 13, 16, 19": {"name": "vgg", "depth": 12},
