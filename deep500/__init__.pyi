@@ -4,7 +4,7 @@ from . import codecs as codecs
 from . import collectives as collectives
 from . import datasets as datasets
 from . import frameworks as frameworks
-from . import initialisers as initialisers
+from . import initializers as initializers
 from . import losses as losses
 from . import measure as measure
 from . import metrics as metrics

@@ -25,7 +25,7 @@ LAYERS = [
     "contracts graph",
     "custom definition_text",
     "onnx",
-    "operators networks optimizers schedules losses initialisers datasets samplers frameworks metrics tasks"
+    "operators networks optimizers schedules losses initializers datasets samplers frameworks metrics tasks"
     " augmentations precisions claims",
     "formats transformations",
     "codecs collectives topologies transports",
@@ -511,7 +511,7 @@ INSTANCES = {
     "codecs",
     "collectives",
     "frameworks",
-    "initialisers",
+    "initializers",
     "networks",
     "operators",
     "optimizers",

@@ -331,7 +331,7 @@ class Network:
 
         With `sizes` of the named dimensions (1 for one that is left out) all shapes are numbers.
         """
-        from ..graph.specialising import inferred  # which imports this module
+        from ..graph.specializing import inferred  # which imports this module
 
         # some nodes may lack an input while the network is edited
         nodes = self._graph.ordered()
@@ -497,8 +497,8 @@ class Network:
         `Unsupported` without `batch` if the nodes of the backward pass depend on the sizes.
         """
         self._check_exists(y)
-        from ..graph.specialising import (
-            specialised,  # which imports this module
+        from ..graph.specializing import (
+            specialized,  # which imports this module
         )
 
         sizes: dict[str, int] | None = None
@@ -506,7 +506,7 @@ class Network:
             twin = self.copy()
         else:
             sizes = dict.fromkeys(self.dimensions, batch)
-            twin = specialised(self, self._sized_inputs(sizes))
+            twin = specialized(self, self._sized_inputs(sizes))
         take_keys(twin)
         return _onnx().backward(twin, y, sizes, training)
 

@@ -32,5 +32,5 @@ from .statistics.intervals import mean_interval as mean_interval
 from .statistics.modality import modes as modes
 from .statistics.profiles import performance_profiles as performance_profiles
 from .statistics.quantities import Summary as Summary
-from .statistics.quantities import summarise as summarise
+from .statistics.quantities import summarize as summarize
 from .statistics.steadiness import steady_state as steady_state
