@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from deep500.errors import Deep500Error
 from deep500.schema import (
-    Length,
     Between,
     Count,
+    Length,
     Positive,
     decoded,
     encoded,
