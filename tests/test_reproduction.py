@@ -332,7 +332,19 @@ def time_metric(values: list[float | None], **more: Any) -> dict[str, Any]:
     known = sorted(value for value in values if value is not None)
     median = known[len(known) // 2] if known else None
     metric = {"name": "T", "settings": {}, "unit": "s", "kind": "cost", "notes": []}
+    metric["better"] = "lower"
     return metric | {"values": values, "n": len(known), "median": median, **more}
+
+
+def test_one_seed_far_off_among_three_decides_nothing() -> None:
+    """Student's t would have given an interval of this: from 1 to a third in the middle, and it decides by chance."""
+    before = {"seeds": [0, 1, 2], "conditions": QUIET}
+    summary = {"seeds": [0, 1, 2], "same_machine": True, "conditions": QUIET}
+    metric, other = time_metric([1.0, 1.1, 1.0]), time_metric([0.5, 0.5, 0.51])
+    answer = time_answer(before, summary, metric, other, 0.95)
+    assert answer["verdict"] == "not decided" and answer["low"] is None
+    assert answer["ratio"] == pytest.approx(0.5)
+    assert "the ranks of 3 seeds do not decide" in answer["reason"]
 
 
 QUIET = {"others": 0.0, "stretch": 1.0, "threads": 1}
@@ -340,29 +352,35 @@ BUSY = {"others": 0.9, "stretch": 3.0, "threads": 1}
 
 
 @pytest.mark.parametrize(
-    ("factor", "original", "here", "verdict"),
+    ("count", "factor", "original", "here", "verdict"),
     [
-        (1.0, QUIET, QUIET, "yes"),
-        (2.0, QUIET, QUIET, "no"),
-        (0.5, QUIET, QUIET, "no"),
-        (2.0, QUIET, BUSY, "not judged"),
-        (20.0, QUIET, BUSY, "no"),
-        (2.0, BUSY | {"threads": 2}, QUIET, "not judged"),
-        (100.0, None, QUIET, "not judged"),
+        (6, 1.0, QUIET, QUIET, "yes"),
+        (6, 2.0, QUIET, QUIET, "no"),
+        (6, 0.5, QUIET, QUIET, "no"),
+        (6, 2.0, QUIET, BUSY, "not judged"),
+        (6, 20.0, QUIET, BUSY, "no"),
+        (6, 2.0, BUSY | {"threads": 2}, QUIET, "not judged"),
+        (6, 100.0, None, QUIET, "not judged"),
+        # ranks of few seeds decide that they differ, and never that they do not
+        (4, 1.0, QUIET, QUIET, "not judged"),
+        (4, 0.5, QUIET, QUIET, "no"),
+        (3, 1.0, QUIET, QUIET, "not judged"),
+        (3, 0.5, QUIET, QUIET, "not decided"),
+        (1, 2.0, QUIET, QUIET, "not decided"),
     ],
 )
 def test_a_time_differs_if_neither_its_interval_nor_the_load_explains_it(
-    factor: float, original: Any, here: Any, verdict: str
+    count: int, factor: float, original: Any, here: Any, verdict: str
 ) -> None:
-    values = [1.0, 1.01, 0.99, 1.02]
-    seeds = [0, 1, 2, 3]
+    values = [1.0, 1.01, 0.99, 1.02, 1.03, 0.98][:count]
+    seeds = list(range(count))
     before = {"seeds": seeds} | ({"conditions": original} if original else {})
     summary = {"seeds": seeds, "same_machine": True, "conditions": here}
     metric = time_metric([*values])
     other = time_metric([factor * value for value in values])
     answer = time_answer(before, summary, metric, other, 0.95)
     assert answer["verdict"] == verdict, answer
-    lost = time_answer(before, summary, metric, time_metric([None] * 4), 0.95)
+    lost = time_answer(before, summary, metric, time_metric([None] * count), 0.95)
     assert lost["verdict"] == "no"
 
 

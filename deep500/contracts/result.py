@@ -79,7 +79,7 @@ class Contrast:
 class ResultKind(Definition):
     """A kind of result. `derive` is a pure function, so that anyone can compute every number again."""
 
-    # incremented when the same blocks would give other numbers
+    # incremented when the same blocks would give other numbers; those that an earlier one recorded are not compared
     procedure: ClassVar[int] = 1
     # `d5 show` without a name skips kinds that are no measurements
     measurement: ClassVar[bool] = True
@@ -101,12 +101,6 @@ class ResultKind(Definition):
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
         """Every number that is reported; None while there are too few blocks for any."""
         raise lacking(self, "derive")
-
-    def derive_before(
-        self, procedure: int, plan: Plan, blocks: Blocks
-    ) -> dict[str, Any] | None:
-        """The numbers as an earlier procedure computed them, to verify old bundles; None if it is unknown."""
-        return None
 
     def report(self, record: Record) -> Report:
         """The report of a result; its problems are added by the caller."""

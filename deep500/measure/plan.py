@@ -149,7 +149,6 @@ class Plan:
             "seed": self.seed,
             "layout": "random" if self.fresh else "as it is",
             "point": POINT,
-            "procedure": PROCEDURE,
         }
         if self.about:
             document["about"] = dict(self.about)

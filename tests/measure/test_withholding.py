@@ -8,7 +8,7 @@ import pytest
 
 from deep500 import cli
 from deep500.errors import Deep500Error
-from deep500.measure.plan import PROCEDURE, make_plan
+from deep500.measure.plan import make_plan
 from deep500.measure.results import Result
 from deep500.measure.samples import check_blocks, check_plan
 
@@ -77,11 +77,6 @@ def test_calls_of_two_costs_have_no_verdict_and_the_modes_are_named():
     assert comparison["of_means"]["ratio"] == pytest.approx(1.3, rel=0.1)
     assert "different sides of the margin" in notes(found)
     assert "'b' has 2 modes, 20." in notes(found) and "and 100.0 µs" in notes(found)
-    # the same samples by the procedure before: a verdict
-    plan = {key: value for key, value in found.plan.items() if key != "procedure"}
-    before = Result(plan, found.blocks)
-    assert verdict(before) == "slower"
-    assert before.derived["procedure"] == 1 and found.derived["procedure"] == PROCEDURE
 
 
 def test_the_report_says_no_verdict_first_and_why(tmp_path, capsys, monkeypatch):
@@ -137,13 +132,6 @@ def test_blocks_from_anyone_are_checked(key, value):
     blocks[0][key] = value
     with pytest.raises(Deep500Error, match="block 0 does not fit"):
         check_blocks(found.plan, blocks)
-
-
-@pytest.mark.parametrize("procedure", [0, PROCEDURE + 1, "2", None, True])
-def test_a_plan_of_an_unknown_procedure_is_refused(procedure):
-    plan = dict(result().plan) | {"procedure": procedure}
-    with pytest.raises(Deep500Error, match="upgrade deep500-bench"):
-        check_plan(plan)
 
 
 def test_two_batches_are_named():

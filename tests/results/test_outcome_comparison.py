@@ -117,7 +117,10 @@ def test_times_are_compared_as_ratios_and_noise_is_inconclusive():
     assert answer["verdict"] == "worse" and re.search(
         r"2\.00\d × \[1\.9\d+, 2\.0\d+\], n = 4", row[3]
     )
-    assert "B has 2.010 s where A has 1.000 s in time: 2.00" in text
+    assert (
+        "B has 2.010 s where A has 1.000 s in time (medians over the seeds): " in text
+    )
+    assert "the median ratio of pairs, B / A seed by seed, is 2.00" in text
     noisy = run(metric("Time", [0.5, 2.2, 1.1, 0.7], "cost", "lower"))
     assert compared(a, noisy)[0].data["comparisons"][0]["verdict"] == "inconclusive"
 
@@ -299,7 +302,8 @@ def test_the_answer_comes_first_in_one_sentence():
     a, b = (run(metric("TestAccuracy", values)) for values in (lower, ACCURACY))
     contrast, text = compared(a, b)
     assert text.startswith(
-        "**B reaches 97.05 % where A reaches 92.05 % in test accuracy: 5.000 points better"
+        "**B reaches 97.05 % where A reaches 92.05 % in test accuracy (medians over the seeds): the median difference "
+        "of pairs, B - A seed by seed, is 5.000 points better"
     )
     assert "over 6 seeds" in contrast.data["answer"]
 
