@@ -21,6 +21,13 @@ from . import transformations as transformations
 from . import transports as transports
 from .bench.running import bench_network as bench_network
 from .bench.running import bench_operator as bench_operator
+from .check.codecs import check_codec as check_codec
+from .check.networks import check_network as check_network
+from .check.operators import check_operator as check_operator
+from .check.operators import differences as differences
+from .check.optimizers.checking import check_optimizer as check_optimizer
+from .check.samplers import check_sampler as check_sampler
+from .check.schemes import check_scheme as check_scheme
 from .contracts.augmentation import Augmentation as Augmentation
 from .contracts.claim import Claim as Claim
 from .contracts.codec import Codec as Codec
@@ -84,14 +91,7 @@ from .samplers.weighted_sampler import WeightedSampler as WeightedSampler
 from .training import events as events
 from .training.loading import Loader as Loader
 from .training.trainer import Trainer as Trainer
-from .validation.checking import check_operator as check_operator
-from .validation.checking import differences as differences
-from .validation.codecs import check_codec as check_codec
 from .validation.dataset_bias import dataset_bias as dataset_bias
-from .validation.networks.checking import check_network as check_network
 from .validation.networks.costs import network_costs as network_costs
-from .validation.optimizers.checking import check_optimizer as check_optimizer
-from .validation.sampling import check_sampler as check_sampler
-from .validation.schemes import check_scheme as check_scheme
 
 __version__: str

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1] / "deep500"
 # From the bottom up. A module may import itself and what is in lower rows; modules of one row are strangers.
 LAYERS = [
     "errors import_path canonical",
-    "own_modules",
+    "own_modules schema",
     "progress home supervision user_files",
     "import_address",
     "bundle registry reports",
@@ -31,6 +31,7 @@ LAYERS = [
     "schemes",
     "training",
     "distributed",
+    "check",
     "validation",
     "results",
     "evidence",
@@ -69,9 +70,9 @@ BY_NAME = {
     "measure/machine/host/nvidia.py": "imports NVIDIA's library where it is installed",
     "recipe_files.py": "runs a recipe that the user names",
     "supervision/launch.py": "runs, in a child process, the module that the parent named",
-    "validation/checking/subjects.py": "runs what the user names",
-    "validation/conformance/suite.py": "imports every file of ONNX's own test suite",
-    "validation/isolation.py": "imports, in a child process, the function that the parent named",
+    "check/operators/subjects.py": "runs what the user names",
+    "check/conformance/suite.py": "imports every file of ONNX's own test suite",
+    "supervision/isolation.py": "imports, in a child process, the function that the parent named",
 }
 IMPORTERS = {
     "__import__",

@@ -11,7 +11,7 @@ import pytest
 import deep500 as d5
 from deep500 import bundle
 from deep500.cli import main
-from deep500.errors import Deep500Error
+from deep500.errors import UNDECIDED, Deep500Error
 from deep500.evidence.loading import load, record_of
 from deep500.evidence.verification import verify
 from deep500.recipe_files import load_recipe
@@ -320,12 +320,25 @@ def test_a_forged_evaluation_of_any_epoch_is_found(
 
 def test_impossible_times_are_found(counted: Forger, home: Path, capsys: Any) -> None:
     """A careful forger: every time is a thousandth or less, in whole nanoseconds, wherever it is told."""
-    counted.shortest_times()
-    problems = record_of(bundle.read(counted.seal(home / "passes"))).problems
+    longer = run(load_recipe(home / "line.py"), home / "longer", seeds=6).bundle
+    forger = Forger(longer)
+    forger.shortest_times()
+    problems = record_of(bundle.read(forger.seal(home / "passes"))).problems
     assert problems == (), "nothing in the bundle can tell"
-    code, text = again(counted, home, capsys)
+    code, text = again(forger, home, capsys)
     assert code == 1, text
     assert "not again: throughput" in text
+
+
+def test_four_seeds_leave_impossible_times_undecided(
+    counted: Forger, home: Path, capsys: Any
+) -> None:
+    """The bits are the same, so that only the times are in doubt: that is no exit code 0."""
+    counted.shortest_times()
+    code, text = again(counted, home, capsys)
+    assert code == UNDECIDED, text
+    assert "not decided: throughput" in text
+    assert "the ranks of 4 seeds do not decide" in " ".join(text.split())
 
 
 def time_metric(values: list[float | None], **more: Any) -> dict[str, Any]:
@@ -363,7 +376,8 @@ BUSY = {"others": 0.9, "stretch": 3.0, "threads": 1}
         (6, 100.0, None, QUIET, "not judged"),
         # ranks of few seeds decide that they differ, and never that they do not
         (4, 1.0, QUIET, QUIET, "not judged"),
-        (4, 0.5, QUIET, QUIET, "no"),
+        (5, 0.5, QUIET, QUIET, "no"),
+        (4, 0.5, QUIET, QUIET, "not decided"),
         (3, 1.0, QUIET, QUIET, "not judged"),
         (3, 0.5, QUIET, QUIET, "not decided"),
         (1, 2.0, QUIET, QUIET, "not decided"),

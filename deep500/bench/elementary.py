@@ -14,12 +14,12 @@ import mpmath
 import numpy as np
 
 from .. import registry
+from ..check.operators.examples import generator
+from ..check.operators.formats import FORMATS, argmax
 from ..contracts.operator import Operator
 from ..errors import Deep500Error, unknown
 from ..frameworks import framework
-from ..validation.checking.examples import generator
-from ..validation.checking.formats import FORMATS, argmax
-from ..validation.isolation import isolated
+from ..supervision.isolation import isolated
 
 DTYPES = ("float32", "float64")
 DIGITS = 50

@@ -135,7 +135,7 @@ def _problems(args: argparse.Namespace) -> "tuple[list[BenchProblem], str]":
     """The problems to measure, and the scope of the suite that they come from."""
     from ..bench.operators.rivals import rival_problems
     from ..bench.operators.suites import part, suite
-    from ..validation.shapes import SYNTAX
+    from ..check.operators.shape_text import SYNTAX
 
     if args.suite:
         if args.operators or args.shape or args.set:

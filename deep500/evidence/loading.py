@@ -14,6 +14,7 @@ from ..bundle import Bundle, read
 from ..contracts.result import (
     Record,
     ResultKind,
+    derived_document,
     derived_numbers,
     result_kind,
 )
@@ -147,7 +148,7 @@ def one_line(problem: str) -> Iterator[None]:
 
 
 def _false_claims(
-    kind: ResultKind, bundle: Bundle, derived: object
+    kind: ResultKind, bundle: Bundle, numbers: object
 ) -> list[str]:
     """The differences between derived.json and the numbers that follow from the blocks."""
     recorded = bundle.documents.get("derived.json")
@@ -161,6 +162,9 @@ def _false_claims(
             f"derived.json: procedure {str(procedure)[:40]}, this version computes {kind.procedure}: upgrade "
             "deep500-bench"
         ]
+    derived = None
+    if numbers is not None:
+        derived = derived_document(kind, numbers)
     all_differences = _differences(recorded, derived, "")
     differences = list(islice(all_differences, MOST_DIFFERENCES + 1))
     if len(differences) > MOST_DIFFERENCES:

@@ -24,7 +24,7 @@ from .candidates import (
 from .layout import MemoryLayout, draw_layout
 
 CONTROL = " (control)"
-PROCEDURE = 2  # counts up when the same samples would give other numbers
+PROCEDURE = 3  # counts up when the same samples would give other numbers
 POINT = "median of the processes' medians"  # what a point estimate is
 
 

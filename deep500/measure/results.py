@@ -19,7 +19,7 @@ from .samples import (
     check_blocks,
     check_plan,
 )
-from .statistics.assumptions import widening
+from .statistics.assumptions import Widening, widening
 from .statistics.comparison import Comparison, compare
 from .statistics.estimands import (
     RatioEstimate,
@@ -109,9 +109,13 @@ class Result:
         samples = self.samples(name)
         found = interval(samples, quantile, level or self.looked_level)
         found = found.around(middle_process(samples, quantile))
+        return widened_interval(found, self.widening(name))
+
+    def widening(self, name: str) -> Widening:
+        """By how much dependence between its processes, or slow changes in one, widen the interval of a candidate."""
         index = self.index(name)
         rounds = [process.rounds[index] for process in self.processes]
-        return widened_interval(found, widening(rounds))
+        return widening(rounds)
 
     def batch(self, name: str) -> int:
         """How many calls were timed together."""

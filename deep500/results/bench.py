@@ -108,4 +108,4 @@ def _with_samples(data: ReportData, record: Record) -> ReportData:
 
 
 def _result(record: Record) -> Result:
-    return Result(record.plan, list(record.blocks))  # type: ignore[arg-type]
+    return Result(record.plan, list(record.blocks))

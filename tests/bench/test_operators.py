@@ -11,12 +11,12 @@ from deep500.bench.operators import suites
 from deep500.bench.operators.jobs import OperatorJob
 from deep500.bench.operators.planning import BenchFactors, operator_plan
 from deep500.bench.operators.subject import OperatorSubject
+from deep500.check.operators.comparing import gradient_check, output_check
+from deep500.check.operators.examples import examples_of
 from deep500.contracts.calls import KERNELS
 from deep500.contracts.operator import Operator
 from deep500.errors import Deep500Error, Unsupported, Wrong
 from deep500.frameworks import framework
-from deep500.validation.checking.comparing import gradient_check, output_check
-from deep500.validation.checking.examples import examples_of
 
 MINE = '''
 from deep500.contracts.operator import Operator

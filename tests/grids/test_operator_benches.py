@@ -22,7 +22,7 @@ from deep500.measure.bounds.peak_cache import (
     write_peaks,
 )
 from deep500.measure.bounds.peak_kernels import Peak
-from deep500.validation.isolation import Died, isolated_each
+from deep500.supervision.isolation import Died, isolated_each
 
 PYTHON = '''
 import deep500 as d5

@@ -200,7 +200,7 @@ def test_epochs_and_threads_that_differ_are_warned_of():
         run(metric("Time", [1.0, 1.1, 0.9], "cost")),
         run(metric("Time", [1.0, 1.1, 0.9], "cost")),
     )
-    b.plan["epochs"], b.plan["threads"] = 2, 4  # type: ignore[index]
+    b.plan["epochs"], b.plan["threads"] = 2, 4
     contrast, text = compared(a, b)
     assert (
         "different numbers of epochs" in text and "different numbers of threads" in text
@@ -348,7 +348,15 @@ def goal(times: list, looks: list | None = None) -> dict:
     return metric("TimeToAccuracy", times, "cost", "lower") | {"not_before": early}
 
 
-@pytest.mark.parametrize("n", [4, 5, 6, 10])
+def test_four_pairs_do_not_decide_that_one_side_never_arrives():
+    always, never = run(goal([1.0, 1.1, 1.2, 1.3])), run(goal([None] * 4))
+    contrast, text = compared(always, never)
+    [answer] = contrast.data["comparisons"]
+    assert answer["verdict"] == "inconclusive" and "0/4 against 4/4" in text
+    assert len(contrast.lost) == 4  # so that --gate is closed all the same
+
+
+@pytest.mark.parametrize("n", [5, 6, 10])
 @pytest.mark.parametrize("seeds", ["same", "other"])
 def test_a_run_that_never_arrives_is_worse_than_one_that_always_does(n, seeds):
     times = [1.0 + 0.1 * i for i in range(n)]

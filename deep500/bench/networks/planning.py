@@ -13,7 +13,7 @@ from ...errors import Deep500Error, Wrong
 from ...frameworks import framework
 from ...measure.candidates import Statement
 from ...measure.plan import Plan, PlanEntry, Settings, make_plan
-from ...validation.isolation import Died, isolated
+from ...supervision.isolation import Died, isolated
 from .jobs import NetworkJob
 
 Progress = Callable[[str], None]

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ...check.operators.formats import FORMATS
 from ...errors import Deep500Error
-from ...validation.checking.formats import FORMATS
 
 DIRECTIONS = ("forward", "backward")
 

@@ -20,7 +20,7 @@ from ...measure.machine.host.files import HostFiles
 from ...measure.machine.host.memory import memory_available
 from ...measure.plan import Plan, PlanEntry, Settings, make_plan
 from ...supervision.child import Ended
-from ...validation.isolation import Died, isolated_each
+from ...supervision.isolation import Died, isolated_each
 from .jobs import DIRECTIONS, BenchProblem, OperatorJob, check_dtype
 from .truth import shared_arrays
 

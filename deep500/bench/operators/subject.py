@@ -8,6 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ...check.operators.comparing import gradient_check, output_check
+from ...check.operators.examples import Example
+from ...check.operators.formats import is_float, map_floats
+from ...check.operators.shape_text import inputs_of
+from ...check.operators.subjects import is_custom, is_ours
 from ...contracts.calls import Call, arrays
 from ...custom.cpp import CppOp
 from ...errors import (
@@ -20,11 +25,6 @@ from ...errors import (
     with_place,
 )
 from ...frameworks import framework
-from ...validation.checking.comparing import gradient_check, output_check
-from ...validation.checking.examples import Example
-from ...validation.checking.formats import is_float, map_floats
-from ...validation.checking.subjects import is_custom, is_ours
-from ...validation.shapes import inputs_of
 from .jobs import OperatorJob
 from .loading import is_function, load_reference, load_subject
 from .truth import settle, truth_key

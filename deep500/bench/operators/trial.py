@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...check.operators.examples import Example
+from ...check.operators.formats import is_float
 from ...contracts.operator import TensorSpec
 from ...errors import Deep500Error, Wrong
 from ...measure.sensing import sensors
-from ...validation.checking.examples import Example
-from ...validation.checking.formats import is_float
 from .jobs import OperatorJob
 from .subject import OperatorSubject
 
