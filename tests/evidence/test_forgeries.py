@@ -138,7 +138,7 @@ FORGERIES: dict[str, Row] = {
     "a2": ("recipe", renumbered, REPRODUCE, "0 of 3 seeds gave the same bits"),
     "b": ("recipe", tenth, REFUSED, "the clock counts whole nanoseconds"),
     # four seeds cannot decide a time; with six, tests/test_reproduction.py finds it
-    "b, careful": ("recipe", careful_times, UNDECIDED, "not decided: throughput"),
+    "b, careful": ("recipe", careful_times, UNDECIDED, "throughput); inter"),
     "b2": ("recipe", accuracy, REPLAY, "recorded 99 %"),
     "b3": ("recipe", picoseconds, REFUSED, "no step takes less than"),
     "b4": ("recipe", evaluation_time, REFUSED, "evaluated at 0.0001 s"),

@@ -3,6 +3,7 @@
 import copy
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -543,6 +544,49 @@ def test_the_state_of_the_machine_is_said_at_once_where_times_are_compared():
     assert "The load" not in text and "in one state of the machine" in text
     _, text = compared(loaded(run(accuracy), 0.1), loaded(run(accuracy), 3.5))
     assert "The load" not in text and "one state" not in text
+
+
+SLOW = [2.0, 2.2, 1.8, 2.1, 1.9, 2.0]
+FAST = [value / 2 for value in SLOW]
+
+
+def others_used(record: Record, share: float) -> Record:
+    block = {"seed": 0, "load": {"others": share, "cpus": 2}}
+    return replace(record, blocks=[block])
+
+
+def timed(values: list, kind: str = "cost") -> Record:
+    better = "lower" if kind == "cost" else "higher"
+    return run(metric("TestAccuracy", ACCURACY), metric("Time", values, kind, better))
+
+
+@pytest.mark.parametrize("kind", ["cost", "rate"])
+def test_times_have_no_verdict_where_the_load_differed(kind):
+    a, b = timed(FAST, kind), timed(SLOW, kind)
+    plain = {"cost": "worse", "rate": "better"}[kind]
+    for change, low, high in ((loaded, 0.1, 3.5), (others_used, 0.02, 0.6)):
+        for equal in (low, high):
+            contrast, _ = compared(change(a, equal), change(b, equal))
+            assert contrast.data["comparisons"][1]["verdict"] == plain
+        contrast, text = compared(change(a, low), change(b, high))
+        accuracy, time = contrast.data["comparisons"]
+        assert time["verdict"] == "inconclusive" and time["value"] == pytest.approx(2.0)
+        assert "no verdict: the load of the machine differed" in time["note"]
+        assert "no verdict: the load of the machine differed" in text
+        assert accuracy["verdict"] == "same" and not contrast.worse
+        for record in (a, b):
+            record.plan["in_turn"] = "0123"
+        contrast, _ = compared(change(a, low), change(b, high))
+        assert contrast.data["comparisons"][1]["verdict"] == plain
+        for record in (a, b):
+            del record.plan["in_turn"]
+
+
+def test_what_the_epochs_met_counts_more_than_the_load_at_the_start():
+    a = others_used(loaded(timed(FAST), 0.1), 0.3)
+    b = others_used(loaded(timed(SLOW), 3.5), 0.31)
+    contrast, _ = compared(a, b)
+    assert contrast.data["comparisons"][1]["verdict"] == "worse"
 
 
 RECIPE = """
