@@ -6,20 +6,19 @@ smallest normal number are not counted in ULP: where a result at such a point is
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import mpmath
 import numpy as np
 
-from .. import registry
-from ..check.operators.examples import generator
-from ..check.operators.formats import FORMATS, argmax
-from ..contracts.operator import Operator
-from ..errors import Deep500Error, unknown
-from ..frameworks import framework
-from ..supervision.isolation import isolated
+from ... import registry
+from ...check.operators.examples import generator
+from ...check.operators.formats import FORMATS, argmax
+from ...contracts.operator import Operator
+from ...errors import Deep500Error
+from ...frameworks import framework as adapter
 
 DTYPES = ("float32", "float64")
 DIGITS = 50
@@ -115,80 +114,25 @@ class Exactness:
     unsupported: str = ""
 
 
-def check_request(
-    functions: Sequence[str],
-    frameworks: Sequence[str],
-    dtypes: Sequence[str],
-    n: int,
-) -> None:
-    """Raise a Deep500Error if there is no such function, framework or dtype, or n makes no sense."""
-    _check(functions, FUNCTIONS, "function")
-    _check(dtypes, DTYPES, "dtype")
-    if not 1 <= n <= 10**6:
-        raise Deep500Error(f"n = {n} arguments: give 1 to 1000000")
-    for name in frameworks:
-        framework(name)
-
-
-def measured_apart(
-    functions: Sequence[str],
-    name: str,
-    dtypes: Sequence[str],
-    n: int,
-    seed: int,
-    timeout_s: float,
-) -> list[dict[str, Any]]:
-    """Every function on one framework, in a process of its own; a row is an Exactness as JSON."""
-    request = {
-        "functions": list(functions),
-        "name": name,
-        "dtypes": list(dtypes),
-        "n": n,
-        "seed": seed,
-    }
-    return isolated(f"{__name__}:measured", request, timeout_s)
-
-
-def measured(
-    functions: Sequence[str],
-    name: str,
-    dtypes: Sequence[str],
-    n: int,
-    seed: int,
-    progress: Callable[[str], None],
-) -> list[dict[str, Any]]:
-    """All functions on one framework; called in a child process."""
-    rows = []
-    for function in functions:
-        for dtype in dtypes:
-            progress(f"{function} on {name} in {dtype}")
-            exactness = _measured(function, name, dtype, n, seed)
-            rows.append(asdict(exactness))
-    return rows
-
-
-def _measured(
-    name: str, framework_name: str, dtype: str, n: int, seed: int
+def exactness(
+    function: str, framework: str, dtype: str, n: int, seed: int
 ) -> Exactness:
     """The errors of one function on one framework in one dtype."""
-    function = FUNCTIONS[name]
-    fw = framework(framework_name)
-    operator = function.instance()
-    arguments = draw(function, dtype, n, seed)
-    domain = _domain_text(function, dtype)
+    what = FUNCTIONS[function]
+    fw = adapter(framework)
+    operator = what.instance()
+    arguments = draw(what, dtype, n, seed)
     try:
         kernel = fw.kernel(operator)[1]
         [values] = fw.evaluate(operator, arguments)
         special = []
-        if not function.exponents:
+        if not what.exponents:
             special = special_faults(
-                function, lambda x: fw.evaluate(operator, [x])[0], dtype
+                what, lambda x: fw.evaluate(operator, [x])[0], dtype
             )
     except Deep500Error as error:
-        return Exactness(
-            name, framework_name, "", dtype, domain, 0, unsupported=str(error)
-        )
-    errors = ulp_errors(function.truth, arguments, values, dtype)
+        return not_measured(function, framework, dtype, str(error))
+    errors = ulp_errors(what.truth, arguments, values, dtype)
     worst = argmax(errors)
     worst_arguments = [float(argument[worst]) for argument in arguments]
     largest = float(errors[worst])
@@ -196,16 +140,26 @@ def _measured(
     if math.isfinite(largest):
         mean = float(np.mean(errors))
     return Exactness(
-        name,
-        framework_name,
+        function,
+        framework,
         kernel,
         dtype,
-        domain,
+        _domain_text(what, dtype),
         len(errors),
         largest if math.isfinite(largest) else None,
         ", ".join(f"{argument:.9g}" for argument in worst_arguments),
         mean,
         special,
+    )
+
+
+def not_measured(
+    function: str, framework: str, dtype: str, reason: str
+) -> Exactness:
+    """The line of a function that a framework cannot compute."""
+    domain = _domain_text(FUNCTIONS[function], dtype)
+    return Exactness(
+        function, framework, "", dtype, domain, 0, unsupported=reason
     )
 
 
@@ -310,11 +264,3 @@ def _same(value: float, want: float, step: float) -> bool:
         return value == want
     tolerance = max(4 * step, 1e-6 * abs(want))
     return abs(value - want) <= tolerance
-
-
-def _check(
-    names: Sequence[str], choices: Mapping[str, Any] | Sequence[str], what: str
-) -> None:
-    for name in names:
-        if name not in choices:
-            raise unknown(what, name, choices)
