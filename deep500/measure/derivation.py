@@ -17,7 +17,7 @@ from .statistics.comparison import Comparison, more_needed, quantile_differences
 from .statistics.drift import drift
 from .statistics.estimands import LEVEL as ESTIMANDS_LEVEL
 from .statistics.estimands import PAIRED, RatioEstimate
-from .statistics.intervals import COARSE_CLOCK, ONE_PROCESS
+from .statistics.intervals import ONE_PROCESS
 from .withholding import deferred
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def derive(result: "Result") -> dict:
         _comparison(result, a, b, c) for a, b, c in result.comparisons
     ]
     derived: dict[str, Any] = {
-        "procedure": result.procedure,
+        "procedure": PROCEDURE,
         "stopped": "precise" if settled else "budget",
         "more": more,
         "status": _status(result, settled, more),
@@ -40,9 +40,8 @@ def derive(result: "Result") -> dict:
         "comparisons": comparisons,
         "control": _control(result),
         "notes": _notes(result),
+        "measured_s": _measured_seconds(result),
     }
-    if result.procedure > 1:
-        derived["measured_s"] = _measured_seconds(result)
     if result.interference is not None:  # it was recorded
         derived["interference"] = asdict(result.interference)
     return derived
@@ -78,9 +77,8 @@ def _entry(result: "Result", name: str) -> dict:
         "modes": _modes(result, name),
     }
     entry |= _median(result, name, pooled)
-    if result.procedure > 1:
-        entry |= _circumstances(result, name)
-        entry["notes"] += _circumstance_notes(result, name)
+    entry |= _circumstances(result, name)
+    entry["notes"] += _circumstance_notes(result, name)
     log_rounds = [np.log(process.rounds[index]) for process in result.processes]
     entry |= _drift(result, log_rounds)
     work = planned.get("work")
@@ -146,11 +144,8 @@ def _median(result: "Result", name: str, pooled: np.ndarray) -> dict:
             "high": None,
             "method": "none",
         }
-    notes = list(middle.notes)
-    if result.procedure == 1:  # it did not know of these
-        notes = [note for note in notes if COARSE_CLOCK not in note]
     return {
-        "notes": notes,
+        "notes": list(middle.notes),
         "median": middle.estimate,
         "low": middle.low,
         "high": middle.high,
@@ -204,10 +199,9 @@ def _comparison(
         "probability": c.effect.probability,
         "quantiles": _quantile_differences(result, a, b),
         "notes": list(c.notes),
+        **_estimands(result, a, b),
+        "withheld": c.withheld,
     }
-    if result.procedure > 1:
-        comparison |= _estimands(result, a, b)
-        comparison["withheld"] = c.withheld
     return comparison | _drift(result, _log_ratios(result, a, b))
 
 
@@ -268,7 +262,7 @@ def _drift(result: "Result", logs: list[np.ndarray]) -> dict:
     """The change over the run, where the blocks say when they were measured and there are enough of them."""
     if not all("span_s" in block for block in result.blocks):
         return {}
-    change = drift(logs, result.plan["level"], dependent=result.procedure > 1)
+    change = drift(logs, result.plan["level"], dependent=True)
     if change is None:
         return {}
     return {"drift": asdict(change)}

@@ -8,7 +8,6 @@ import numpy as np
 from ..errors import Deep500Error
 from .agreement import is_after, is_clocks, is_untimed
 from .interference import is_load
-from .plan import PROCEDURE
 from .statistics.steadiness import SteadyState, steady_state
 
 MOST_ENTRIES = 2000  # a file from anyone could ask for millions
@@ -95,11 +94,6 @@ def check_plan(plan: object) -> dict:
     if len(entries) > MOST_ENTRIES:
         raise Deep500Error(
             f"plan.json has {len(entries)} entries, and at most {MOST_ENTRIES} are compared"
-        )
-    procedure = plan.get("procedure", 1)
-    if not _is_count(procedure) or procedure > PROCEDURE:
-        raise Deep500Error(
-            f"plan.json: procedure {str(procedure)[:40]} is not known, only 1 to {PROCEDURE}: upgrade deep500-bench"
         )
     _check_range(plan, "level", 0.5, 1)
     _check_range(plan, "precision", 0, 1e9)
