@@ -156,6 +156,8 @@ def _loaded_beside(module: str, importer: Path) -> set[Path]:
     if not module.isidentifier():
         return set()
     file = importer.with_name(f"{module}.py")
+    if not file.is_file():
+        return set()
     for loaded in [*sys.modules.values()]:
         if getattr(loaded, "__file__", None) == str(file):
             return {file} if _is_users(file) else set()
