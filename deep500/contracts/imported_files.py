@@ -156,7 +156,7 @@ def _loaded_beside(module: str, importer: Path) -> set[Path]:
     if not module.isidentifier():
         return set()
     file = importer.with_name(f"{module}.py")
-    if not file.is_file():
+    if not os.path.isfile(file):  # False for names that no file can have
         return set()
     for loaded in [*sys.modules.values()]:
         if getattr(loaded, "__file__", None) == str(file):
