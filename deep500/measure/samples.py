@@ -191,11 +191,11 @@ def _are_extras(block: dict, entries: int) -> bool:
 
 
 def _are_rows(rows: object, entries: int) -> bool:
-    """Whether these are times of visits in a row, at least two for every entry."""
+    """Whether these are times of visits in a row: at least two, or none where visits are too long for a row."""
     if not isinstance(rows, list) or len(rows) != entries:
         return False
     for row in rows:
-        if not isinstance(row, list) or len(row) < 2:
+        if not isinstance(row, list) or len(row) == 1:
             return False
         if not _are_counts(row, len(row)):
             return False
