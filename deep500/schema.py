@@ -306,7 +306,7 @@ def _dataclass(kind: Any) -> Decoder:
     hints = typing.get_type_hints(kind, include_extras=True)
     members = {member.name: member for member in fields(kind) if member.init}
     decoders = {}
-    inlined = {}
+    inlined: dict[str, Any] = {}
     rest = None
     for name, member in members.items():
         if member.metadata.get("others"):

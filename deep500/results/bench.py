@@ -58,7 +58,7 @@ class Bench(ResultKind[Plan, Times, BenchNumbers]):
     ) -> BenchNumbers | None:
         if not blocks:
             return None
-        return Result(plan, list(blocks)).derived  # type: ignore[arg-type]
+        return Result(plan, list(blocks)).derived
 
     def report(self, record: BenchRecord) -> Report:
         data = report_data(record)

@@ -57,7 +57,7 @@ def test_a_fixed_number_of_processes_is_kept():
 
 def test_functions_are_found_by_name():
     result = measure.run({"f": "platform:machine"}, budget_s=0.5)
-    assert result.derived.entries[0]["n"] > 0
+    assert result.derived.entries[0].n > 0
 
 
 def test_an_expensive_setup_leaves_one_process_and_says_so():

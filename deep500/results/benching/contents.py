@@ -301,7 +301,7 @@ def _quantile_levels(
     rows: Sequence[Sequence[TimeAtQuantile] | Sequence[RatioAtQuantile]],
 ) -> list[float]:
     """The levels of all quantiles of entries or comparisons, in order."""
-    levels = set()
+    levels: set[float] = set()
     for quantiles in rows:
         levels.update(quantile.q for quantile in quantiles)
     return sorted(levels)
