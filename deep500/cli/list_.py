@@ -171,7 +171,7 @@ KINDS = (
     "transformations",
     "optimizers",
     "losses",
-    "initialisers",
+    "initializers",
     "datasets",
     "samplers",
     "augmentations",

@@ -1,4 +1,4 @@
-"""What can be timed: a statement, an importable function, a shell command, or a callable of this process.
+"""What can be timed: a statement, an importable function, a job, a shell command, or a callable of this process.
 
 A candidate becomes a *timer*: a function from a number of calls to elapsed nanoseconds. Statements and functions
 are spliced into one generator, so the setup runs once, its names are fast locals, and the timed loop is the same
@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CodeType
+from typing import Any
 
 from ..errors import Deep500Error, InternalError, one_line
+from ..import_address import Address, at_address, class_address
 from .clock import now
 
 Timer = Callable[[int], int]
@@ -47,6 +49,7 @@ class Statement:
     setup: str = ""
     teardown: str = ""
     kind = "statement"
+    engine = "fresh"
 
     def timer(
         self,
@@ -69,6 +72,7 @@ class Function:
     text: str
     setup: str = ""
     kind = "function"
+    engine = "fresh"
 
     def timer(
         self,
@@ -88,6 +92,7 @@ class InProcess:
     target: Callable
     setup: str = ""
     kind = "callable"
+    engine = "local"
 
     @property
     def text(self) -> str:
@@ -112,6 +117,7 @@ class Command:
     setup: str = ""
     timeout_s: float = 60.0
     kind = "command"
+    engine = "command"
 
     def at(self, levels: Mapping[str, Level]) -> str:
         """The text at these levels."""
@@ -122,7 +128,82 @@ class Command:
         return text
 
 
-Candidate = Statement | Function | InProcess | Command
+class Subject:
+    """What a job times: `run(*arguments)`. It is checked before the timing and after it."""
+
+    run: Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
+
+    def check(self) -> None:
+        """Raise `Wrong` if a run gives a wrong result."""
+        raise NotImplementedError
+
+    def check_again(self) -> None:
+        """The check after the timing; the subject is not used any more."""
+        self.check()
+
+    def facts(self) -> dict[str, Any]:
+        """What its first run told, as JSON: flops, memory, which kernel …"""
+        return {}
+
+
+class DataCandidate:
+    """A candidate that is data: a class and its settings, from which any process makes the subject."""
+
+    kind = "job"
+    engine = "fresh"
+    setup = ""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of the class: numbers, texts, and lists or dictionaries of them."""
+        raise NotImplementedError
+
+    def subject(self) -> Subject:
+        """What is timed; called in the process that times it."""
+        raise NotImplementedError
+
+    @property
+    def text(self) -> str:
+        pairs = [f"{name}={value!r}" for name, value in self.settings.items()]
+        return f"{type(self).__name__}({', '.join(pairs)})"
+
+    def to_json(self) -> dict[str, Any]:
+        """What another process reads with `candidate_from_json`."""
+        return {"class": class_address(type(self)), "settings": self.settings}
+
+    def checked_subject(self) -> Subject:
+        """The subject, after a first run that was right."""
+        subject = self.subject()
+        subject.check()
+        return subject
+
+    def timer(
+        self,
+        levels: Mapping[str, Level],
+        before: Callable | None,
+        after: Callable | None,
+    ) -> Timer:
+        with _setup_errors():
+            subject = self.checked_subject()
+        names = [f"{OURS}{i}" for i in range(len(subject.arguments))]
+        arguments = ", ".join(names)
+        setup = _parse(
+            f"_d5_run = _d5_target.run\n[{arguments}] = _d5_target.arguments",
+            "setup",
+        )
+        call = _parse(f"_d5_run({arguments})", "call")
+        teardown = _parse("_d5_target.check_again()", "teardown")
+        return _loop(setup, call, subject, before, after, teardown)
+
+
+def candidate_from_json(document: Mapping[str, Any]) -> DataCandidate:
+    """The candidate that another process wrote with `to_json`."""
+    address: Address = tuple(document["class"])
+    return at_address(address)(**document["settings"])
+
+
+Candidate = Statement | Function | InProcess | Command | DataCandidate
 
 
 def candidate(value: object, setup: str = "") -> Candidate:
@@ -222,7 +303,7 @@ def _call(levels: Mapping[str, Level]) -> list[ast.stmt]:
 def _loop(
     setup: list[ast.stmt],
     statement: list[ast.stmt],
-    target: Callable | None,
+    target: object,
     before: Callable | None,
     after: Callable | None,
     teardown: list[ast.stmt] | None = None,

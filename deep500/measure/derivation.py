@@ -13,7 +13,6 @@ from .agreement import disagreement
 from .interference import COULD_EXPLAIN
 from .numbers import (
     BenchNumbers,
-    Circumstances,
     ControlNumbers,
     EntryComparison,
     EntryNumbers,
@@ -30,7 +29,7 @@ from .statistics.comparison import Comparison, more_needed, quantile_differences
 from .statistics.drift import Drift, drift
 from .statistics.estimands import LEVEL as ESTIMANDS_LEVEL
 from .statistics.estimands import PAIRED, RatioEstimate
-from .statistics.intervals import COARSE_CLOCK, ONE_PROCESS, Interval
+from .statistics.intervals import ONE_PROCESS, Interval
 from .statistics.modality import DensityMode
 from .withholding import deferred
 
@@ -46,7 +45,7 @@ def derive(result: "Result") -> BenchNumbers:
         _comparison(result, a, b, c) for a, b, c in result.comparisons
     ]
     return BenchNumbers(
-        procedure=result.procedure,
+        procedure=PROCEDURE,
         stopped="precise" if settled else "budget",
         more=more,
         status=_status(result, settled, more),
@@ -54,7 +53,7 @@ def derive(result: "Result") -> BenchNumbers:
         comparisons=comparisons,
         control=_control(result),
         notes=_notes(result),
-        measured_s=_measured_seconds(result) if result.procedure > 1 else None,
+        measured_s=_measured_seconds(result),
         interference=result.interference,
     )
 
@@ -81,16 +80,14 @@ def _entry(result: "Result", name: str) -> EntryNumbers:
     if middle:
         times = (middle.estimate, middle.low, middle.high)
     median, low, high = times
-    circumstances = None
-    if result.procedure > 1:
-        circumstances = _circumstances(result, name)
-        notes += _circumstance_notes(result, name)
+    notes += _circumstance_notes(result, name)
     unsteady = kinds["none"]
     if unsteady:
         where = ""
         if len(states) > 1:
             where = f" in {unsteady} of {len(states)} processes"
         notes.append(f"never steady{where}: the times change throughout")
+    first = result.blocks[0]
     log_rounds = [np.log(process.rounds[index]) for process in result.processes]
     return EntryNumbers(
         name=name,
@@ -108,7 +105,9 @@ def _entry(result: "Result", name: str) -> EntryNumbers:
         modes=_modes(result, name),
         quantiles=[_quantile(result, name, q) for q in (0.9, 0.99)],
         notes=notes,
-        circumstances=circumstances,
+        untimed=first["untimed"][index] if "untimed" in first else None,
+        after=result.after[name],
+        neighbours=result.neighbours[name],
         drift=_drift(result, log_rounds),
         rates=_rates(result, planned.get("work"), times),
     )
@@ -119,14 +118,6 @@ def _rates(result: "Result", work: object, times: Times) -> Rates | None:
         return None
     about = dict(result.plan.get("about") or {})
     return rates(times, work, about.get("peaks"))
-
-
-def _circumstances(result: "Result", name: str) -> Circumstances:
-    first = result.blocks[0]
-    untimed = None
-    if "untimed" in first:
-        untimed = first["untimed"][result.index(name)]
-    return Circumstances(untimed, result.after[name], result.neighbours[name])
 
 
 def _circumstance_notes(result: "Result", name: str) -> list[str]:
@@ -158,10 +149,7 @@ def _median(result: "Result", name: str) -> tuple[Interval | None, list[str]]:
         middle = result.interval(name)
     except Refused as refusal:
         return None, [str(refusal)]
-    notes = list(middle.notes)
-    if result.procedure == 1:  # it did not know of these
-        notes = [note for note in notes if COARSE_CLOCK not in note]
-    return middle, notes
+    return middle, list(middle.notes)
 
 
 def _quantile(result: "Result", name: str, q: float) -> TimeAtQuantile:
@@ -205,7 +193,7 @@ def _comparison(
         probability=c.effect.probability,
         quantiles=_quantile_ratios(result, a, b),
         notes=c.notes,
-        meaning=_meaning(result, a, b, c) if result.procedure > 1 else None,
+        meaning=_meaning(result, a, b, c),
         drift=_drift(result, _log_ratios(result, a, b)),
     )
 
@@ -262,7 +250,7 @@ def _drift(result: "Result", logs: list[np.ndarray]) -> Drift | None:
     """The change over the run, where the blocks say when they were measured and there are enough of them."""
     if not all("span_s" in block for block in result.blocks):
         return None
-    return drift(logs, result.plan["level"], dependent=result.procedure > 1)
+    return drift(logs, result.plan["level"], dependent=True)
 
 
 def _control(result: "Result") -> ControlNumbers | None:

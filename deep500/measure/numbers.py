@@ -72,15 +72,6 @@ class Rates:
     no_roofline: str | None = optional()  # why there is no share of it
 
 
-@dataclass(frozen=True)
-class Circumstances:
-    """How a candidate ran: untimed visits before a timed one, work after the clock, the effect of the others."""
-
-    untimed: int | None
-    after: float | None
-    neighbours: NeighbourEffect | None
-
-
 @dataclass(frozen=True, kw_only=True)
 class EntryNumbers:
     """One candidate at one combination of levels."""
@@ -99,7 +90,9 @@ class EntryNumbers:
     low: float | None
     high: float | None
     method: str
-    circumstances: Circumstances | None = inline()
+    untimed: int | None  # visits before a timed one
+    after: float | None  # CPU time after the clock had stopped, per timed time
+    neighbours: NeighbourEffect | None  # what the other candidates do to it
     drift: Drift | None = optional()
     rates: Rates | None = optional()
     quantiles: Sequence[TimeAtQuantile]
@@ -173,5 +166,5 @@ class BenchNumbers:
     control: ControlNumbers | None
     notes: Sequence[str]
     # from the first to the last sample: absolute times hold for as long
-    measured_s: float | None = optional()
+    measured_s: float | None
     interference: Interference | None = optional()

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from ..errors import Deep500Error, InternalError, one_line
 from .aftermath import BACKLOG_S, Background, can_be_watched
-from .candidates import Command, Statement, Timer
+from .candidates import Command, DataCandidate, Statement, Timer
 from .clock import Clock, cold_caches, last_level_bytes, now
 from .layout import MemoryLayout, allocate
 from .plan import PlanEntry
@@ -178,9 +178,9 @@ class Session:
     def finish(self) -> None:
         """Run the teardowns, where there are any."""
         for entry, timer in zip(self.entries, self.timers, strict=True):
-            if (
-                isinstance(entry.candidate, Statement)
-                and entry.candidate.teardown
+            candidate = entry.candidate
+            if isinstance(candidate, DataCandidate) or (
+                isinstance(candidate, Statement) and candidate.teardown
             ):
                 _guarded(entry, timer, 0)
 

@@ -102,6 +102,6 @@ def test_a_statement_that_hands_its_work_to_a_thread_gets_a_mark_and_no_verdict(
     assert comparison.verdict == "inconclusive" and comparison.meaning.withheld
     assert any("goes on after its clock has stopped" in n for n in comparison.notes)
     thread, honest = result.derived.entries
-    assert thread.circumstances.after > SHARE and not honest.circumstances.after
+    assert thread.after > SHARE and not honest.after
     assert any("goes on after" in note for note in thread.notes)
     assert not any("goes on after" in note for note in honest.notes)

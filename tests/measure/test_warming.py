@@ -136,4 +136,4 @@ def test_blocks_record_untimed_visits_and_visits_in_a_row():
     rows = [block["alone"] for block in result.blocks if "alone" in block]
     assert rows and all(len(row) == 2 for row in rows)
     entry = result.derived.entries[0]
-    assert entry.circumstances.untimed == result.blocks[0]["untimed"][0]
+    assert entry.untimed == result.blocks[0]["untimed"][0]

@@ -112,7 +112,7 @@ def test_a_verdict_that_neighbours_make_is_withheld_and_their_effect_is_noted():
     assert verdict(found) == "inconclusive"
     assert "the ratio would be 1" in notes(found)
     b = found.derived.entries[1]
-    assert b.circumstances.neighbours.ratio == pytest.approx(1.2, rel=0.01)
+    assert b.neighbours.ratio == pytest.approx(1.2, rel=0.01)
     assert any("in a row of its own calls" in note for note in b.notes)
 
 

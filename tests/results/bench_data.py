@@ -70,6 +70,9 @@ def derived_entry(name: str, series: Sequence[np.ndarray]) -> dict:
         "batch": 1,
         "warmup": {"kind": "flat", "cut": 0},
         "modes": None,
+        "untimed": None,
+        "after": None,
+        "neighbours": None,
         "quantiles": [
             {"q": 0.9, "value": p90, "low": p90 * 0.97, "high": p90 * 1.04},
             {
@@ -136,6 +139,7 @@ def report_data(medians: dict[str, float], n: int = 40) -> ReportData:
         "stopped": "precise",
         "status": "every interval is within ±0.02 at level 0.95",
         "more": None,
+        "measured_s": None,
         "entries": entries,
         "control": None,
         "notes": [],

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...contracts.dates import Dates
+from ...bundle.dates import Dates
 from ...contracts.result import Blocks, Plan, Record
 from ...errors import Deep500Error
 from ...measure.candidates import Statement
@@ -156,7 +156,7 @@ def call_times(plan: Plan, blocks: Blocks) -> Iterator[str]:
 def stopping(plan: Plan, blocks: Blocks) -> Iterator[str]:
     """Whether the run went on after a look that had settled everything, where its rule ends it."""
     kinds = {entry["kind"] for entry in plan["entries"]}
-    is_fresh = kinds <= {"statement", "function"}
+    is_fresh = kinds <= {"statement", "function", "job"}
     several = blocks[-1]["process"] > 0
     if several and plan.get("processes") is None:
         yield from _after_processes(plan, blocks)

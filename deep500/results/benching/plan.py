@@ -91,10 +91,7 @@ def _processes(processes: object) -> str:
 def _caches(data: ReportData, state: object) -> str:
     if state == "cold":
         return "cold: driven out before every call"
-    untimed = [
-        entry.circumstances and entry.circumstances.untimed
-        for entry in data.entries
-    ]
+    untimed = [entry.untimed for entry in data.entries]
     if state != "warm" or None in untimed:
         return plain(state)
     counts = ", ".join(map(plain, untimed))
