@@ -223,15 +223,3 @@ def test_a_median_is_the_middle_of_the_processes_that_were_measured(processes):
     [entry] = measure.Result(plan, blocks).derived.entries
     assert entry.median == pytest.approx(1e-9 * np.median(medians))
     assert entry.low <= entry.median <= entry.high
-
-
-def test_bundles_of_before_keep_their_numbers():
-    plan = measure.plan.make_plan({"a": "pass"}, seed=1).to_json()
-    del plan["point"]
-    blocks = [
-        {"process": i, "calls": [1], "orders": [[0]] * 60, "ns": [[10**i]] * 60}
-        for i in (1, 2, 4)
-    ]
-    assert measure.Result(plan, blocks).interval("a").estimate == pytest.approx(
-        1e-9 * 10 ** (7 / 3)
-    )

@@ -2,15 +2,17 @@
 
 import copy
 import itertools
+import math
 
 import numpy as np
 import pytest
 
 from deep500 import cli
 from deep500.errors import Deep500Error
-from deep500.measure.plan import PROCEDURE, make_plan
+from deep500.measure.plan import make_plan
 from deep500.measure.results import Result
 from deep500.measure.samples import check_blocks, check_plan
+from deep500.results.benching.comparing import contrast
 
 PROCESSES, ROUNDS = 6, 60
 UNIT_NS = 20_000
@@ -79,11 +81,6 @@ def test_calls_of_two_costs_have_no_verdict_and_the_modes_are_named():
     assert comparison.meaning.of_means.ratio == pytest.approx(1.3, rel=0.1)
     assert "different sides of the margin" in notes(found)
     assert "'b' has 2 modes, 20." in notes(found) and "and 100.0 µs" in notes(found)
-    # the same samples by the procedure before: a verdict
-    plan = {key: value for key, value in found.plan.items() if key != "procedure"}
-    before = Result(plan, found.blocks)
-    assert verdict(before) == "slower"
-    assert before.derived.procedure == 1 and found.derived.procedure == PROCEDURE
 
 
 def test_the_report_says_no_verdict_first_and_why(tmp_path, capsys, monkeypatch):
@@ -141,15 +138,39 @@ def test_blocks_from_anyone_are_checked(key, value):
         check_blocks(found.plan, blocks)
 
 
-@pytest.mark.parametrize("procedure", [0, PROCEDURE + 1, "2", None, True])
-def test_a_plan_of_an_unknown_procedure_is_refused(procedure):
-    plan = dict(result().plan) | {"procedure": procedure}
-    with pytest.raises(Deep500Error, match="upgrade deep500-bench"):
-        check_plan(plan)
-
-
 def test_two_batches_are_named():
     found = result(calls=[1, 8])
     [comparison] = found.derived.comparisons
     expected = "median ratio of paired rounds of means of 8 calls to single calls"
     assert comparison.meaning.estimand == expected
+
+
+def of_levels(levels, factor=1.0):
+    """A benchmark of one candidate, each of whose processes has its own level."""
+    plan = make_plan({"a": "pass"}, seed=1)
+    rng = np.random.default_rng(7)
+    blocks = []
+    for process, level in enumerate(levels):
+        costs = UNIT_NS * factor * level * rng.lognormal(0, 0.001, ROUNDS)
+        block = {"process": process, "calls": [1], "orders": [[0]] * ROUNDS}
+        blocks.append(block | {"ns": [[round(cost)] for cost in costs]})
+    return Result(plan.to_json(), blocks)
+
+
+def test_two_benchmarks_whose_processes_depend_are_compared_with_care():
+    rng = np.random.default_rng(11)
+    steps = rng.normal(0, 0.02, 20)
+    walk = np.exp(np.cumsum(steps))  # each process begins where the one before ended
+    ordered = np.sort(walk)
+    # the same levels, in an order in which no process is like the one before
+    independent = np.ravel(np.column_stack([ordered[:10], ordered[10:]]))
+    [careful], [plain] = (
+        contrast(of_levels(levels), of_levels(levels, 1.04), 0.01, 0.95).data[
+            "comparisons"
+        ]
+        for levels in (walk, independent)
+    )
+    assert any("successive processes depend" in note for note in careful["notes"])
+    assert not any("successive processes depend" in note for note in plain["notes"])
+    width = math.log(careful["high"] / careful["low"])
+    assert width > 2 * math.log(plain["high"] / plain["low"])

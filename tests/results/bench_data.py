@@ -135,7 +135,6 @@ def report_data(medians: dict[str, float], n: int = 40) -> ReportData:
     }
     entries = [derived_entry(name, series) for name, series in taken.items()]
     derived = {
-        "procedure": 1,
         "stopped": "precise",
         "status": "every interval is within ±0.02 at level 0.95",
         "more": None,
