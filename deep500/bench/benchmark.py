@@ -14,7 +14,6 @@ from ..measure.candidates import Subject as Subject
 from ..measure.plan import Plan, Settings
 from .notes import Notes
 
-ENDING = "Benchmark"  # of the names of classes
 Blocks = Iterator[dict[str, Any]]
 
 
@@ -102,6 +101,8 @@ class Benchmark(Definition):
     kind: ClassVar[str] = "bench"
     # whether subjects are timed; else the facts of their trials are the result
     timed: ClassVar[bool] = True
+    # seconds of measuring, if the command line gives none
+    budget_s: ClassVar[float] = 10.0
     # for one answer of a process; three times the budget if that is longer
     least_timeout_s: ClassVar[float] = 10.0
     # what to give fewer of, if the trials take too long

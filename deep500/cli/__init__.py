@@ -3,9 +3,9 @@
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ..errors import (
     INTERNAL,
@@ -24,6 +24,7 @@ from . import (
     bench_dataset,
     bench_elementary,
     bench_network,
+    bench_noun,
     bench_operator,
     check,
     check_codec,
@@ -100,8 +101,10 @@ class _Parser(argparse.ArgumentParser):
         )
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of all verbs and their options."""
+def parser(
+    nouns: Mapping[str, bench_noun.BenchNoun] | None = None,
+) -> argparse.ArgumentParser:
+    """The parser of all verbs and their options; `nouns` are verbs of benchmarks without a file here."""
     top = _Parser(
         prog="d5",
         description="Is it right? Is it fast? Would anyone else get the same answer?",
@@ -110,17 +113,27 @@ def parser() -> argparse.ArgumentParser:
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name, module in VERBS.items():
         summary = (module.__doc__ or "").splitlines()[0]
-        verb = verbs.add_parser(
-            name, help=summary, description=summary, allow_abbrev=False
-        )
-        options.json(verb)
-        module.arguments(verb)
-        verb.set_defaults(call=module.call)
+        _add_verb(verbs, name, summary, module)
+    for name, noun in (nouns or {}).items():
+        _add_verb(verbs, name, noun.summary, noun)
     return top
 
 
+def _add_verb(verbs: Any, name: str, summary: str, module: Any) -> None:
+    verb = verbs.add_parser(
+        name, help=summary, description=summary, allow_abbrev=False
+    )
+    options.json(verb)
+    module.arguments(verb)
+    verb.set_defaults(call=module.call)
+
+
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
-    top = parser()
+    nouns: dict[str, bench_noun.BenchNoun] = {}
+    if " ".join(argv[:2]) not in VERBS:
+        nouns = bench_noun.noun_verbs(argv)
+    argv = _joined(argv, [*VERBS, *nouns])
+    top = parser(nouns)
     args, unparsed = top.parse_known_args(argv)
     if not unparsed:
         return args
@@ -154,10 +167,10 @@ def options_of(
     return actions
 
 
-def _joined(argv: Sequence[str]) -> list[str]:
+def _joined(argv: Sequence[str], verbs: Collection[str]) -> list[str]:
     """The arguments with a verb of two words, such as `bench operator`, joined into one, as the parser expects it."""
     two_words = " ".join(argv[:2])
-    if two_words in VERBS:
+    if two_words in verbs:
         return [two_words, *argv[2:]]
     return list(argv)
 
@@ -186,7 +199,7 @@ def _unbroken(argv: Sequence[str]) -> int:
 def _run(argv: Sequence[str]) -> int:
     try:
         with interruptible(), terminable(), plain_warnings():
-            args = _parsed(_joined(argv))
+            args = _parsed(argv)
             args.argv = argv
             return args.call(args)
     except Wrong as error:
