@@ -7,10 +7,9 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from .source_form import NOT_USERS, PACKAGE
+from .source_form import PACKAGE, is_users_path
 
-# what is installed or ours, the recipes of a checkout included
-_NOT_USERS = (*NOT_USERS, f"{PACKAGE.parent}/recipes/")
+_OUR_RECIPES = f"{PACKAGE.parent}/recipes/"
 # the name by which a file is recorded, and where it is
 Files = Mapping[str, Path]
 
@@ -45,13 +44,14 @@ def file_hashes(files: Files) -> dict[str, str]:
 def imported_by(path: Path) -> set[Path]:
     """The user's files that one file imports itself, at its top or inside of functions."""
     files: set[Path] = set()
+    loaded = _loaded_names()
     for node in ast.walk(syntax_tree(path)):
         for module in _modules(node, path):
             files |= module_files(module, path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             # what importlib.import_module may be given
             files |= _loaded_files(node.value)
-            files |= _loaded_beside(node.value, path)
+            files |= _loaded_beside(node.value, path, loaded)
     return files - {path}
 
 
@@ -151,28 +151,33 @@ def _loaded_files(module: str) -> set[Path]:
     return {path} if _is_users(path) else set()
 
 
-def _loaded_beside(module: str, importer: Path) -> set[Path]:
+def _loaded_names() -> set[str]:
+    """The files of all modules that are loaded."""
+    modules = [*sys.modules.values()]
+    return {str(getattr(module, "__file__", None)) for module in modules}
+
+
+def _loaded_beside(module: str, importer: Path, loaded: set[str]) -> set[Path]:
     """The file beside the importer that has this name, if it is loaded; it is then a module of another name."""
     if not module.isidentifier():
         return set()
     file = importer.with_name(f"{module}.py")
-    for loaded in [*sys.modules.values()]:
-        if getattr(loaded, "__file__", None) == str(file):
-            return {file} if _is_users(file) else set()
-    return set()
+    return {file} if str(file) in loaded and _is_users(file) else set()
 
 
 def _user_folders() -> list[Path]:
     folders = []
     for entry in sys.path:
         folder = Path(entry or ".").resolve()
-        if folder.is_dir() and not f"{folder}/".startswith(_NOT_USERS):
+        if folder.is_dir() and _is_users(folder):
             folders.append(folder)
     return folders
 
 
 def _is_users(path: Path) -> bool:
-    return not str(path).startswith(_NOT_USERS)
+    """Whether a file or folder is the user's; the recipes of a checkout are ours."""
+    name = f"{path}/"
+    return is_users_path(name) and not name.startswith(_OUR_RECIPES)
 
 
 def _name(path: Path, folder: Path) -> str:

@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import inspect
+import os
 import sys
 import sysconfig
 import textwrap
@@ -123,9 +124,15 @@ def users_file(value: Any) -> Path | None:
         return None
     module = getattr(value, "__module__", "")
     is_recipe = str(module).startswith(RECIPE_MODULE)
-    if name.startswith(NOT_USERS) and not is_recipe:
+    if not is_recipe and not is_users_path(name):
         return None
     return Path(name)
+
+
+def is_users_path(path: str) -> bool:
+    """Whether a file is neither ours, nor Python's, nor one of an installed package."""
+    installed = not INSTALLED.isdisjoint(path.split(os.sep))
+    return not installed and not path.startswith(NOT_USERS)
 
 
 def _digest(text: str) -> str:
@@ -136,3 +143,5 @@ PACKAGE = Path(__file__).parents[1]
 NOT_USERS = tuple(
     f"{folder}/" for folder in (PACKAGE, *sysconfig.get_paths().values())
 )
+# `pip install --user`, Debian's packages and other environments lie elsewhere
+INSTALLED = {"site-packages", "dist-packages"}
