@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, ClassVar, Self
 
 from ..canonical import in_python, shown
@@ -166,6 +167,12 @@ def _as_data(name: str, value: Any) -> Any:
 def factor(default: Any, meaning: str) -> Any:
     """A field of a benchmark with its default and its help on the command line."""
     return field(default=default, metadata={"meaning": meaning})
+
+
+def combinations(**factors: Sequence[Any]) -> Iterator[dict[str, Any]]:
+    """Every combination of the factors by name; the last one changes first."""
+    for levels in product(*factors.values()):
+        yield dict(zip(factors, levels, strict=True))
 
 
 def check_distinct(option: str, values: Sequence[Any]) -> None:
