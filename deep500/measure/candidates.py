@@ -43,11 +43,10 @@ def _d5_loop(_d5_now, _d5_before, _d5_after, _d5_target, _d5_repeat):
 
 @dataclass(frozen=True)
 class Statement:
-    """Python source, timed as it stands; `setup` runs once before it in every process, `teardown` once after it."""
+    """Python source, timed as it stands; `setup` runs once before it in every process."""
 
     text: str
     setup: str = ""
-    teardown: str = ""
     kind = "statement"
     engine = "fresh"
 
@@ -60,9 +59,8 @@ class Statement:
         assignments = [f"{name} = {value!r}" for name, value in levels.items()]
         factors = _parse("\n".join(assignments), "factors")
         setup = factors + _parse(self.setup, "setup")
-        teardown = _parse(self.teardown, "teardown")
         statement = _parse(self.text, "statement")
-        return _loop(setup, statement, None, before, after, teardown)
+        return _loop(setup, statement, None, before, after)
 
 
 @dataclass(frozen=True)
@@ -229,7 +227,6 @@ def check(candidate: Candidate) -> None:
         _check_names(_parse(candidate.setup, "setup"), "setup")
     if isinstance(candidate, Statement):
         _check_names(_parse(candidate.text, "statement"), "statement")
-        _check_names(_parse(candidate.teardown, "teardown"), "teardown")
     is_statement = isinstance(candidate, Statement)
     if is_statement and not _parse(candidate.text, "statement"):
         raise Deep500Error(
