@@ -21,7 +21,7 @@ from pathlib import Path
 
 from scipy.stats import binomtest
 
-from deep500.evidence.comparing import compare_bundles
+from deep500.evidence.comparing import compare
 from deep500.recipe_files import load_recipe
 from deep500.runs_in_turn import run_in_turn
 
@@ -51,7 +51,7 @@ def compared(recipe: str, load: int, first_seed: int) -> list[dict]:
     seeds = range(first_seed, first_seed + SEEDS)
     with tempfile.TemporaryDirectory() as folder, busy(load):
         a, b = run_in_turn(pair, Path(folder) / "pair", tier="tiny", seeds=list(seeds))
-        metrics = compare_bundles(a.bundle, b.bundle).to_json()["metrics"]
+        metrics = compare(a.bundle, b.bundle).to_json()["metrics"]
     return [metric for metric in metrics if metric["effect"] == "ratio"]
 
 

@@ -4,7 +4,7 @@ from . import codecs as codecs
 from . import collectives as collectives
 from . import datasets as datasets
 from . import frameworks as frameworks
-from . import initialisers as initialisers
+from . import initializers as initializers
 from . import losses as losses
 from . import measure as measure
 from . import metrics as metrics
@@ -66,6 +66,14 @@ from .errors import Deep500Error as Deep500Error
 from .errors import Refused as Refused
 from .errors import TooFewSamples as TooFewSamples
 from .errors import Unsupported as Unsupported
+from .errors import Wrong as Wrong
+from .evidence.comparing import compare as compare
+from .evidence.loading import load as load
+from .evidence.profiling import profile_bundles as profile_bundles
+from .evidence.recording import recording as recording
+from .evidence.replay import replay as replay
+from .evidence.signing import sign as sign
+from .evidence.verification import verify as verify
 from .frameworks import available_frameworks as available_frameworks
 from .frameworks import evaluate as evaluate
 from .frameworks import framework as framework
@@ -79,6 +87,9 @@ from .metrics.time_to_accuracy import TimeToAccuracy as TimeToAccuracy
 from .metrics.validation_accuracy import (
     ValidationAccuracy as ValidationAccuracy,
 )
+from .recipe_files import known_recipes as known_recipes
+from .recipe_files import load_recipe as load_recipe
+from .recipe_runner import run as run
 from .recipe_runner import run_recipe as run_recipe
 from .reproduction import reproduce as reproduce
 from .runs_in_turn import run_in_turn as run_in_turn

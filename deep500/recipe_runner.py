@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from safetensors.numpy import save
 
 from . import registry
 from .canonical import shown
+from .contracts.claim import Claim
 from .contracts.dataset_splits import loaded_splits
 from .contracts.executor import Executor
 from .contracts.metric import History, Metric
@@ -68,23 +69,44 @@ class Outcome:
         return bool(self.derived["acceptable"])
 
 
+class RunOptions(TypedDict, total=False):
+    """The options of `run`."""
+
+    folder: str | Path | None
+    tier: str
+    seeds: int | Sequence[int] | None
+    resume: bool
+    events: Iterable[Event]
+    threads: int | None
+    data: str | Path | None
+    expected_data: Mapping[str, str] | None
+    deadline: float
+
+
 def run_recipe(
     fixed: Mapping[str, Any],
     mutable: Mapping[str, Any],
     metrics: Any,
-    **how: Any,
+    *,
+    name: str = "recipe",
+    claims: Sequence[Claim] = (),
+    tiers: Mapping[str, Mapping[str, Any]] | None = None,
+    **options: Unpack[RunOptions],
 ) -> Outcome:
-    """Run a recipe given as its three parts; `how` holds the options of `run` (folder, tier, seeds, resume, events …).
+    """Run a recipe given as its parts; the options are those of `run`.
 
-    It may also hold `name`, `claims` and `tiers`. Names of definitions are looked up in the running script, too.
+    Names of definitions are looked up in the running script, too.
     """
-    parts = {key: how.pop(key) for key in ("claims", "tiers") if key in how}
-    name = how.pop("name", "recipe")
-    definitions = own_definitions(vars(sys.modules["__main__"]))
     recipe = Recipe(
-        name, fixed, mutable, metrics, definitions=definitions, **parts
+        name,
+        fixed,
+        mutable,
+        metrics,
+        claims=claims,
+        tiers=tiers or {},
+        definitions=own_definitions(vars(sys.modules["__main__"])),
     )
-    return run(recipe, **how)
+    return run(recipe, **options)
 
 
 def run(
@@ -387,10 +409,10 @@ class RecipeRun:
         return Trainer(
             subject,
             optimizer,
-            self.splits,
-            self._sampler(seed),
-            epochs,
-            events,
+            splits=self.splits,
+            sampler=self._sampler(seed),
+            epochs=epochs,
+            events=events,
             task=self.task,
             workers=self.recipe.entry("workers", 0),
         )

@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from .bundle import Bundle, read
-from .contracts.canonical_form import form_hash
 from .contracts.dataset_splits import loaded_splits
-from .contracts.definition_text import Names, parts_of
 from .contracts.metric import History
 from .contracts.network import Network
 from .contracts.recipe import Recipe
 from .contracts.recipe_entries import TABLE
 from .contracts.result import Record
+from .definition_text import Names, parts_of
 from .errors import Deep500Error, errors_of_user_code
 from .evidence.loading import record_of
 from .evidence.recording import Recording, recording
 from .evidence.resumption import recorded_environment
 from .frameworks.library_optimizers import library_maker
+from .hashing.canonical_form import form_hash
 from .measure.machine import Difference, environment_difference
 from .measure.machine.table import RESULTS
 from .recipe_files import known_recipes, load_recipe

@@ -14,8 +14,8 @@ import numpy as np
 
 from ..contracts.dtypes import ALL
 from ..contracts.operator import Operator, TensorSpec
-from .operators.formats import Array
 
+Array = np.ndarray
 PLAIN = (type(None), bool, int, float, str)
 DTYPES = ALL | {"complex64", "complex128"}  # what is wrong may be complex too
 

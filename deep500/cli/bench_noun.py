@@ -1,10 +1,7 @@
 """`d5 bench NOUN` for a benchmark that has no verb of its own: its options are its fields."""
 
 import argparse
-import re
-from collections.abc import Sequence
 from dataclasses import MISSING, Field, dataclass, fields
-from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from .. import registry
@@ -47,16 +44,12 @@ class BenchNoun:
         return benchmarking.run(args, self.benchmark(**settings))
 
 
-def noun_verbs(argv: Sequence[str]) -> dict[str, BenchNoun]:
-    """The verb of these arguments, if they are `bench NOUN …` and there is such a benchmark."""
-    verb, word, *_ = [*argv, "", ""]
-    is_word = re.fullmatch(r"[A-Za-z][\w-]*", word) and not iskeyword(word)
-    if verb != "bench" or not is_word:
+def noun_verbs(noun: str) -> dict[str, BenchNoun]:
+    """The verb `bench NOUN`, if there is such a benchmark."""
+    if not registry.has("bench", noun + ENDING):
         return {}
-    if not registry.has("bench", word + ENDING):
-        return {}
-    benchmark: Any = registry.named("bench", word + ENDING)
-    return {f"bench {word}": BenchNoun(benchmark)}
+    benchmark: Any = registry.named("bench", noun + ENDING)
+    return {f"bench {noun}": BenchNoun(benchmark)}
 
 
 def _add_option(

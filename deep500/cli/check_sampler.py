@@ -46,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def call(args: argparse.Namespace) -> int:
     from ..check.samplers import LEVEL, check_named_sampler, named_sampler
-    from ..contracts.definition_text import parts_of
+    from ..definition_text import parts_of
     from ..evidence.recording import recording
     from ..supervision.isolation import isolated
 

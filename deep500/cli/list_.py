@@ -182,7 +182,7 @@ KINDS = (
     "transformations",
     "optimizers",
     "losses",
-    "initialisers",
+    "initializers",
     "datasets",
     "samplers",
     "augmentations",

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 from .. import registry
+from ..bundle.dates import Dates
 from ..definition import Definition
 from ..errors import Deep500Error, did_you_mean, lacking
 from ..reports.blocks import Banner, Block, Report
 from ..schema import decoded, encoded
-from .dates import Dates
 
 # what a kind of result plans, measures and derives: dataclasses
 PlanT = TypeVar("PlanT")

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ..bundle import Bundle, read
-from ..contracts.imported_files import file_hashes, import_closure
 from ..contracts.recipe import Recipe
 from ..contracts.result import Record
 from ..errors import Deep500Error, Wrong
+from ..hashing.imported_files import file_hashes, import_closure
 from ..measure.machine import Environment, environment, environment_difference
 from ..measure.machine.facts import Fact
 from ..measure.machine.table import RESULTS

@@ -36,7 +36,7 @@ class PlanEntry:
     candidate: Candidate
     levels: Mapping[str, Level]
     group: str = ""  # entries of different groups do not share a process
-    # of one call, where it is known: flops, bytes, dtype …
+    # work of one call, where it is known: flops, bytes, dtype …
     work: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict:

@@ -55,7 +55,7 @@ class Result:
         self.plan = plan
         self.blocks = blocks
         self.environment = environment  # where and when it was measured
-        # of processes that have ended, so that a look need not do them again
+        # processes that have ended, so that a look need not arrange them again
         self._arranged = arranged or {}
         # the hash of the bundle it was written to
         self.manifest: str | None = None

@@ -39,7 +39,7 @@ FEWEST_PROCESSES = 3  # an interval over processes needs as many
 # Per process: beyond, only the differences between processes are left.
 MOST_ROUNDS = 1000
 MOST_ROUNDS_ALONE = 20_000
-# of measuring is enough for a process, unless its start is dear
+# measuring this long is enough for a process, unless its start takes long
 PROCESS_S = 0.5
 LEAST_WORK_S = 0.2  # a process that measures for less is not worth its start
 # Of the budget: for finding out how many untimed visits each entry needs.

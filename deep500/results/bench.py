@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..contracts.dates import Dates
+from ..bundle.dates import Dates
 from ..contracts.result import Blocks, Contrast, Plan, Record, ResultKind
 from ..errors import Deep500Error
 from ..measure import derivation

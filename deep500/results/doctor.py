@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..contracts.dates import Dates
+from ..bundle.dates import Dates
 from ..contracts.result import Blocks, Plan, Record, ResultKind
 from ..errors import Deep500Error, Refused
 from ..measure.machine import Environment

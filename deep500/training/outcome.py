@@ -19,7 +19,7 @@ from typing import Any
 from ..contracts.metric import History
 from ..errors import Deep500Error
 from ..measure.interference import is_load
-from .claims import Summarise, check_claims, judged_claims
+from .claims import Summarize, check_claims, judged_claims
 from .first_procedure import first_metric_summary
 from .metric_summary import ACCURACY, check_metric, metric_summary
 from .metric_summary import CENSORING as CENSORING
@@ -51,7 +51,7 @@ def first_outcome(
 
 def _outcome(
     procedure: int,
-    summarise: Summarise,
+    summarize: Summarize,
     plan: Mapping[str, Any],
     blocks: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def _outcome(
         )
     metrics = []
     for written, target in plan["recipe"]["metrics"]:
-        metrics.append(summarise(written, target, runs, plan))
+        metrics.append(summarize(written, target, runs, plan))
     last_blocks = [block for block in blocks if "test" in block]
     numbers: dict[str, Any] = {"procedure": procedure}
     numbers["seeds"] = [run.seed for run in runs]
@@ -72,7 +72,7 @@ def _outcome(
     numbers["seconds"] = [math.fsum(run.step_seconds) for run in runs]
     numbers["build_seconds"] = [block["build_seconds"] for block in last_blocks]
     if "claims" in plan["recipe"]:
-        numbers["claims"] = judged_claims(plan, runs, summarise)
+        numbers["claims"] = judged_claims(plan, runs, summarize)
     return numbers
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from deep500 import bundle, cli
 from deep500.bundle import encoding
-from deep500.contracts.canonical_form import form_hash
-from deep500.contracts.own_code import fixed_form_hash
 from deep500.contracts.result import derived_document, derived_numbers, result_kind
+from deep500.hashing.canonical_form import form_hash
+from deep500.hashing.own_code import fixed_form_hash
 
 
 def small_bench(folder: Path) -> Path:

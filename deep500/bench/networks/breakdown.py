@@ -4,8 +4,8 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ...contracts.operator_times import node_calls, timed_rounds
 from ...errors import Deep500Error, one_line, raise_if_mistake
+from ...graph.operator_times import node_calls, timed_rounds
 from ...measure.candidates import candidate_from_json
 from ...measure.plan import Plan, PlanEntry
 from ...supervision.isolation import Died, isolated

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ...codecs import _native
 from ...contracts.codec import Codec
-from ...contracts.definition_text import definition_given
+from ...definition_text import definition_given
 from ..operators.formats import checked_dtypes
 from ..report import CheckResult
 from ..report import OperatorReport as CodecReport

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...contracts.codec import Codec
-from ...contracts.definition_text import Names, definition_of
+from ...definition_text import Names, definition_of
 from ...supervision.isolation import Died, isolated
 from ..report import CheckResult
 from . import CodecReport, check_codec

@@ -11,7 +11,7 @@ from ...supervision.child import Child, Died, Silent
 from .parcels import Parcel, unpacked
 from .server import Answering, attempted
 
-SERVING = f"{__package__}.served"
+SERVING = f"{__package__}.server"
 MOST_CRASHES = 5
 
 

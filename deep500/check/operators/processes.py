@@ -12,7 +12,7 @@ from ...supervision.child import Child, Died, Silent
 from ..wire import ArrayFile, Malformed, decoded, encoded
 from .functions import ReferenceFailed
 
-SERVING = f"{__package__}.questioned"
+SERVING = f"{__package__}.server"
 ROLES = {
     "dock": "the operator",
     "witness": "the operator in float64",

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...contracts.definition_text import Names, definition_of
 from ...contracts.scheme import Scheme
+from ...definition_text import Names, definition_of
 from ...distributed.optimizer_scheme import distributed_optimizer
 from ...supervision.isolation import Died, isolated
 from ..report import CheckResult

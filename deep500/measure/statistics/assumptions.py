@@ -54,7 +54,7 @@ def _of_processes(medians: Array) -> Widening:
     if n < FEWEST_PROCESSES:
         return AS_IT_IS
     r = float(autocorrelation(normal_scores(medians), 1)[1])
-    # of independent values: mean -1 / n, spread a little below 1 / sqrt(n)
+    # for independent values: mean -1 / n, spread a little below 1 / sqrt(n)
     critical = CRITICAL_PROCESSES * (1 - 1.35 / n)
     if (r + 1 / n) * math.sqrt(n) <= critical:
         return AS_IT_IS

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...contracts.dates import Dates
+from ...bundle.dates import Dates
 from ...contracts.result import Blocks, Plan, Record
 from ...errors import Deep500Error
 from ...measure.candidates import Statement

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 5000
 MOST_IN_ONE_COLUMN = 4  # panels
-# of the values cut as warm-up, one part in this many is drawn
+# one in this many of the values cut as warm-up is drawn
 DISCARDED_SHARE = 20
 LABEL = "values in order of time, process after process (shading changes with the process)"
 CAPTION = (

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from ...contracts.canonical_form import form_hash
-from ...contracts.dates import Dates, date_seconds, date_text
-from ...contracts.own_code import fixed_form_hash
+from ...bundle.dates import Dates, date_seconds, date_text
 from ...contracts.result import Blocks, Plan
+from ...hashing.canonical_form import form_hash
+from ...hashing.own_code import fixed_form_hash
 from ...training.outcome import step_series
 from ...training.planning import TIERS, tier_epochs
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..contracts.initialiser import Initialiser
+from ..contracts.initializer import Initializer
 
 
-class Zeros(Initialiser):
+class Zeros(Initializer):
     """0 for every element."""
 
     def array(

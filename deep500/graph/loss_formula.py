@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..contracts.dtypes import NUMBERS
+from ..contracts.network import Network
 from ..namespace import ints
-from .dtypes import NUMBERS
-from .network import Network
 
 Axis = int | Sequence[int] | None
 

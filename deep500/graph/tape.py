@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ..contracts.network import Node, Subgraph
 from ..errors import Deep500Error, Unsupported
-from .network import Node, Subgraph
 
 # returns, in order, every result that is used or that backward needs
 Kernel = Callable[[Node, Sequence[Any]], tuple]

@@ -19,20 +19,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from .. import registry
-from ..canonical import shown
-from ..definition import with_defaults
-from ..errors import Deep500Error, unknown, with_place
-from ..user_files import find_class, installed, unnamed_class
-from .codec import Codec
-from .collective import Collective
-from .modifier import Modifier
-from .optimizer import Optimizer
-from .sampler import Sampler
-from .schedule import Schedule
-from .scheme import Scheme
-from .three_step import ThreeStepOptimizer
-from .topology import Topology
+from . import registry
+from .canonical import shown
+from .contracts.codec import Codec
+from .contracts.collective import Collective
+from .contracts.modifier import Modifier
+from .contracts.optimizer import Optimizer
+from .contracts.sampler import Sampler
+from .contracts.schedule import Schedule
+from .contracts.scheme import Scheme
+from .contracts.three_step import ThreeStepOptimizer
+from .contracts.topology import Topology
+from .definition import with_defaults
+from .errors import Deep500Error, unknown, with_place
+from .user_files import find_class, installed, unnamed_class
 
 LONGEST = 1000  # characters
 DELIMITERS = "()[]{}|,='\""

@@ -1,4 +1,4 @@
-"""Networks specialised to values that are known only at run time: shapes, axes and numbers of loop iterations."""
+"""Networks specialized to values that are known only at run time: shapes, axes and numbers of loop iterations."""
 
 import hashlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..contracts.network import Network
+from ..contracts.operator import TensorSpec
 from ..errors import Deep500Error
 from .expansion import Expandable
 from .graph import Node, in_evaluation
 from .limits import check_cost
-from .network import Network
-from .operator import TensorSpec
 from .programs import Programs
 from .shape_inference import Specs, infer, spec_of
 from .writing_out import WritingOut
@@ -27,15 +27,15 @@ class RunMode(NamedTuple):
     training: bool
 
 
-class Specialised:
+class Specialized:
     """A network with constants as static inputs. Its identity serves as a key for these constants."""
 
     def __init__(self, network: Network):
         self.network = network
 
 
-class Specialiser:
-    """Evaluates the values that a network's structure depends on, on the host, and caches the specialised networks.
+class Specializer:
+    """Evaluates the values that a network's structure depends on, on the host, and caches the specialized networks.
 
     `sources` are the inputs and parameters that structures have depended on so far. Of the parameters, only those that
     training changes are checked in every call: after setting another one, call `forget`.
@@ -46,12 +46,12 @@ class Specialiser:
         self.sources: list[str] = []
         self._changing = {*structure.trainable, *structure.state_updates}
         self._names = _computed_names(structure)
-        self._by_sources: Programs[Specialised] = Programs()
-        self._by_decisions: Programs[Specialised] = Programs()
+        self._by_sources: Programs[Specialized] = Programs()
+        self._by_decisions: Programs[Specialized] = Programs()
 
-    def specialised(
+    def specialized(
         self, inputs: Mapping[str, TensorSpec], fetch: Fetch, mode: RunMode
-    ) -> Specialised:
+    ) -> Specialized:
         """The network for these inputs; `fetch` returns the value of an input or of a parameter."""
         key = self._key(inputs, fetch, mode)
         cached = self._by_sources.recall(key)
@@ -97,10 +97,10 @@ class Specialiser:
             written.write(node if mode.training else in_evaluation(node))
         return written
 
-    def _network(self, written: WritingOut) -> Specialised:
+    def _network(self, written: WritingOut) -> Specialized:
         network = self.structure.outline()
         network.nodes = written.nodes
-        return Specialised(network)
+        return Specialized(network)
 
 
 def is_open(network: Network) -> bool:
@@ -125,7 +125,7 @@ def inferred(
     return written.tensors
 
 
-def specialised(network: Network, inputs: Mapping[str, TensorSpec]) -> Network:
+def specialized(network: Network, inputs: Mapping[str, TensorSpec]) -> Network:
     """A copy with constants for everything that shapes of the inputs and parameters determine."""
     copy = network.copy()
     sources: Specs = {

@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from ..contracts.operator import Operator, TensorSpec
 from ..errors import Deep500Error
-from .operator import Operator, TensorSpec
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from ..contracts.dtypes import name_of
+from ..contracts.operator import Operator, TensorSpec
 from ..namespace import Namespace
-from .dtypes import name_of
-from .operator import Operator, TensorSpec
 
 
 def rounded_once(

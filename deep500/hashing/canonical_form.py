@@ -12,7 +12,7 @@ from typing import Any
 from ..canonical import has_dtype, host_array, shown
 from ..definition import Definition
 from ..errors import Deep500Error
-from .dataset import update_digest
+from .array_digest import update_digest
 from .source_form import full_name, source_hash, used_values
 
 OURS = __package__.partition(".")[0]

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from ..contracts.operator import TensorSpec
 from ..errors import Deep500Error
 from .graph import Node
-from .operator import TensorSpec
 
 BATCH = "batch"
 Sizes = Mapping[str, int]  # of named dimensions

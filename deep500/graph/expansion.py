@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..contracts.operator import Operator, TensorSpec
 from .graph import Node, Subgraph
-from .operator import Operator, TensorSpec
 
 
 class NodeWriter(ABC):

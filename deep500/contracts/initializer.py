@@ -1,4 +1,4 @@
-"""The initialiser contract: the initial values of a parameter, bit-identical for every framework."""
+"""The initializer contract: the initial values of a parameter, bit-identical for every framework."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from ..definition import Definition
 from ..errors import Deep500Error, lacking
 
 
-class Initialiser(Definition):
+class Initializer(Definition):
     """A rule for the initial values of a parameter."""
 
     def array(

@@ -4,10 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..contracts.network import Network
+from ..contracts.operator import TensorSpec
 from ..errors import Deep500Error, Unsupported
 from .graph import Node
-from .network import Network
-from .operator import TensorSpec
 from .shape_inference import (
     Mismatch,
     Specs,

@@ -7,12 +7,12 @@ from typing import Any, cast
 import numpy as np
 
 from .. import registry
+from ..contracts.inputs import static_input
+from ..contracts.operator import Operator, TensorSpec
 from ..errors import Deep500Error, Unsupported
 from .expansion import Expandable, NodeWriter
 from .folding import Folding, on_host
 from .graph import Node, Subgraph
-from .inputs import static_input
-from .operator import Operator, TensorSpec
 
 MOST_NODES = 10_000  # that subgraphs may be written out to
 LARGEST = 1 << 25  # elements of a value that is evaluated on the host

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from ..contracts.network import Node
 from ..errors import (
     Deep500Error,
     Unsupported,
@@ -21,11 +22,10 @@ from ..errors import (
 )
 from .arrays import shape_of
 from .limits import check_cost
-from .network import Node
 from .wrapping import Opaque
 
 if TYPE_CHECKING:
-    from .executor import Executor
+    from ..contracts.executor import Executor
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 OUT_OF_MEMORY = ("memory", "alloc")  # in error messages of frameworks

@@ -7,9 +7,9 @@ from typing import Any, cast
 import numpy as np
 
 from .. import registry
+from ..contracts.network import Network, Node
+from ..contracts.operator import Operator, TensorSpec
 from ..errors import Deep500Error, one_line
-from .network import Network, Node
-from .operator import Operator, TensorSpec
 from .shape_inference import Mismatch, dimension_names, node_specs
 
 # evaluates an operator on NumPy inputs

@@ -1,30 +1,30 @@
-"""The laws of initialisers: the right moments, the same bits again, independence of names, seeds and order."""
+"""The laws of initializers: the right moments, the same bits again, independence of names, seeds and order."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep500.contracts.initialiser import Initialiser
+from deep500.contracts.initializer import Initializer
 from deep500.errors import Deep500Error
-from deep500.initialisers import Constant, GlorotUniform, HeNormal, Normal, Zeros
+from deep500.initializers import Constant, GlorotUniform, HeNormal, Normal, Zeros
 
 RANDOM = [HeNormal(), GlorotUniform()]
 SHAPES = [(400, 300), (64, 48, 5, 5)]
 
 
-def variance(initialiser: Initialiser, shape: tuple[int, ...]) -> float:
+def variance(initializer: Initializer, shape: tuple[int, ...]) -> float:
     window = int(np.prod(shape[2:]))
     inputs, outputs = shape[1] * window, shape[0] * window
-    return 2 / inputs if isinstance(initialiser, HeNormal) else 2 / (inputs + outputs)
+    return 2 / inputs if isinstance(initializer, HeNormal) else 2 / (inputs + outputs)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("initialiser", RANDOM, ids=str)
-def test_mean_and_variance(initialiser: Initialiser, shape: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("initializer", RANDOM, ids=str)
+def test_mean_and_variance(initializer: Initializer, shape: tuple[int, ...]) -> None:
     values, expected = (
-        initialiser.array(shape, 7, "weight").astype("float64"),
-        variance(initialiser, shape),
+        initializer.array(shape, 7, "weight").astype("float64"),
+        variance(initializer, shape),
     )
     assert values.size > 50_000
     assert abs(values.mean()) < 5 * np.sqrt(expected / values.size)
@@ -52,13 +52,13 @@ def test_uniform_values_fill_their_range() -> None:
     seed=st.integers(0, 2**63), name=st.text(max_size=20), other=st.text(max_size=20)
 )
 def test_a_pure_function_of_seed_and_name(seed: int, name: str, other: str) -> None:
-    for initialiser in RANDOM:
-        values = initialiser.array((3, 4), seed, name)
+    for initializer in RANDOM:
+        values = initializer.array((3, 4), seed, name)
         # drawn in between: the order plays no part
-        different = initialiser.array((3, 4), seed, other)
-        assert np.array_equal(values, initialiser.array((3, 4), seed, name))
+        different = initializer.array((3, 4), seed, other)
+        assert np.array_equal(values, initializer.array((3, 4), seed, name))
         assert np.array_equal(values, different) == (name == other)
-        assert not np.array_equal(values, initialiser.array((3, 4), seed + 1, name))
+        assert not np.array_equal(values, initializer.array((3, 4), seed + 1, name))
 
 
 def test_names_are_independent() -> None:
@@ -82,11 +82,11 @@ def test_the_bits_stay_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    "initialiser", [*RANDOM, Normal(0.1), Zeros(), Constant(0.5)], ids=str
+    "initializer", [*RANDOM, Normal(0.1), Zeros(), Constant(0.5)], ids=str
 )
-def test_dtypes(initialiser: Initialiser) -> None:
+def test_dtypes(initializer: Initializer) -> None:
     single, double = (
-        initialiser.array((4, 5), 1, "w", dtype) for dtype in ("float32", "float64")
+        initializer.array((4, 5), 1, "w", dtype) for dtype in ("float32", "float64")
     )
     assert (
         single.dtype == "float32"
@@ -108,7 +108,7 @@ def test_constants() -> None:
     assert (Constant(1.5).array((2, 3), 0, "scale") == 1.5).all()
 
 
-@pytest.mark.parametrize("initialiser", RANDOM, ids=str)
-def test_vectors_have_no_fans(initialiser: Initialiser) -> None:
+@pytest.mark.parametrize("initializer", RANDOM, ids=str)
+def test_vectors_have_no_fans(initializer: Initializer) -> None:
     with pytest.raises(Deep500Error, match="'bias' of shape"):
-        initialiser.array((3,), 0, "bias")
+        initializer.array((3,), 0, "bias")

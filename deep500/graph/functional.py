@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ..contracts.executor import Executor, TrainingStep, Values, matching
+from ..contracts.framework import Framework
+from ..contracts.network import Network, Node
+from ..contracts.operator import Operator
+from ..contracts.optimizer import State
 from . import tape
-from .executor import Executor, TrainingStep, Values, matching
-from .framework import Framework
-from .network import Network, Node
-from .operator import Operator
-from .optimizer import State
 
 # a compiled function, and the inputs that it takes
 Program = tuple[Callable[..., Any], list[str]]

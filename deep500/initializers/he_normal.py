@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..contracts.initialiser import Initialiser, fans, random_of
+from ..contracts.initializer import Initializer, fans, random_of
 
 
-class HeNormal(Initialiser):
+class HeNormal(Initializer):
     """Mean 0, variance 2 / inputs."""
 
     def array(

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..contracts.dtypes import name_of
+from ..contracts.loss import Loss
+from ..contracts.network import Network, Node
+from ..contracts.operator import Operator, TensorSpec
 from ..errors import Deep500Error, Unsupported
 from . import tape
 from .arrays import Shaped
-from .dtypes import name_of
-from .loss import Loss
-from .network import Network, Node
-from .operator import Operator, TensorSpec
 
 LABEL = "label"
 LOSS = "loss"

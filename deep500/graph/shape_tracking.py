@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..contracts.operator import TensorSpec
 from ..errors import Deep500Error
 from .graph import Node
-from .operator import TensorSpec
 from .shape_inference import (
     Mismatch,
     Specs,
@@ -17,7 +17,7 @@ from .shape_inference import (
 )
 
 if TYPE_CHECKING:
-    from .network import Network
+    from ..contracts.network import Network
 
 
 class ShapeTracker:

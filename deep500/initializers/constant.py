@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..contracts.initialiser import Initialiser
+from ..contracts.initializer import Initializer
 
 
-class Constant(Initialiser):
+class Constant(Initializer):
     """The same value for every element."""
 
     value: float

@@ -5,8 +5,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..contracts.dtypes import name_of
 from ..errors import Deep500Error
-from .dtypes import name_of
 
 
 class Shaped(Protocol):

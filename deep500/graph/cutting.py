@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ..contracts.operator import TensorSpec
 from ..errors import Deep500Error
 from .graph import Node
-from .operator import TensorSpec
 
 if TYPE_CHECKING:
-    from .network import Network
+    from ..contracts.network import Network
 
 Shape = Sequence[int | str]
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..contracts.initialiser import Initialiser, fans, random_of
+from ..contracts.initializer import Initializer, fans, random_of
 
 
-class GlorotUniform(Initialiser):
+class GlorotUniform(Initializer):
     """Between -b and b, b = sqrt(6 / (inputs + outputs)): variance 2 / (inputs + outputs)."""
 
     def array(

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..contracts.calls import Call
 from ..errors import Deep500Error
 from ..measure.clock import now
-from .calls import Call
 from .graph import Node
 
 if TYPE_CHECKING:
-    from .executor import Executor
+    from ..contracts.executor import Executor
 
 SHORTEST_NS = 20_000  # shorter calls are repeated
 MOST_CALLS = 1000

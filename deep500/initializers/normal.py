@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..contracts.initialiser import Initialiser, random_of
+from ..contracts.initializer import Initializer, random_of
 
 
-class Normal(Initialiser):
+class Normal(Initializer):
     """Mean 0, standard deviation `deviation`."""
 
     deviation: float = 0.02
