@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import product
 from typing import Any, ClassVar, Self
 
 from ..check.operators.formats import FORMATS
@@ -14,7 +13,7 @@ from ..measure.bounds.roofline import SECONDS as PEAKS_S
 from ..measure.bounds.roofline import kept_peaks, peaks, refute_peak
 from ..measure.machine.host.files import HostFiles
 from ..measure.machine.host.memory import memory_available
-from .benchmark import Benchmark, Trial
+from .benchmark import Benchmark, Trial, combinations
 from .notes import Notes
 from .operators.agreement import check_rivals, differing_rivals
 from .operators.jobs import DIRECTIONS, BenchProblem, OperatorJob
@@ -64,25 +63,18 @@ class OperatorBenchmark(Benchmark):
 
     def jobs(self) -> list[OperatorJob]:
         jobs = []
-        for name, problem, dtype, direction, kernel in product(
-            self.frameworks,
-            self.problems,
-            self.dtypes,
-            self.directions,
-            self.kernels,
+        for levels in combinations(
+            framework=self.frameworks,
+            problem=self.problems,
+            dtype=self.dtypes,
+            direction=self.directions,
+            kernel=self.kernels,
         ):
             job = OperatorJob(
-                problem.operator,
-                problem.attributes,
-                problem.shape,
-                dtype,
-                name,
-                kernel,
-                direction,
-                self.threads,
-                self.reference,
-                problem.name,
-                problem.rival,
+                **vars(levels.pop("problem")),
+                **levels,
+                threads=self.threads,
+                reference=self.reference,
             )
             jobs.append(job)
         return jobs
