@@ -6,7 +6,7 @@ import math
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
@@ -40,10 +40,12 @@ def wilson(successes: int, trials: int) -> tuple[float, float]:
     return max(0.0, (middle - reach) * scale), min(100.0, (middle + reach) * scale)
 
 
-def line(row: Row) -> str:
+def line(row: Row, documented: Collection[tuple[str, str]] = ()) -> str:
     details = "  ".join(f"{name} {value:.2f}" for name, value in row.details.items())
     figure = f"{row.percent:5.1f} % [{row.low:5.1f}, {row.high:5.1f}]"
-    verdict = "ok  " if row.ok else "MISS"
+    verdict = "ok   "
+    if not row.ok:
+        verdict = "known" if (row.group, row.case) in documented else "MISS "
     return (
         f"{verdict} {row.group:17s} {row.case:32s} {figure}  {row.target:23s} {details}"
     )
@@ -70,8 +72,12 @@ def run(
     table: Callable[..., Iterable[Task]],
     description: str | None,
     groups: Sequence[str] = (),
+    documented: Collection[tuple[str, str]] = (),
 ) -> None:
-    """Print every row of a table, which is a function of the number of replications, the seed and, maybe, a group."""
+    """Print every row of a table, which is a function of the number of replications, the seed and, maybe, a group.
+
+    Regimes that are documented as not holding are marked as known.
+    """
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -91,7 +97,7 @@ def run(
         return
     missed = 0
     for row in rows:
-        print(line(row), flush=True)
+        print(line(row, documented), flush=True)
         missed += not row.ok
     elapsed = time.monotonic() - began
     print(

@@ -2,10 +2,10 @@
 
     python benchmarks/beside_pyperf.py [--trials 8] [--margins 0.02,0.005] [--seconds 5] [--seed S]
 
-d5 interleaves both sides. pyperf (`timeit --fast`, then `compare_to`) and timeit (the best of five) measure one
-after the other, which is what they do by default. pyperf is no dependency of ours: without it (`pip install
-pyperf`), its rows are left out. A trial takes d5 5 s for each margin, pyperf about 15 s, timeit 4 s: 24 trials of
-three cases about 11 minutes with the defaults.
+d5 interleaves both sides. pyperf (`timeit --fast`, then `compare_to`) and timeit (the best of five) measure one after
+the other, which is what they do by default. pyperf is no dependency of ours: without it (`pip install pyperf`), its
+rows are left out. A trial takes d5 5 s for each margin, pyperf about 15 s, timeit 4 s: eight trials of three cases take
+about 11 minutes.
 """
 
 import argparse

@@ -51,7 +51,7 @@ def compared(recipe: str, load: int, first_seed: int) -> list[dict]:
     seeds = range(first_seed, first_seed + SEEDS)
     with tempfile.TemporaryDirectory() as folder, busy(load):
         a, b = run_in_turn(pair, Path(folder) / "pair", tier="tiny", seeds=list(seeds))
-        metrics = compare(a.bundle, b.bundle).to_json()["metrics"]
+        metrics = compare(a.bundle, b.bundle).to_json()["comparisons"]
     return [metric for metric in metrics if metric["effect"] == "ratio"]
 
 

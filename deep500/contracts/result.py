@@ -89,7 +89,7 @@ class ResultKind(Definition, Generic[PlanT, BlockT, DerivedT]):
     that anyone can compute every number again.
     """
 
-    # incremented when the same blocks would give other numbers
+    # incremented when the same blocks would give other numbers; those that an earlier one recorded are not compared
     procedure: ClassVar[int] = 1
     # `d5 show` without a name skips kinds that are no measurements
     measurement: ClassVar[bool] = True
@@ -127,12 +127,6 @@ class ResultKind(Definition, Generic[PlanT, BlockT, DerivedT]):
     def derive(self, plan: PlanT, blocks: Sequence[BlockT]) -> DerivedT | None:
         """Every number that is reported; None while there are too few blocks for any."""
         raise lacking(self, "derive")
-
-    def derive_before(
-        self, procedure: int, plan: PlanT, blocks: Sequence[BlockT]
-    ) -> object | None:
-        """The numbers as an earlier procedure computed them, to verify old bundles; None if it is unknown."""
-        return None
 
     def report(self, record: Record[PlanT, BlockT, DerivedT]) -> Report:
         """The report of a result; its problems are added by the caller."""

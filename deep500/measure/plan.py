@@ -24,7 +24,7 @@ from .candidates import (
 from .layout import MemoryLayout, draw_layout
 
 CONTROL = " (control)"
-PROCEDURE = 2  # counts up when the same samples would give other numbers
+PROCEDURE = 3  # counts up when the same samples would give other numbers
 POINT = "median of the processes' medians"  # what a point estimate is
 
 
@@ -148,7 +148,6 @@ class Plan:
             "seed": self.seed,
             "layout": "random" if self.fresh else "as it is",
             "point": POINT,
-            "procedure": PROCEDURE,
         }
         if self.about:
             document["about"] = dict(self.about)

@@ -10,6 +10,7 @@ from deep500.errors import Deep500Error, Wrong
 from deep500.measure.candidates import Statement, candidate_from_json
 from deep500.measure.clock import calibrate
 from deep500.measure.gathered import GatheredSession
+from deep500.measure.numbers import Rate
 from deep500.measure.plan import PlanEntry, make_plan
 from deep500.measure.rates import rates
 from deep500.measure.running import execute
@@ -143,37 +144,28 @@ def test_a_job_travels_as_data(counting):
 
 
 def test_rates_turn_the_interval_over():
-    found = rates(
-        {"median": 2.0, "low": 1.0, "high": 4.0},
-        {"flops": 8e8, "bytes": 1e8, "dtype": "float32"},
-        PEAKS,
-    )
-    assert found["flops"] == {"value": 4e8, "low": 2e8, "high": 8e8}
-    assert (
-        found["roofline"]["value"] == pytest.approx(0.4)
-        and found["roofline"]["limited_by"] == "compute"
-    )
-    assert found["roofline"]["low"] == pytest.approx(0.2)
-    assert (
-        rates(
-            {"median": 2.0, "low": None, "high": None},
-            {"flops": 8, "bytes": 8, "dtype": "int8"},
-            PEAKS,
-        )["roofline"]
-        is None
-    )
+    work = {"flops": 8e8, "bytes": 1e8, "dtype": "float32"}
+    found = rates((2.0, 1.0, 4.0), work, PEAKS)
+    assert found.flops == Rate(4e8, 2e8, 8e8)
+    assert found.roofline.value == pytest.approx(0.4)
+    assert found.roofline.limited_by == "compute"
+    assert found.roofline.low == pytest.approx(0.2)
+    unknown = {"flops": 8, "bytes": 8, "dtype": "int8"}
+    refused = rates((2.0, None, None), unknown, PEAKS)
+    assert refused.roofline is None
+    assert "int8" in refused.no_roofline
 
 
 @pytest.mark.parametrize("work", [{"flops": "many"}, {"flops": -1}, {"bytes": True}])
 def test_work_of_another_form_is_refused(work):
     with pytest.raises(Deep500Error, match="is not a count"):
-        rates({"median": 2.0, "low": 1.0, "high": 4.0}, work, None)
+        rates((2.0, 1.0, 4.0), work, None)
 
 
 def test_peaks_of_another_form_are_refused():
     with pytest.raises(Deep500Error, match="peaks"):
         rates(
-            {"median": 2.0, "low": 1.0, "high": 4.0},
+            (2.0, 1.0, 4.0),
             {"flops": 1, "bytes": 1},
             {"flops": 3},
         )
