@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..contracts.definition_text import parts_of
+from ..definition_text import parts_of
 from ..supervision.serving import Progress
 from .contract import NounCheck
 from .report import CheckReport

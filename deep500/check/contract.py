@@ -5,8 +5,8 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
 from .. import registry
-from ..contracts.definition_text import definition_of
 from ..definition import Definition
+from ..definition_text import definition_of
 from ..supervision.serving import Progress
 from .report import CheckReport, CheckResult
 

@@ -85,7 +85,7 @@ def rank_definition(key: str, text: str, own: Mapping[str, Any]) -> Any:
     """The scheme or the codec that a text describes."""
     from ..check.codecs.loading import load_codec
     from ..check.schemes.loading import load_scheme
-    from ..contracts.definition_text import Names
+    from ..definition_text import Names
 
     if key == "scheme":
         return load_scheme(text, own)

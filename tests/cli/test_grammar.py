@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from deep500.bench import elementary
+from deep500.bench.elementary import functions as elementary
 from deep500.check.operators.formats import FORMATS
 from deep500.cli import bench_elementary, main, options, options_of, parser
 

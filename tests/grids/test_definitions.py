@@ -17,9 +17,9 @@ from deep500.check.samplers import named_sampler
 from deep500.check.schemes.loading import load_scheme
 from deep500.cli import main
 from deep500.cli import run as run_verb
-from deep500.contracts.canonical_form import canonical_form
-from deep500.contracts.definition_text import KINDS, Names, definition_of
 from deep500.contracts.recipe_entries import TABLE, definition_keys
+from deep500.definition_text import KINDS, Names, definition_of
+from deep500.hashing.canonical_form import canonical_form
 from deep500.recipe_files import load_recipe
 
 MODULE = """

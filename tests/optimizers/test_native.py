@@ -125,7 +125,9 @@ def test_a_trainer_takes_one() -> None:
     executor = d5torch.from_model(network)
     optimizer = d5torch.MomentumOptimizer(0.1, 0.9)
     sampler = d5.ShuffleSampler(256)
-    history = d5.Trainer(executor, optimizer, data, sampler, epochs=2, events=[]).run()
+    history = d5.Trainer(
+        executor, optimizer, splits=data, sampler=sampler, epochs=2, events=[]
+    ).run()
     assert history.losses[-1] < history.losses[0]
 
 

@@ -103,6 +103,7 @@ def add(folder: Path, name: str) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         sealed = Path(temporary) / name
         manifest = old.documents["manifest.json"]
+        assert isinstance(manifest, dict)
         times = iter([old.created, manifest["finished"]])
         with mock.patch.object(writing, "_now", lambda: next(times)):
             writer = writing.create(sealed, first, old.kind)

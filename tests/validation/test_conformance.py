@@ -29,8 +29,8 @@ from deep500.check.conformance.judging import (
 )
 from deep500.check.conformance.suite import SuiteCase
 from deep500.check.conformance.verdicts import BOUND
-from deep500.contracts.writing_out import WritingOut
 from deep500.errors import Deep500Error
+from deep500.graph.writing_out import WritingOut
 from deep500.operators import Relu
 
 ROOT = Path(__file__).parents[2]
@@ -134,7 +134,7 @@ def test_a_right_result_passes(name: str) -> None:
 def test_a_case_is_judged_as_it_stands_and_with_its_inputs_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A shape that is an input; without specialising, only the second way passes."""
+    """A shape that is an input; without specializing, only the second way passes."""
     x, to = np.arange(6, dtype="float32"), np.array([3, 2])
     infos = [
         helper.make_tensor_value_info("x", TensorProto.FLOAT, (6,)),

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from ...codecs import _native
 from ...contracts.codec import Codec
-from ...contracts.definition_text import definition_given
+from ...definition_text import definition_given
 from ...supervision.serving import Progress, silent
 from ..operators.formats import checked_dtypes
 from ..report import CheckReport, CheckResult, Reports

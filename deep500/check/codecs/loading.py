@@ -1,7 +1,7 @@
 """Creates a codec from a user's text: `TopK(0.01) | QSGD`, `my_codec.py:Mine`."""
 
 from ...contracts.codec import Codec
-from ...contracts.definition_text import Names, definition_of
+from ...definition_text import Names, definition_of
 
 
 def load_codec(text: str, names: Names | None = None) -> Codec:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...contracts import tape
 from ...contracts.network import Network
+from ...graph import tape
 from ..operators.bounds import allowed, moved
 from ..operators.differences import absolute
 from ..operators.examples import XP

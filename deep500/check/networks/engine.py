@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...contracts.weights import host_array
 from ...errors import Deep500Error, errors_of_user_code, one_line
+from ...graph.weights import host_array
 from ..operators.subjects import named_function
 
 Arrays = dict[str, np.ndarray]

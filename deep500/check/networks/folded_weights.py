@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...contracts.folding import on_host
 from ...contracts.network import Network, Node
-from ...contracts.weights import listed
+from ...graph.folding import on_host
+from ...graph.weights import listed
 
 
 def unfold_weights(

@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from ...contracts.network import Network
-from ...contracts.weights import listed
 from ...errors import Deep500Error
+from ...graph.weights import listed
 from ..operators.formats import FORMATS
 from .folded_weights import unfold_weights
 from .subjects import LOSS

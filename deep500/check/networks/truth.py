@@ -13,13 +13,13 @@ import numpy as np
 
 from ...contracts.network import KEY, Network, Node, take_keys
 from ...contracts.operator import Operator, TensorSpec
-from ...contracts.specialising import RunMode, Specialiser, is_open
 from ...errors import (
     Deep500Error,
     Unsupported,
     one_line,
     raise_if_mistake,
 )
+from ...graph.specializing import RunMode, Specializer, is_open
 from ..operators.bounds import depth
 from ..operators.examples import Example, tensors
 from ..operators.formats import is_float
@@ -66,7 +66,7 @@ class NodeExample(Example):
 
 
 def decided(network: Network, data: Mapping[str, np.ndarray]) -> Network:
-    """The network specialised to these data: static inputs are constants, loops and branches are unrolled."""
+    """The network specialized to these data: static inputs are constants, loops and branches are unrolled."""
     if not is_open(network):
         return network
     tensors = {}
@@ -74,11 +74,11 @@ def decided(network: Network, data: Mapping[str, np.ndarray]) -> Network:
         dtype = network.inputs[name].dtype
         tensors[name] = TensorSpec(array.shape, dtype)
     values = {**network.params, **data}
-    specialiser = Specialiser(network)
+    specializer = Specializer(network)
     mode = RunMode(derivative=True, training=True)
-    specialised = specialiser.specialised(tensors, values.__getitem__, mode)
+    specialized = specializer.specialized(tensors, values.__getitem__, mode)
     twin = network.copy()
-    twin.nodes = specialised.network.nodes
+    twin.nodes = specialized.network.nodes
     return twin
 
 

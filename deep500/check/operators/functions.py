@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,25 @@ class ReferenceFailed(Deep500Error):
     """A reference raised something or returned no arrays, which is no fault of the operator."""
 
 
+def compiled_once(function: Callable, framework: str) -> Callable:
+    """The function compiled as a whole, once for inputs of a form, where its framework would compile every step.
+
+    JAX compiles a scan or a Pallas kernel in every call otherwise. A function that cannot be traced runs as it is.
+    """
+    adapter = find_framework(framework)
+    if adapter.usual_execution != "compiled":
+        return function
+    compiled = adapter.compile(function)
+
+    def call(*tensors: Any) -> Any:
+        try:
+            return compiled(*tensors)
+        except Exception:  # said by the function itself, if it is its fault
+            return function(*tensors)
+
+    return call
+
+
 @dataclass(frozen=True)
 class FrameworkFunction:
     """A function of a framework's tensors as one of NumPy arrays."""
@@ -26,9 +46,13 @@ class FrameworkFunction:
     function: Callable
     framework: str
 
+    @cached_property
+    def _called(self) -> Callable:
+        return compiled_once(self.function, self.framework)
+
     def __call__(self, *inputs: Any) -> tuple:
         framework = find_framework(self.framework)
-        results = self.function(*map_arrays(framework.tensor, inputs))
+        results = self._called(*map_arrays(framework.tensor, inputs))
         if not isinstance(results, tuple | list):
             results = (results,)
         return tuple([framework.array(result) for result in results])

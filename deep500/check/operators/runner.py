@@ -4,7 +4,7 @@ A runner works in the process of whoever asks (`OperatorRunner`), or in one of i
 processes.py).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +17,7 @@ from ...custom.sanitizing import sanitized
 from ...registry import find
 from .examples import XP
 from .formats import Array, Values, is_float, map_arrays
+from .functions import compiled_once
 from .memory import Guard, laid_out
 
 Arrays = list[Array]
@@ -85,6 +86,8 @@ class OperatorRunner:
 
     def __init__(self, framework: Framework):
         self.framework = framework
+        # of functions, by the identity of their operator, which is held too
+        self._compiled_kernels: dict[int, tuple[Operator, Any]] = {}
 
     def kernel(self, operator: Operator, inputs: Values) -> str:
         """Whose code runs: "native" or "composed"."""
@@ -145,7 +148,7 @@ class OperatorRunner:
         if not fw.abilities.autodiff:
             return None
         arguments = map_arrays(fw.tensor, inputs)
-        kernel = fw.kernel(operator, inputs=inputs)[0]
+        kernel = self._differentiable_kernel(operator, inputs)
 
         def of_asked(*values: Any) -> tuple:
             every = list(arguments)
@@ -159,6 +162,18 @@ class OperatorRunner:
         for i, gradient in zip(asked, derivative.run(), strict=True):
             gradients[i] = gradient
         return gradients
+
+    def _differentiable_kernel(
+        self, operator: Operator, inputs: Values
+    ) -> Callable[..., Any]:
+        """The kernel, with the floats as tensors; that of a function is compiled once, not in every call."""
+        if not getattr(operator, "is_function", False):
+            return self.framework.kernel(operator, inputs=inputs)[0]
+        if id(operator) not in self._compiled_kernels:
+            kernel = self.framework.kernel(operator, inputs=inputs)[0]
+            compiled = compiled_once(kernel, self.framework.name)
+            self._compiled_kernels[id(operator)] = (operator, compiled)
+        return self._compiled_kernels[id(operator)][1]
 
     def touched(
         self, operator: Operator, inputs: Values, seeds: Values

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ...contracts.definition_text import Names, Parts, parts_of
 from ...contracts.optimizer import Optimizer
 from ...contracts.three_step import ThreeStepOptimizer
+from ...definition_text import Names, Parts, parts_of
 from ...errors import Deep500Error
 from ...frameworks.library_optimizers import library_maker, library_optimizer
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ...contracts.definition_text import create, parts_of
 from ...contracts.sampler import Sampler
+from ...definition_text import create, parts_of
 from ...errors import Deep500Error
 from ...supervision.serving import Progress, silent
 from ..report import CheckReport, Reports

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ...contracts.definition_text import Names, definition_of
 from ...contracts.scheme import Scheme
+from ...definition_text import Names, definition_of
 from ...distributed.optimizer_scheme import distributed_optimizer
 
 

@@ -81,9 +81,9 @@ class Trials:
             transport,
             executors,
             optimizer or self.optimizer,
-            data or pictures(),
-            self.sampler(),
-            epochs,
+            splits=data or pictures(),
+            sampler=self.sampler(),
+            epochs=epochs,
             events=[],
         )
 
@@ -107,9 +107,9 @@ class Trials:
         trainer = Trainer(
             executor,
             self.optimizer,
-            pictures(),
-            self.sampler(),
-            EPOCHS,
+            splits=pictures(),
+            sampler=self.sampler(),
+            epochs=EPOCHS,
             events=[],
         )
         trainer.run()

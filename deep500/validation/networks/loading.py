@@ -6,8 +6,8 @@ from typing import Any
 
 from ... import networks
 from ...check.operators.subjects import named_function
-from ...contracts.definition_text import create
 from ...contracts.network import Network
+from ...definition_text import create
 from ...errors import Deep500Error, did_you_mean
 
 
