@@ -26,7 +26,7 @@ run: $(CORE)  ## set up the core and PyTorch, then run the recipe for handwritte
 test: lint  ## set up everything, then lint, types and the quick tests
 	$(BIN)/python -m pytest -q -m "not slow" -n $(WORKERS) --dist worksteal
 
-test-all: lint  ## the complete, slow set of tests
+test-all: lint  ## the slow set of tests too; every cell of its grids with DEEP500_EXHAUSTIVE=1
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 lint: $(FULL)  ## ruff (format and rules) and mypy

@@ -7,13 +7,13 @@ from collections import Counter
 from pathlib import Path
 
 from deep500 import registry
+from deep500.check.conformance import page
+from deep500.check.conformance.verdicts import CaseName
 from deep500.contracts.result import Record
 from deep500.errors import Deep500Error
 from deep500.evidence.loading import load
 from deep500.evidence.recording import Recording, recording
 from deep500.results.conformance import documentation_page, verdicts_of
-from deep500.validation.conformance import page
-from deep500.validation.conformance.verdicts import CaseName
 
 
 def main() -> None:
@@ -34,7 +34,7 @@ def main() -> None:
 
 def judged(options: argparse.Namespace) -> Record:
     """Judge the cases on every column, into a bundle."""
-    from deep500.validation.conformance import running, suite
+    from deep500.check.conformance import running, suite
 
     columns = running.columns()
     if options.columns and (unknown := set(options.columns) - set(columns)):

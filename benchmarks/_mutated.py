@@ -23,12 +23,12 @@ import numpy as np
 from _mutations import mutated
 
 from deep500 import registry
+from deep500.check.conformance import suite
 from deep500.contracts.network import Network
 from deep500.errors import Deep500Error, one_line
 from deep500.frameworks import available_frameworks, framework
 from deep500.networks import DigitsCnn, Mlp
 from deep500.supervision.child import Child, Died, Ended, Silent
-from deep500.validation.conformance import suite
 
 LONGEST_S = 20.0
 LARGEST = 2 << 30  # bytes that one model may add to the process

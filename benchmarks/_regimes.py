@@ -6,22 +6,24 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+from scipy.signal import lfilter
 
 from deep500.measure.plan import make_plan
 from deep500.measure.results import Result
 
 Random = np.random.Generator
+# The costs of so many calls.
+Draw = Callable[[Random, int], np.ndarray]
 ROUNDS = 60  # of a simulated process
+IN_A_ROW = 40  # visits of each candidate alone
 UNIT_NS = 1e6
 
 
 def autoregressive(random: Random, n: int, rho: float) -> np.ndarray:
     """A stationary standard normal first-order autoregression."""
-    values = random.standard_normal(n)
-    values[1:] *= math.sqrt(1 - rho * rho)
-    for i in range(1, n):
-        values[i] += rho * values[i - 1]
-    return values
+    noise = random.standard_normal(n)
+    noise[1:] *= math.sqrt(1 - rho * rho)
+    return lfilter([1.0], [1.0, -rho], noise)
 
 
 def dependent_processes(random: Random, count: int, rho: float) -> list[np.ndarray]:
@@ -46,14 +48,10 @@ def long_memory(random: Random, n: int, hurst: float) -> np.ndarray:
 
 def switching(random: Random, n: int, dwell: float) -> np.ndarray:
     """Two modes 20 % apart, of which the lower has 60 % of the time; each is kept for about `dwell` calls."""
-    leave = np.where([True, False], 0.8 / dwell, 1.2 / dwell)  # low, high
-    high = random.random() < 0.4
-    modes = np.empty(n)
-    chances = random.random(n)
-    for i in range(n):
-        modes[i] = high
-        if chances[i] < leave[int(high)]:
-            high = not high
+    starts_high = random.random() < 0.4
+    is_high = (np.arange(n) + starts_high) % 2 == 1
+    leave = np.where(is_high, 1.2 / dwell, 0.8 / dwell)
+    modes = np.repeat(is_high, random.geometric(leave))[:n]
     return np.exp(math.log(1.2) * modes + 0.01 * random.standard_normal(n))
 
 
@@ -70,7 +68,7 @@ def ticks(random: Random, n: int, true: float) -> np.ndarray:
 
 def measured(
     random: Random,
-    draws: list[Callable[[], float]],
+    draws: list[Draw],
     processes: int = 6,
     carry_over: float = 0.0,
     log_levels: np.ndarray | None = None,
@@ -86,42 +84,35 @@ def measured(
     for process in range(processes):
         orders = list(islice(plan.orders(process), ROUNDS))
         level = math.exp(log_levels[process]) if log_levels is not None else 1.0
-        before = 0
-        times: list[list[int]] = []
-        for order in orders:
-            visits = []
-            for entry in order:
-                cost = draws[entry]()
-                if entry == 1:
-                    cost *= level
-                    cost *= 1 + carry_over * (before == 0)
-                visits.append(round(UNIT_NS * cost))
-                before = entry
-            times.append(visits)
-        row_a = [round(UNIT_NS * draws[0]()) for _ in range(40)]
-        row_b = [round(UNIT_NS * level * draws[1]()) for _ in range(40)]
+        order = np.array(orders)
+        is_b = order.ravel() == 1
+        after_a = np.concatenate(([True], ~is_b[:-1]))
+        cost_of_a, cost_of_b = [draw(random, len(is_b)) for draw in draws]
+        cost_of_b *= level * (1 + carry_over * after_a)
+        costs = np.where(is_b, cost_of_b, cost_of_a)
+        row_a = draws[0](random, IN_A_ROW)
+        row_b = level * draws[1](random, IN_A_ROW)
         block: dict[str, Any] = {
             "process": process,
             "calls": [1, 1],
             "untimed": [0, 0],
             "after": [0.0, 0.0],
             "orders": orders,
-            "ns": times,
-            "alone": [row_a, row_b],
+            "ns": _ns(costs.reshape(order.shape)),
+            "alone": [_ns(row_a), _ns(row_b)],
         }
         blocks.append(block)
     return Result(plan.to_json(), blocks)
 
 
-def one_cost(random: Random, cost: float = 1.0) -> Callable[[], float]:
-    return lambda: cost * math.exp(0.01 * random.standard_normal())
+def _ns(costs: np.ndarray) -> list:
+    return np.rint(UNIT_NS * costs).astype(int).tolist()
 
 
-def two_costs(random: Random) -> Callable[[], float]:
+def one_cost(random: Random, n: int, cost: float = 1.0) -> np.ndarray:
+    return cost * np.exp(0.01 * random.standard_normal(n))
+
+
+def two_costs(random: Random, n: int) -> np.ndarray:
     """1 in 60 % and 5 in 40 % of the calls: median 1, mean 2.6."""
-
-    def cost() -> float:
-        usual = 1.0 if random.random() < 0.6 else 5.0
-        return usual * math.exp(0.01 * random.standard_normal())
-
-    return cost
+    return one_cost(random, n) * np.where(random.random(n) < 0.6, 1.0, 5.0)

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from _simulation import Random, Row, run, wilson
+from _simulation import Random, Row, Task, run, wilson
 
 from deep500.errors import TooFewSamples
 from deep500.measure.statistics.equivalence import median_equivalence
-from deep500.measure.statistics.profiles import performance_profiles
+from deep500.measure.statistics.profiles import TAU_MAX, performance_profiles
 from deep500.measure.statistics.ranks import few_pairs_tail, sign_flip_tail
 from deep500.measure.statistics.scales import POSITIVE, REAL, SHARE, Scale
 from deep500.measure.statistics.seeds import (
@@ -215,27 +215,35 @@ def equivalent(name: str, n: int, replications: int, random: Random) -> Row:
     return Row("false equivalence", case, percent, *limits, "<= 5", ok)
 
 
-def problems(random: Random, n: int, law: str) -> dict[str, dict[str, float | None]]:
-    """Costs of two systems; None: failed."""
-    table: dict[str, dict[str, float | None]] = {}
-    failing = {"equal systems": 0.0, "a fifth fails": 0.2}[law]
-    for system in "ab":
-        costs = random.lognormal(0, 0.5, n)
-        failed = random.random(n) < failing
-        row = zip(map(float, costs), failed, strict=True)
-        table[system] = {
-            str(i): None if fails else cost for i, (cost, fails) in enumerate(row)
-        }
-    return table
+FAILING = {"equal systems": 0.0, "a fifth fails": 0.2}
+
+
+def problem_costs(random: Random, n: int, law: str) -> np.ndarray:
+    """Costs of two systems on n problems; infinite: failed."""
+    costs = random.lognormal(0, 0.5, (2, n))
+    costs[random.random((2, n)) < FAILING[law]] = math.inf
+    return costs
+
+
+def true_score(law: str) -> float:
+    """The share of the area under a profile, from its definition and a million problems."""
+    costs = problem_costs(np.random.default_rng(0), 1_000_000, law)
+    best = costs.min(axis=0)
+    is_solved = np.isfinite(costs[0])
+    ratios = costs[0][is_solved] / best[is_solved]
+    areas = np.maximum(1 - np.log(ratios) / math.log(TAU_MAX), 0)
+    return float(areas.sum() / len(best))
 
 
 def score(law: str, n: int, replications: int, random: Random) -> Row:
     """The interval of the score of a system over problems."""
-    many = performance_profiles(problems(np.random.default_rng(0), 200_000, law))
-    truth = float(np.mean([profile.score for profile in many.systems]))
+    truth = true_score(law)
     held = 0
     for _ in range(replications):
-        found = performance_profiles(problems(random, n, law))
+        table = {}
+        for system, costs in zip("ab", problem_costs(random, n, law), strict=True):
+            table[system] = {str(i): float(cost) for i, cost in enumerate(costs)}
+        found = performance_profiles(table)
         [profile] = [system for system in found.systems if system.system == "a"]
         assert profile.low is not None and profile.high is not None
         held += profile.low <= truth <= profile.high
@@ -261,39 +269,40 @@ def by_ranks(n: int, rho: float, replications: int, random: Random) -> Row:
     return Row("false by ranks", case, percent, *limits, "<= 5", limits[0] <= 5)
 
 
-def comparison_rows(replications: int, seed: int) -> Iterator[Row]:
+def comparison_rows(replications: int, seed: int) -> Iterator[Task]:
     for number, name in enumerate(DIFFERENCES):
         for n in (6, 10, 20):
             random = np.random.default_rng([seed, 4400 + number, n])
-            yield equivalent(name, n, replications, random)
+            yield partial(equivalent, name, n, replications, random)
     for number, law in enumerate(("equal systems", "a fifth fails")):
         for n in (6, 10, 20):
             random = np.random.default_rng([seed, 4500 + number, n])
-            yield score(law, n, max(1, replications // 4), random)
+            yield partial(score, law, n, max(1, replications // 4), random)
     for number, rho in enumerate((-0.9, 0.0, 0.9)):
         for n in (4, 5, 6, 10):
             random = np.random.default_rng([seed, 4600 + number, n])
-            yield by_ranks(n, rho, replications, random)
+            yield partial(by_ranks, n, rho, replications, random)
 
 
-def rows(replications: int, seed: int) -> Iterator[Row]:
+def rows(replications: int, seed: int) -> Iterator[Task]:
     """Every row, each with a generator of its own."""
     yield from comparison_rows(replications, seed)
     for number, law in enumerate(LAWS):
         for n in SEEDS:
             random = np.random.default_rng([seed, 4000 + number, n])
-            yield coverage(law, n, replications, random)
+            yield partial(coverage, law, n, replications, random)
     for number, share in enumerate((0.1, 0.3)):
         for n in (6, 10, 20):
             random = np.random.default_rng([seed, 4100 + number, n])
-            yield lost(n, share, replications, random)
+            yield partial(lost, n, share, replications, random)
     for number, never in enumerate((0.0, 0.2, 0.6)):
         for n in (5, 6, 10, 20):
             random = np.random.default_rng([seed, 4200 + number, n])
-            yield times(n, never, replications, random)
+            yield partial(times, n, never, replications, random)
     draws = min(DRAWS, 5 * replications)
     for number, name in enumerate(SCALES):
-        yield outside(name, draws, np.random.default_rng([seed, 4300 + number]))
+        random = np.random.default_rng([seed, 4300 + number])
+        yield partial(outside, name, draws, random)
 
 
 if __name__ == "__main__":

@@ -14,10 +14,10 @@ from collections import Counter
 from pathlib import Path
 
 from deep500 import registry
+from deep500.check.operators import check_operator
+from deep500.check.operators.examples import examples
 from deep500.errors import Unsupported
 from deep500.frameworks import framework
-from deep500.validation.checking import check_operator
-from deep500.validation.checking.examples import examples
 
 
 def main() -> None:

@@ -76,7 +76,7 @@ def network(name: str) -> Any:
     if name in HIDDEN:
         options["hidden"] = HIDDEN[name]
     kind = "lenet" if name == "lenet" else "mlp"
-    plain = networks.create(kind, classes=10, shape=(1, 28, 28), seed=0, **options)
+    plain = networks.create(kind, outputs=10, shape=(1, 28, 28), seed=0, **options)
     return Classification().attach_loss(plain)
 
 
@@ -156,7 +156,13 @@ def trained(name: str, new_trainer: Callable[..., Any]) -> Stretch:
     watch = Stopwatch(TRAINER_STEPS[name])
     events = [d5.events.ProgressBar(Terminal()), watch]
     sampler = d5.ShuffleSampler(BATCH, seed=0)
-    trainer = new_trainer(d5.optimizers.SGD(0.01), splits, sampler, 1, events)
+    trainer = new_trainer(
+        d5.optimizers.SGD(0.01),
+        splits=splits,
+        sampler=sampler,
+        epochs=1,
+        events=events,
+    )
 
     def stretch() -> float:
         trainer.run()
@@ -172,7 +178,9 @@ def one_rank(name: str, transport: Any) -> Stretch:
     executors = {0: executor(name)}
     return trained(
         name,
-        lambda *facts: DistributedTrainer(AllReduce(), transport, executors, *facts),
+        lambda optimizer, **how: DistributedTrainer(
+            AllReduce(), transport, executors, optimizer, **how
+        ),
     )
 
 
@@ -180,7 +188,7 @@ def plain(name: str) -> Stretch:
     from deep500.training.trainer import Trainer
 
     subject = executor(name)
-    return trained(name, lambda *facts: Trainer(subject, *facts))
+    return trained(name, lambda optimizer, **how: Trainer(subject, optimizer, **how))
 
 
 def run_rank(name: str, pairs: int, seed: int) -> None:

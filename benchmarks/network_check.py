@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 import deep500 as d5
+from deep500.check.networks import check_network
 from deep500.contracts.operator import Operator
 from deep500.frameworks import framework as find_framework
-from deep500.validation.networks.checking import check_network
 
 LAYERS = 50
 FRAMEWORKS = ("pytorch", "jax", "tensorflow", "onnxruntime")

@@ -20,17 +20,17 @@ from deep500.validation.networks.shapes import input_tensors
 GOAL = 0.2
 FRAMEWORKS = ("reference", "pytorch")
 NETWORKS = {
-    "MLP": lambda: create("mlp", hidden=(512, 512), shape=(784,), classes=10),
+    "MLP": lambda: create("mlp", hidden=(512, 512), shape=(784,), outputs=10),
     "LeNet": lambda: create("lenet"),
     "VGG-11": lambda: create(
-        "vgg", depth=11, width=0.25, shape=(3, 32, 32), classes=10
+        "vgg", depth=11, width=0.25, shape=(3, 32, 32), outputs=10
     ),
     "ResNet-20": lambda: create("resnet", depth=20),
     "GPT": lambda: create(
-        "gpt", width=128, layers=2, heads=4, shape=(64,), classes=500
+        "gpt", width=128, layers=2, heads=4, shape=(64,), outputs=500
     ),
     "ViT": lambda: create(
-        "vit", width=64, layers=2, heads=4, patch=8, shape=(3, 32, 32), classes=10
+        "vit", width=64, layers=2, heads=4, patch=8, shape=(3, 32, 32), outputs=10
     ),
 }
 

@@ -117,8 +117,8 @@ def main() -> int:
     trainer = Trainer(
         fw.executor(network),
         Adam(),
-        {"train": train, "validation": one, "test": one},
-        ShuffleSampler(BATCH, seed=0),
+        splits={"train": train, "validation": one, "test": one},
+        sampler=ShuffleSampler(BATCH, seed=0),
         epochs=1,
     )
     result = measure.run(

@@ -60,7 +60,7 @@ def network(name: str) -> Any:
     from deep500 import networks
 
     options: dict[str, Any] = {"hidden": (256, 128)} if name == "mlp" else {}
-    return networks.create(name, classes=10, shape=(1, 28, 28), seed=0, **options)
+    return networks.create(name, outputs=10, shape=(1, 28, 28), seed=0, **options)
 
 
 def torch_module(name: str) -> Any:
@@ -316,7 +316,7 @@ def worker(
     bar = d5.events.ProgressBar(Terminal())
     splits = {"train": train, "validation": few, "test": few}
     trainer = d5.Trainer(
-        executor, d5.optimizers.Adam(), splits, d5.ShuffleSampler(BATCH, seed=0), 1000,
+        executor, d5.optimizers.Adam(), splits=splits, sampler=d5.ShuffleSampler(BATCH, seed=0), epochs=1000,
         events=[bar, turns],
     )  # fmt: skip
     trainer.run()

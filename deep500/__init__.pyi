@@ -4,7 +4,7 @@ from . import codecs as codecs
 from . import collectives as collectives
 from . import datasets as datasets
 from . import frameworks as frameworks
-from . import initialisers as initialisers
+from . import initializers as initializers
 from . import losses as losses
 from . import measure as measure
 from . import metrics as metrics
@@ -19,8 +19,16 @@ from . import tasks as tasks
 from . import topologies as topologies
 from . import transformations as transformations
 from . import transports as transports
-from .bench.running import bench_network as bench_network
-from .bench.running import bench_operator as bench_operator
+from .bench.from_python import bench_network as bench_network
+from .bench.from_python import bench_operator as bench_operator
+from .bench.pipeline import run_benchmark as run_benchmark
+from .check.codecs import check_codec as check_codec
+from .check.networks import check_network as check_network
+from .check.operators import check_operator as check_operator
+from .check.operators import differences as differences
+from .check.optimizers.checking import check_optimizer as check_optimizer
+from .check.samplers import check_sampler as check_sampler
+from .check.schemes import check_scheme as check_scheme
 from .contracts.augmentation import Augmentation as Augmentation
 from .contracts.claim import Claim as Claim
 from .contracts.codec import Codec as Codec
@@ -58,6 +66,14 @@ from .errors import Deep500Error as Deep500Error
 from .errors import Refused as Refused
 from .errors import TooFewSamples as TooFewSamples
 from .errors import Unsupported as Unsupported
+from .errors import Wrong as Wrong
+from .evidence.comparing import compare as compare
+from .evidence.loading import load as load
+from .evidence.profiling import profile_bundles as profile_bundles
+from .evidence.recording import recording as recording
+from .evidence.replay import replay as replay
+from .evidence.signing import sign as sign
+from .evidence.verification import verify as verify
 from .frameworks import available_frameworks as available_frameworks
 from .frameworks import evaluate as evaluate
 from .frameworks import framework as framework
@@ -71,6 +87,9 @@ from .metrics.time_to_accuracy import TimeToAccuracy as TimeToAccuracy
 from .metrics.validation_accuracy import (
     ValidationAccuracy as ValidationAccuracy,
 )
+from .recipe_files import known_recipes as known_recipes
+from .recipe_files import load_recipe as load_recipe
+from .recipe_runner import run as run
 from .recipe_runner import run_recipe as run_recipe
 from .reproduction import reproduce as reproduce
 from .runs_in_turn import run_in_turn as run_in_turn
@@ -84,14 +103,7 @@ from .samplers.weighted_sampler import WeightedSampler as WeightedSampler
 from .training import events as events
 from .training.loading import Loader as Loader
 from .training.trainer import Trainer as Trainer
-from .validation.checking import check_operator as check_operator
-from .validation.checking import differences as differences
-from .validation.codecs import check_codec as check_codec
 from .validation.dataset_bias import dataset_bias as dataset_bias
-from .validation.networks.checking import check_network as check_network
 from .validation.networks.costs import network_costs as network_costs
-from .validation.optimizers.checking import check_optimizer as check_optimizer
-from .validation.sampling import check_sampler as check_sampler
-from .validation.schemes import check_scheme as check_scheme
 
 __version__: str

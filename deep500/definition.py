@@ -19,6 +19,7 @@ class Definition:
     """
 
     def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         dataclass(frozen=True)(cls)
 
     def __post_init__(self) -> None:

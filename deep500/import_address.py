@@ -1,6 +1,7 @@
 """How another process finds a class or a function: its module, its name, and the file if a user named one."""
 
 import importlib
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,14 @@ def import_address(value: Any) -> Address | None:
         return address if at_address(address) is value else None
     except Exception:  # a module that cannot be imported, or has no such name
         return None
+
+
+def class_address(cls: type) -> Address:
+    """The address of a class; that of a single file is its path, wherever the file was imported from."""
+    module = sys.modules[cls.__module__]
+    is_in_package = "." in cls.__module__
+    file = None if is_in_package else getattr(module, "__file__", None)
+    return cls.__module__, cls.__qualname__, file
 
 
 def at_address(address: Any) -> Any:

@@ -498,7 +498,7 @@ def bind(*functions: Any) -> tuple[Any, ...]:
 
 
 def kind(x: Any) -> str:
-    """The kind of an array's (or a Tensor's) dtype: "float", "int", "uint" or "bool"."""
+    """The kind of an array's (or a TensorSpec's) dtype: "float", "int", "uint" or "bool"."""
     dtype = str(x.dtype)
     return next(
         name for name in ("float", "uint", "int", "bool") if name in dtype

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from .contracts.recipe import Recipe, own_definitions
-from .contracts.source_form import RECIPE_MODULE
 from .errors import Deep500Error, did_you_mean, with_place
+from .hashing.source_form import RECIPE_MODULE
 from .own_modules import own_modules
 from .user_files import imported
 

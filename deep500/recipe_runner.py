@@ -6,17 +6,19 @@ import math
 import os
 import shutil
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from safetensors.numpy import save
 
 from . import registry
 from .canonical import shown
+from .contracts.claim import Claim
 from .contracts.dataset_splits import loaded_splits
 from .contracts.executor import Executor
 from .contracts.metric import History, Metric
@@ -29,15 +31,19 @@ from .distributed.crew import Crew
 from .distributed.distribution import recipe_distribution
 from .errors import (
     Deep500Error,
+    Deep500Warning,
+    InternalError,
     Unsupported,
     errors_of_user_code,
     one_line,
     raise_if_internal,
+    raising_function,
     with_place,
 )
 from .evidence.recording import recording
 from .evidence.resuming import finished_record
 from .measure.sensing.others import Others
+from .training.attempts import Attempts
 from .training.building import (
     in_float32,
     recipe_dataset,
@@ -49,7 +55,7 @@ from .training.checkpoint import load_checkpoint, save_checkpoint
 from .training.checks import check_data
 from .training.events import Event
 from .training.gradient_noise import MeasureNoise
-from .training.outcome import check_plan, qualities
+from .training.outcome import check_plan, is_end, qualities
 from .training.planning import make_plan, tier_recipe
 from .training.trainer import Trainer
 from .validation.sources import Sources, sources_for
@@ -68,23 +74,44 @@ class Outcome:
         return bool(self.derived["acceptable"])
 
 
+class RunOptions(TypedDict, total=False):
+    """The options of `run`."""
+
+    folder: str | Path | None
+    tier: str
+    seeds: int | Sequence[int] | None
+    resume: bool
+    events: Iterable[Event]
+    threads: int | None
+    data: str | Path | None
+    expected_data: Mapping[str, str] | None
+    deadline: float
+
+
 def run_recipe(
     fixed: Mapping[str, Any],
     mutable: Mapping[str, Any],
     metrics: Any,
-    **how: Any,
+    *,
+    name: str = "recipe",
+    claims: Sequence[Claim] = (),
+    tiers: Mapping[str, Mapping[str, Any]] | None = None,
+    **options: Unpack[RunOptions],
 ) -> Outcome:
-    """Run a recipe given as its three parts; `how` holds the options of `run` (folder, tier, seeds, resume, events …).
+    """Run a recipe given as its parts; the options are those of `run`.
 
-    It may also hold `name`, `claims` and `tiers`. Names of definitions are looked up in the running script, too.
+    Names of definitions are looked up in the running script, too.
     """
-    parts = {key: how.pop(key) for key in ("claims", "tiers") if key in how}
-    name = how.pop("name", "recipe")
-    definitions = own_definitions(vars(sys.modules["__main__"]))
     recipe = Recipe(
-        name, fixed, mutable, metrics, definitions=definitions, **parts
+        name,
+        fixed,
+        mutable,
+        metrics,
+        claims=claims,
+        tiers=tiers or {},
+        definitions=own_definitions(vars(sys.modules["__main__"])),
     )
-    return run(recipe, **how)
+    return run(recipe, **options)
 
 
 def run(
@@ -243,14 +270,16 @@ class RecipeRun:
     def _last_block(self, seed: int) -> dict[str, Any] | None:
         """The block that ends the training of a seed, or None if it has not ended."""
         for block in self.blocks:
-            if block["seed"] == seed and "test" in block:
+            if block["seed"] == seed and is_end(block):
                 return block
         return None
 
     def _files(self) -> dict[str, bytes]:
         files = {}
-        for seed in self.plan["seeds"]:
-            files[f"weights-{seed}.safetensors"] = self._saved_weights(seed)
+        for block in self.blocks:
+            if "test" in block:
+                name = f"weights-{block['seed']}.safetensors"
+                files[name] = self._saved_weights(block)
         return files
 
     def _rehearse(self) -> dict[str, Any]:
@@ -321,8 +350,13 @@ class RecipeRun:
     def _train(self, seed: int) -> None:
         for event, state in zip(self.events, self.first_states, strict=True):
             event.load_state(state)  # every seed starts from the same state
-        trainer = self._trainer(seed)
         epochs = [block for block in self.blocks if block["seed"] == seed]
+        attempts = Attempts(self.checkpoints)
+        if crash := attempts.crash(seed, len(epochs)):
+            self._append_crash(seed, crash, 0.0)
+            return
+        attempts.begin(seed, len(epochs))
+        trainer = self._trainer(seed)
         if self.crew:
             self._order(seed, len(epochs))
         start = None
@@ -330,7 +364,18 @@ class RecipeRun:
             start = self._load_checkpoint(
                 seed, len(epochs), epochs[-1]["checkpoint"]
             )
-        history = trainer.run(start)
+        try:
+            history = trainer.run(start)
+        except KeyboardInterrupt:
+            attempts.forget(seed)
+            raise
+        except (Exception, SystemExit) as error:
+            reason = _crash_reason(error)
+            attempts.failed(seed, reason)
+            if not reason or not self._goes_on:
+                raise
+            self._append_crash(seed, reason, trainer.build_seconds)
+            return
         weights = save(trainer.trained_arrays())
         self._save_weights(seed, weights)
         block = {
@@ -348,8 +393,32 @@ class RecipeRun:
                 for key, metric in metrics.items()
             }
         self._append(block)
+        self._remove_checkpoints(seed)
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether the other seeds can be trained after one that crashed.
+
+        An error before anything was trained is one of the recipe. Ranks have to begin anew together.
+        """
+        return bool(self.blocks) and self.crew is None
+
+    def _append_crash(self, seed: int, reason: str, build_s: float) -> None:
+        """End a seed that crashed, and say so."""
+        self._append(
+            {"seed": seed, "crashed": reason, "build_seconds": build_s}
+        )
+        self._remove_checkpoints(seed)
+        warnings.warn(
+            f"seed {seed} crashed, and counts as one that reaches nothing: {reason}",
+            Deep500Warning,
+            stacklevel=2,
+        )
+
+    def _remove_checkpoints(self, seed: int) -> None:
         for old in self.checkpoints.glob(f"{seed}-*.safetensors"):
             old.unlink()
+        Attempts(self.checkpoints).forget(seed)
 
     def _load_checkpoint(self, seed: int, epochs: int, digest: str) -> Any:
         """The checkpoint after so many epochs; a Deep500Error if its SHA-256 is not this one."""
@@ -387,10 +456,10 @@ class RecipeRun:
         return Trainer(
             subject,
             optimizer,
-            self.splits,
-            self._sampler(seed),
-            epochs,
-            events,
+            splits=self.splits,
+            sampler=self._sampler(seed),
+            epochs=epochs,
+            events=events,
             task=self.task,
             workers=self.recipe.entry("workers", 0),
         )
@@ -449,6 +518,7 @@ class RecipeRun:
             }
         )
         self._checkpoint(seed, epochs - 1).unlink(missing_ok=True)
+        Attempts(self.checkpoints).begin(seed, epochs)
 
     def _append(self, block: dict[str, Any]) -> None:
         """Append a block; the first one after a resumption records the resumption."""
@@ -496,15 +566,14 @@ class RecipeRun:
     def _weights(self, seed: int) -> Path:
         return self.checkpoints / f"{seed}.weights"
 
-    def _saved_weights(self, seed: int) -> bytes:
+    def _saved_weights(self, block: Mapping[str, Any]) -> bytes:
+        seed = block["seed"]
         try:
             weights = self._weights(seed).read_bytes()
         except OSError as error:
             raise Deep500Error(
                 f"no weights of seed {seed} in {self.checkpoints} ({error.strerror}): start anew"
             ) from None
-        block = self._last_block(seed)
-        assert block is not None
         if hashlib.sha256(weights).hexdigest() != block["weights"]:
             raise Deep500Error(
                 f"the weights of seed {seed} in {self.checkpoints} are not those of the bundle: start anew"
@@ -531,6 +600,16 @@ class _Record(Event):
             load["load"] = {"others": round(share, 4), "cpus": self.others.cpus}
             self.others.start()
         self.recipe_run.keep(trainer, self.seed, record, load)
+
+
+def _crash_reason(error: BaseException) -> str:
+    """What a seed crashed of, in one line; empty for a defect of Deep500 itself, or a disk that is full."""
+    if isinstance(error, InternalError):
+        return ""
+    of_run = isinstance(error, Deep500Error | MemoryError)
+    if not of_run and raising_function(error) is None:
+        return ""
+    return with_place(error)
 
 
 def _check_events(recipe: str, events: Iterable[Any]) -> None:

@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from .bundle import Bundle, read
-from .contracts.canonical_form import form_hash
 from .contracts.dataset_splits import loaded_splits
-from .contracts.definition_text import Names, parts_of
 from .contracts.metric import History
 from .contracts.network import Network
 from .contracts.recipe import Recipe
 from .contracts.recipe_entries import TABLE
 from .contracts.result import Record
+from .definition_text import Names, parts_of
 from .errors import Deep500Error, errors_of_user_code
 from .evidence.loading import record_of
 from .evidence.recording import Recording, recording
 from .evidence.resumption import recorded_environment
 from .frameworks.library_optimizers import library_maker
+from .hashing.canonical_form import form_hash
 from .measure.machine import Difference, environment_difference
 from .measure.machine.table import RESULTS
 from .recipe_files import known_recipes, load_recipe
@@ -31,7 +31,6 @@ from .results.outcomes.comparing import MACHINE
 from .results.outcomes.conditions import conditions
 from .results.outcomes.rebuilding import rebuilt_recipe
 from .results.outcomes.recipe_differences import source_difference
-from .results.reproductions.answers import RULE
 from .results.reproductions.documentation import documentation
 from .training.building import (
     recipe_dataset,
@@ -87,7 +86,6 @@ def reproduce(
         "margin": float(margin),
         "level": original.plan["level"],
         "changes": changes,
-        "rule": RULE,
     }
     name = f"reproduce-{recipe.name}"
     with recording("reproduction", plan, folder, name=name) as record:
@@ -376,7 +374,8 @@ def _compared_seeds(original: Record, again: Record) -> list[dict[str, Any]]:
                 "same_epochs": first_epoch is None,
                 "first_epoch": first_epoch,
                 "same_losses": first is None,
-                "same_weights": original_weights[seed] == weights_again[seed],
+                "same_weights": original_weights.get(seed)
+                == weights_again.get(seed),
                 "first_step": first,
                 "largest": largest,
             }

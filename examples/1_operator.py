@@ -3,7 +3,6 @@
 import numpy as np
 
 import deep500 as d5
-from deep500.frameworks import framework
 
 x = np.random.default_rng(0).standard_normal((4, 6)).astype("float32")
 
@@ -42,7 +41,7 @@ network.add_node(IPowOp(2), ["h"], ["p"])
 network.add_node("ReduceMean", ["p"], ["loss"], keepdims=0)
 network.add_output("loss")
 for name in d5.available_frameworks():
-    fw = framework(name)
+    fw = d5.framework(name)
     step = fw.executor(network).training_step(d5.optimizers.SGD(0.1))
     losses = [float(fw.array(step({"x": x})["loss"])) for _ in range(5)]
     print(f"{name:12}", " ".join(f"{loss:.4f}" for loss in losses))

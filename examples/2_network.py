@@ -5,7 +5,7 @@ import numpy as np
 import deep500 as d5
 
 # A standard architecture, or a file: d5.Network.from_onnx("model.onnx").
-network = d5.networks.create("resnet", depth=8, classes=10, shape=(3, 16, 16), seed=0)
+network = d5.networks.create("resnet", depth=8, outputs=10, shape=(3, 16, 16), seed=0)
 print(network.name, len(network.nodes), "nodes;", "dimensions:", network.dimensions)
 
 # An edit that can never fit is refused at once, with the names.

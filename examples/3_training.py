@@ -6,8 +6,6 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import deep500 as d5
-from deep500.evidence.comparing import compare_bundles
-from deep500.evidence.verification import verify
 
 
 class Rings(d5.Dataset):
@@ -72,8 +70,8 @@ with TemporaryDirectory() as folder:
     bundles = [outcome.bundle for outcome in outcomes.values()]
     print(
         "accuracy within 1.5 points:",
-        compare_bundles(*bundles, equivalent=1.5).equivalence,
+        d5.compare(*bundles, equivalent=1.5).equivalence,
     )
 
     # Anyone can check a bundle: every hash, and every number from the raw samples.
-    assert all(verify(bundle).ok for bundle in bundles)
+    assert all(d5.verify(bundle).ok for bundle in bundles)

@@ -24,7 +24,11 @@ executor = d5fw.from_model(
 
 data = d5.datasets.Digits().load()
 history = d5.Trainer(
-    executor, d5.optimizers.Adam(), data, d5.ShuffleSampler(64, seed=0), epochs=5
+    executor,
+    d5.optimizers.Adam(),
+    splits=data,
+    sampler=d5.ShuffleSampler(64, seed=0),
+    epochs=5,
 ).run()
 print(f"test accuracy {history.evaluations[-1]['test']['accuracy']:.1f} %")
 

@@ -1,10 +1,12 @@
 """What all tests share."""
 
+import gc
 import os
 import random
 import signal
 import sys
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,7 @@ signal.pthread_sigmask(signal.SIG_SETMASK, ())
 TESTS = Path(__file__).parent
 BUILDS = TESTS.parent / ".venv" / "builds"
 os.environ.setdefault("DEEP500_CACHE", str(BUILDS))
+os.environ.setdefault("MPLCONFIGDIR", str(BUILDS / "matplotlib"))
 
 # Both start their threads once, with the first array: whichever test comes first, there is one.
 os.environ.update(
@@ -39,6 +42,17 @@ os.environ.update(
 LONGEST = (
     "test_project.py",
 )  # these run every page of the documentation, block by block
+
+
+# How many cells of a slow test `make test-all` runs at most, chosen with a seed; DEEP500_EXHAUSTIVE=1 runs all.
+SAMPLE = 40
+SAMPLES = {  # cells of a tenth of a second, cells of 70 checks, planted defects
+    "operators/test_autodiff.py": 300,
+    "operators/test_backward_models.py": 300,
+    "operators/test_cases.py": 300,
+    "grids/test_operator_checks.py": 6,
+    "corpus/test_corpus.py": 1000,
+}
 
 
 def slow_cells() -> set[str]:
@@ -54,11 +68,39 @@ def ids(item: pytest.Item) -> set[str]:
     return {cell, cell.partition("[")[0]}
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Frees Python's garbage collector from the million objects of the tests and modules, which stay to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def left_out(items: list[pytest.Item]) -> list[pytest.Item]:
+    """The cells of large slow grids that are not in the sample; none if DEEP500_EXHAUSTIVE is set."""
+    if os.environ.get("DEEP500_EXHAUSTIVE"):
+        return []
+    grids = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("slow"):
+            grids[item.nodeid.partition("[")[0]].append(item)
+    left: list[pytest.Item] = []
+    for test, cells in grids.items():
+        file = cells[0].path.relative_to(TESTS).as_posix()
+        too_many = len(cells) - SAMPLES.get(file, SAMPLE)
+        if too_many > 0:
+            left += random.Random(test).sample(cells, too_many)
+    return left
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Marks slow cells, and puts the longest tests first: at the end, one process would wait for the other."""
+    """Marks and samples slow cells; the longest tests come first: at the end, one process would wait for the other."""
     listed = slow_cells()
     for item in items:
         if ids(item) & listed:
@@ -66,6 +108,16 @@ def pytest_collection_modifyitems(
     items.sort(key=lambda item: item.path.name not in LONGEST)
     if any("::" in argument for argument in config.args):
         return
+    check_slow_cells(listed, items)
+    if not config.option.keyword:  # with one, those that it names are wanted
+        deselected = left_out(items)
+        config.hook.pytest_deselected(items=deselected)
+        names = {item.nodeid for item in deselected}
+        items[:] = [item for item in items if item.nodeid not in names]
+
+
+def check_slow_cells(listed: set[str], items: list[pytest.Item]) -> None:
+    """A line of slow_cells.txt that matches no test is an error."""
     there = set().union(*map(ids, items))
     files = {name.partition("::")[0] for name in there}
     stale = sorted(c for c in listed - there if c.partition("::")[0] in files)

@@ -15,22 +15,24 @@ ROOT = Path(__file__).parents[1] / "deep500"
 # From the bottom up. A module may import itself and what is in lower rows; modules of one row are strangers.
 LAYERS = [
     "errors import_path canonical",
-    "own_modules",
+    "own_modules schema",
     "progress home supervision user_files",
     "import_address",
     "bundle registry reports",
     "measure",
     "definition namespace",
-    "contracts",
-    "custom",
+    "hashing",
+    "contracts graph",
+    "custom definition_text",
     "onnx",
-    "operators networks optimizers schedules losses initialisers datasets samplers frameworks metrics tasks"
+    "operators networks optimizers schedules losses initializers datasets samplers frameworks metrics tasks"
     " augmentations precisions claims",
     "formats transformations",
-    "codecs collectives topologies transports simulator",
+    "codecs collectives topologies transports",
     "schemes",
     "training",
     "distributed",
+    "check",
     "validation",
     "results",
     "evidence",
@@ -38,6 +40,8 @@ LAYERS = [
     "reproduction runs_in_turn",
     "cli",
 ]
+# Two rooms of one layer: the network contract is built on the graph, and the graph is made of operators, a contract.
+TOGETHER = {"contracts", "graph"}
 STATISTICS = "measure/statistics/"  # pure functions of samples
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names.split()}
 FRAMEWORKS = {
@@ -60,6 +64,7 @@ HEAVY = {
 
 # The files that import by a name which is known only when they run, or compare names of modules, and why they may.
 BY_NAME = {
+    "cli/__init__.py": "imports the verb that was typed, and no other",
     "registry.py": "finds definitions and adapters by the names of their files",
     "contracts/framework.py": "imports a framework when it is first used",
     "contracts/calls.py": "asks whether an operator is one of ours, and imports nothing",
@@ -69,9 +74,9 @@ BY_NAME = {
     "measure/machine/host/nvidia.py": "imports NVIDIA's library where it is installed",
     "recipe_files.py": "runs a recipe that the user names",
     "supervision/launch.py": "runs, in a child process, the module that the parent named",
-    "validation/checking/subjects.py": "runs what the user names",
-    "validation/conformance/suite.py": "imports every file of ONNX's own test suite",
-    "validation/isolation.py": "imports, in a child process, the function that the parent named",
+    "check/operators/subjects.py": "runs what the user names",
+    "check/conformance/suite.py": "imports every file of ONNX's own test suite",
+    "supervision/isolation.py": "imports, in a child process, the function that the parent named",
 }
 IMPORTERS = {
     "__import__",
@@ -121,7 +126,8 @@ def import_fault(root: Path, file: str, target: str) -> str | None:
         return (
             f"nothing inside imports the package root, and {top!r} is no module of it"
         )
-    if target.startswith(".") and top != own and RANK.get(top, 0) >= RANK.get(own, 0):
+    above = top != own and RANK.get(top, 0) >= RANK.get(own, 0)
+    if target.startswith(".") and above and {own, top} != TOGETHER:
         return f"imports point down only, and {top} is not below {own}"
     if (
         file.startswith(STATISTICS)
@@ -237,6 +243,58 @@ def faults(root: Path) -> list[str]:
 
 def test_imports_point_down_and_sources_are_clean() -> None:
     assert faults(ROOT) == []
+
+
+def first_imports(root: Path, rooms: set[str]) -> dict[str, set[str]]:
+    """The modules of these rooms that each of their modules imports as soon as it is imported itself."""
+    files = [path for room in sorted(rooms) for path in (root / room).rglob("*.py")]
+    modules = {".".join(path.relative_to(root).with_suffix("").parts) for path in files}
+    imports: dict[str, set[str]] = {}
+    for path in files:
+        file = path.relative_to(root).as_posix()
+        named: set[str] = set()
+        for statement in ast.parse(path.read_text()).body:
+            sources = [target.lstrip(".") for target in targets(file, statement)]
+            named.update(sources)
+            if isinstance(statement, ast.ImportFrom) and statement.module:
+                [source] = sources
+                named.update(f"{source}.{alias.name}" for alias in statement.names)
+        imports[file.removesuffix(".py").replace("/", ".")] = named & modules
+    return imports
+
+
+def circle(imports: dict[str, set[str]]) -> list[str]:
+    """The modules that import each other in a circle, directly or not."""
+    remaining = dict(imports)
+    while True:
+        free = [
+            name for name, needed in remaining.items() if not needed & set(remaining)
+        ]
+        if not free:
+            return sorted(remaining)
+        for name in free:
+            del remaining[name]
+
+
+def test_contracts_and_graph_have_no_circle() -> None:
+    assert circle(first_imports(ROOT, TOGETHER)) == []
+
+
+def test_a_circle_of_contracts_and_graph_is_found(tmp_path: Path) -> None:
+    files = {
+        "contracts/network.py": "from ..graph.graph import Node",
+        "contracts/loss.py": "from . import network",
+        "graph/graph.py": "from ..contracts.operator import Operator",
+        "contracts/operator.py": "def f():\n    from ..contracts.network import Network",
+    }
+    plant(tmp_path, files)
+    assert circle(first_imports(tmp_path, TOGETHER)) == []
+    plant(tmp_path, {"graph/graph.py": "from ..contracts import network"})
+    assert circle(first_imports(tmp_path, TOGETHER)) == [
+        "contracts.loss",
+        "contracts.network",
+        "graph.graph",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -453,7 +511,7 @@ INSTANCES = {
     "codecs",
     "collectives",
     "frameworks",
-    "initialisers",
+    "initializers",
     "networks",
     "operators",
     "optimizers",

@@ -1,11 +1,14 @@
 """The files around the package agree with each other, and everything that the pages show runs."""
 
+import ast
 import os
 import re
 import subprocess
 import sys
 import sysconfig
+import textwrap
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -141,6 +144,58 @@ def test_the_code_of_a_page_runs_again(page: Path, tmp_path: Path) -> None:
 )
 def test_an_example_runs(example: Path, tmp_path: Path) -> None:
     assert not (why := failure([sys.executable, str(example)], tmp_path)), why
+
+
+# What a user's own code may import, and with it our pages, examples and recipes; the rest may move at any time.
+PUBLIC = r"deep500(\.(measure|errors|registry|contracts\.\w+|frameworks(\.\w+)+|reports\.\w+))?$"
+
+
+def private_imports(code: str) -> list[str]:
+    """The modules of ours that this code imports although they are not public."""
+    modules = []
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            modules += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            modules.append(str(node.module))
+            if node.module == "deep500":
+                modules += [
+                    f"deep500.{alias.name}"
+                    for alias in node.names
+                    if alias.name not in dir(deep500)
+                ]
+    ours = [module for module in modules if module.partition(".")[0] == "deep500"]
+    return [module for module in ours if not re.match(PUBLIC, module)]
+
+
+def shown_code() -> Iterator[tuple[str, str]]:
+    """All Python code that a reader may copy, with the file where it stands."""
+    for path in [*ROOT.glob("examples/*.py"), *ROOT.glob("recipes/*.py")]:
+        yield path.name, path.read_text()
+    for page in PAGES:
+        for block in BLOCK.finditer(page.read_text()):
+            if block["language"] == "python":
+                yield page.name, textwrap.dedent(block["code"])
+
+
+def test_shown_code_imports_public_modules_only() -> None:
+    private = [(name, private_imports(code)) for name, code in shown_code()]
+    assert [(name, modules) for name, modules in private if modules] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "private"),
+    [
+        ("import deep500 as d5\nfrom deep500.contracts.loss import Loss", []),
+        ("from deep500 import measure, Trainer", []),
+        ("import deep500.frameworks.pytorch as d5fw", []),
+        ("from deep500.evidence.loading import load", ["deep500.evidence.loading"]),
+        ("def f():\n    import deep500.cli", ["deep500.cli"]),
+        ("from deep500 import recipe_runner", ["deep500.recipe_runner"]),
+    ],
+)
+def test_a_private_import_is_found(code: str, private: list[str]) -> None:
+    assert private_imports(code) == private
 
 
 def test_a_broken_block_is_found(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 import deep500 as d5
 from deep500 import bundle
 from deep500.cli import main
-from deep500.errors import Deep500Error
+from deep500.errors import UNDECIDED, Deep500Error
 from deep500.evidence.loading import load, record_of
 from deep500.evidence.verification import verify
 from deep500.recipe_files import load_recipe
@@ -320,19 +320,44 @@ def test_a_forged_evaluation_of_any_epoch_is_found(
 
 def test_impossible_times_are_found(counted: Forger, home: Path, capsys: Any) -> None:
     """A careful forger: every time is a thousandth or less, in whole nanoseconds, wherever it is told."""
-    counted.shortest_times()
-    problems = record_of(bundle.read(counted.seal(home / "passes"))).problems
+    longer = run(load_recipe(home / "line.py"), home / "longer", seeds=6).bundle
+    forger = Forger(longer)
+    forger.shortest_times()
+    problems = record_of(bundle.read(forger.seal(home / "passes"))).problems
     assert problems == (), "nothing in the bundle can tell"
-    code, text = again(counted, home, capsys)
+    code, text = again(forger, home, capsys)
     assert code == 1, text
     assert "not again: throughput" in text
+
+
+def test_four_seeds_leave_impossible_times_undecided(
+    counted: Forger, home: Path, capsys: Any
+) -> None:
+    """The bits are the same, so that only the times are in doubt: that is no exit code 0."""
+    counted.shortest_times()
+    code, text = again(counted, home, capsys)
+    assert code == UNDECIDED, text
+    assert "not decided: throughput" in text
+    assert "the ranks of 4 seeds do not decide" in " ".join(text.split())
 
 
 def time_metric(values: list[float | None], **more: Any) -> dict[str, Any]:
     known = sorted(value for value in values if value is not None)
     median = known[len(known) // 2] if known else None
     metric = {"name": "T", "settings": {}, "unit": "s", "kind": "cost", "notes": []}
+    metric["better"] = "lower"
     return metric | {"values": values, "n": len(known), "median": median, **more}
+
+
+def test_one_seed_far_off_among_three_decides_nothing() -> None:
+    """Student's t would have given an interval of this: from 1 to a third in the middle, and it decides by chance."""
+    before = {"seeds": [0, 1, 2], "conditions": QUIET}
+    summary = {"seeds": [0, 1, 2], "same_machine": True, "conditions": QUIET}
+    metric, other = time_metric([1.0, 1.1, 1.0]), time_metric([0.5, 0.5, 0.51])
+    answer = time_answer(before, summary, metric, other, 0.95)
+    assert answer["verdict"] == "not decided" and answer["low"] is None
+    assert answer["ratio"] == pytest.approx(0.5)
+    assert "the ranks of 3 seeds do not decide" in answer["reason"]
 
 
 QUIET = {"others": 0.0, "stretch": 1.0, "threads": 1}
@@ -340,29 +365,36 @@ BUSY = {"others": 0.9, "stretch": 3.0, "threads": 1}
 
 
 @pytest.mark.parametrize(
-    ("factor", "original", "here", "verdict"),
+    ("count", "factor", "original", "here", "verdict"),
     [
-        (1.0, QUIET, QUIET, "yes"),
-        (2.0, QUIET, QUIET, "no"),
-        (0.5, QUIET, QUIET, "no"),
-        (2.0, QUIET, BUSY, "not judged"),
-        (20.0, QUIET, BUSY, "no"),
-        (2.0, BUSY | {"threads": 2}, QUIET, "not judged"),
-        (100.0, None, QUIET, "not judged"),
+        (6, 1.0, QUIET, QUIET, "yes"),
+        (6, 2.0, QUIET, QUIET, "no"),
+        (6, 0.5, QUIET, QUIET, "no"),
+        (6, 2.0, QUIET, BUSY, "not judged"),
+        (6, 20.0, QUIET, BUSY, "no"),
+        (6, 2.0, BUSY | {"threads": 2}, QUIET, "not judged"),
+        (6, 100.0, None, QUIET, "not judged"),
+        # ranks of few seeds decide that they differ, and never that they do not
+        (4, 1.0, QUIET, QUIET, "not judged"),
+        (5, 0.5, QUIET, QUIET, "no"),
+        (4, 0.5, QUIET, QUIET, "not decided"),
+        (3, 1.0, QUIET, QUIET, "not judged"),
+        (3, 0.5, QUIET, QUIET, "not decided"),
+        (1, 2.0, QUIET, QUIET, "not decided"),
     ],
 )
 def test_a_time_differs_if_neither_its_interval_nor_the_load_explains_it(
-    factor: float, original: Any, here: Any, verdict: str
+    count: int, factor: float, original: Any, here: Any, verdict: str
 ) -> None:
-    values = [1.0, 1.01, 0.99, 1.02]
-    seeds = [0, 1, 2, 3]
+    values = [1.0, 1.01, 0.99, 1.02, 1.03, 0.98][:count]
+    seeds = list(range(count))
     before = {"seeds": seeds} | ({"conditions": original} if original else {})
     summary = {"seeds": seeds, "same_machine": True, "conditions": here}
     metric = time_metric([*values])
     other = time_metric([factor * value for value in values])
     answer = time_answer(before, summary, metric, other, 0.95)
     assert answer["verdict"] == verdict, answer
-    lost = time_answer(before, summary, metric, time_metric([None] * 4), 0.95)
+    lost = time_answer(before, summary, metric, time_metric([None] * count), 0.95)
     assert lost["verdict"] == "no"
 
 

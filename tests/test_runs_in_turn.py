@@ -11,7 +11,7 @@ from deep500 import bundle
 from deep500.cli import main
 from deep500.contracts.recipe import Recipe
 from deep500.errors import Deep500Error
-from deep500.evidence.comparing import compare_bundles
+from deep500.evidence.comparing import compare
 from deep500.evidence.verification import verify
 from deep500.recipe_runner import run
 from deep500.runs_in_turn import run_in_turn
@@ -97,7 +97,7 @@ def test_a_comparison_says_whether_both_were_trained_in_turn(tmp_path: Path) -> 
     alone = run(PAIR[1], tmp_path / "alone", seeds=3)
 
     def answer(b: Path) -> str:
-        return str(compare_bundles(of_a.bundle, b).report())
+        return str(compare(of_a.bundle, b).report())
 
     assert SAID in answer(of_b.bundle)
     assert SAID not in answer(alone.bundle)

@@ -77,7 +77,7 @@ class Bundle:
     blocks: Blocks = field(default_factory=list)  # without the header
     # all others: name -> sha256; load() reads one
     files: dict[str, str] = field(default_factory=dict)
-    # of the documents that were given at creation
+    # SHA-256 of the documents that were given at creation
     hashes: dict[str, str] = field(default_factory=dict)
     # signatures and time stamps of the manifest; read_attestations() reads them
     attestations: list[str] = field(default_factory=list)

@@ -1,11 +1,15 @@
 """The command `d5`: every verb is one file with one function, which calls one function of the library."""
 
 import argparse
+import importlib
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import NoReturn
+from keyword import iskeyword
+from pathlib import Path
+from typing import Any, NoReturn
 
 from ..errors import (
     INTERNAL,
@@ -19,65 +23,43 @@ from ..errors import (
     visible,
 )
 from ..supervision.own_process import Terminated, own_process, terminable
-from . import (
-    bench,
-    bench_dataset,
-    bench_elementary,
-    bench_network,
-    bench_operator,
-    check,
-    check_codec,
-    check_network,
-    check_operator,
-    check_optimizer,
-    check_sampler,
-    check_scheme,
-    compare,
-    doctor,
-    list_,
-    options,
-    report,
-    reproduce,
-    run,
-    show,
-    show_dataset,
-    show_network,
-    show_recipe,
-    sign,
-    verify,
-)
+from . import options
 from .interrupts import interruptible
 from .plain_warnings import plain_warnings
 from .streams import unbroken
 
 LONGEST_COMPLAINT = 10_000  # characters
+# Every verb with its module, which is imported when the verb is typed.
 VERBS = {
-    "doctor": doctor,
-    "check": check,
-    "check operator": check_operator,
-    "check network": check_network,
-    "check sampler": check_sampler,
-    "check optimizer": check_optimizer,
-    "check codec": check_codec,
-    "check scheme": check_scheme,
-    "bench": bench,
-    "bench operator": bench_operator,
-    "bench network": bench_network,
-    "bench dataset": bench_dataset,
-    "bench elementary": bench_elementary,
-    "run": run,
-    "compare": compare,
-    "show": show,
-    "show network": show_network,
-    "show recipe": show_recipe,
-    "show dataset": show_dataset,
-    "verify": verify,
-    "reproduce": reproduce,
-    "sign": sign,
-    "report": report,
-    "list": list_,
+    "doctor": "doctor",
+    "check": "check",
+    "check operator": "check_operator",
+    "check network": "check_network",
+    "check sampler": "check_sampler",
+    "check optimizer": "check_optimizer",
+    "check codec": "check_codec",
+    "check scheme": "check_scheme",
+    "bench": "bench",
+    "bench operator": "bench_operator",
+    "bench network": "bench_network",
+    "bench dataset": "bench_dataset",
+    "bench elementary": "bench_elementary",
+    "run": "run",
+    "compare": "compare",
+    "show": "show",
+    "show network": "show_network",
+    "show recipe": "show_recipe",
+    "show dataset": "show_dataset",
+    "verify": "verify",
+    "reproduce": "reproduce",
+    "sign": "sign",
+    "report": "report",
+    "list": "list_",
 }
 
+# what may be a benchmark behind `bench`, and no statement
+NOUN = re.compile(r"[A-Za-z][\w-]*")
+NO_NOUNS: Mapping[str, Any] = {}
 EXIT_CODES = (
     "exit codes: 0 good, 1 a check said no, 2 bad input, 3 not decided, "
     "70 a defect of d5 itself"
@@ -100,27 +82,64 @@ class _Parser(argparse.ArgumentParser):
         )
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of all verbs and their options."""
+def parser(
+    verbs: Collection[str] = VERBS, nouns: Mapping[str, Any] = NO_NOUNS
+) -> argparse.ArgumentParser:
+    """The parser of `d5`: with the options of these verbs, and only the names of the others.
+
+    `nouns` are the verbs of benchmarks that have no file here.
+    """
     top = _Parser(
         prog="d5",
         description="Is it right? Is it fast? Would anyone else get the same answer?",
         epilog=EXIT_CODES,
     )
-    verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for name, module in VERBS.items():
-        summary = (module.__doc__ or "").splitlines()[0]
-        verb = verbs.add_parser(
-            name, help=summary, description=summary, allow_abbrev=False
-        )
-        options.json(verb)
-        module.arguments(verb)
-        verb.set_defaults(call=module.call)
+    subparsers = top.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for verb in VERBS:
+        if verb in verbs:
+            module = importlib.import_module(f"{__package__}.{VERBS[verb]}")
+            _add_verb(subparsers, verb, _summary(verb), module)
+        elif verbs:
+            subparsers.add_parser(verb, add_help=False)
+        else:
+            subparsers.add_parser(verb, add_help=False, help=_summary(verb))
+    for verb, noun in nouns.items():
+        _add_verb(subparsers, verb, noun.summary, noun)
     return top
 
 
+def _add_verb(subparsers: Any, verb: str, summary: str, module: Any) -> None:
+    subparser = subparsers.add_parser(
+        verb, help=summary, description=summary, allow_abbrev=False
+    )
+    options.json(subparser)
+    module.arguments(subparser)
+    subparser.set_defaults(call=module.call)
+
+
+def _summary(verb: str) -> str:
+    """What a verb does: the first line of its file, which is not imported."""
+    file = Path(__file__).with_name(f"{VERBS[verb]}.py")
+    with file.open(encoding="utf-8") as lines:
+        return lines.readline().strip().strip('"')
+
+
+def _nouns(argv: Sequence[str]) -> Mapping[str, Any]:
+    """The verb `bench NOUN` of these arguments, if there is such a benchmark."""
+    verb, noun, *_ = [*argv, "", ""]
+    is_noun = NOUN.fullmatch(noun) and not iskeyword(noun)
+    if verb != "bench" or not is_noun or f"bench {noun}" in VERBS:
+        return NO_NOUNS
+    from .bench_noun import noun_verbs
+
+    return noun_verbs(noun)
+
+
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
-    top = parser()
+    nouns = _nouns(argv)
+    argv = _joined(argv, [*VERBS, *nouns])
+    words = [word for word in argv if not word.startswith("-")]
+    top = parser([word for word in words[:1] if word in VERBS], nouns)
     args, unparsed = top.parse_known_args(argv)
     if not unparsed:
         return args
@@ -154,10 +173,10 @@ def options_of(
     return actions
 
 
-def _joined(argv: Sequence[str]) -> list[str]:
+def _joined(argv: Sequence[str], verbs: Collection[str]) -> list[str]:
     """The arguments with a verb of two words, such as `bench operator`, joined into one, as the parser expects it."""
     two_words = " ".join(argv[:2])
-    if two_words in VERBS:
+    if two_words in verbs:
         return [two_words, *argv[2:]]
     return list(argv)
 
@@ -186,7 +205,7 @@ def _unbroken(argv: Sequence[str]) -> int:
 def _run(argv: Sequence[str]) -> int:
     try:
         with interruptible(), terminable(), plain_warnings():
-            args = _parsed(_joined(argv))
+            args = _parsed(argv)
             args.argv = argv
             return args.call(args)
     except Wrong as error:

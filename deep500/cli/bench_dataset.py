@@ -1,14 +1,8 @@
 """measure how fast a data set is read, by container, decoder and workers; what is read is checked"""
 
 import argparse
-from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from ..progress import ProgressLine
-from . import options
-from .output import show_record
-from .quiet import quiet_moment
+from . import benchmarking, options
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,49 +49,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="warm",
         help="whether caches stay warm between calls, or are emptied, with the page cache (warm)",
     )
-    options.measuring(parser, 20.0, "of them")
-    options.wait_for_quiet(parser)
-    options.timeout(parser, "one answer", None, "3 x the budget, at least 10")
-    options.seed(parser, "the random order")
-    options.out(parser)
-    options.report(parser)
+    benchmarking.arguments(parser, 20.0)
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..bench.datasets.planning import DatasetBenchRequest, dataset_plan
-    from ..evidence.recording import recorded_run
-    from ..home import cache, make_folder
+    from ..bench.dataset_benchmark import DatasetBenchmark
 
-    request = DatasetBenchRequest(
+    benchmark = DatasetBenchmark(
         args.dataset,
         options.settings(args.set),
-        args.container,
-        args.decoder,
-        args.workers,
+        tuple(args.container),
+        tuple(args.decoder),
+        tuple(args.workers),
         args.batch,
         args.examples,
         args.cache == "cold",
     )
-    make_folder(cache(), "DEEP500_CACHE")
-    with (
-        TemporaryDirectory(prefix="dataset-", dir=cache()) as folder,
-        ProgressLine() as progress,
-    ):
-        plan = dataset_plan(
-            request,
-            Path(folder),
-            lambda text: progress(0.0, text),
-            budget_s=args.budget,
-            precision=args.precision,
-            margin=args.margin,
-            level=args.level,
-            processes=args.processes,
-            timeout_s=args.timeout,
-            seed=args.seed,
-        )
-        moment = quiet_moment(
-            args, progress, max(1, *args.workers), "use fewer workers"
-        )
-        plan = replace(plan, about={**plan.about, "moment": moment.to_json()})
-        record = recorded_run(plan, args.out, progress, kind="dataset_bench")
-    return show_record(args, record, page=args.report)
+    return benchmarking.run(args, benchmark)

@@ -2,8 +2,7 @@
 
 import argparse
 
-from . import options
-from .output import show_record
+from . import benchmarking, options
 
 DTYPES = ("float32", "float64")
 
@@ -26,37 +25,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="how many arguments are drawn (1000)",
     )
     options.seed(parser, "the arguments", 0)
-    options.timeout(parser, "one framework", 600.0)
+    options.timeout(parser, "one function", None, "600")
     options.out(parser)
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..bench.elementary import (
-        FUNCTIONS,
-        check_request,
-        measured_apart,
-    )
-    from ..evidence.recording import recording
+    from ..bench.elementary.functions import FUNCTIONS
+    from ..bench.elementary_benchmark import ElementaryBenchmark
     from ..frameworks import available_frameworks
 
-    plan = {
-        "functions": args.functions or list(FUNCTIONS),
-        "frameworks": args.framework or available_frameworks(),
-        "dtypes": args.dtype,
-        "n": args.n,
-        "seed": args.seed,
-    }
-    check_request(plan["functions"], plan["frameworks"], args.dtype, args.n)
-    with recording("elementary", plan, args.out) as record:
-        for name in plan["frameworks"]:
-            rows = measured_apart(
-                plan["functions"],
-                name,
-                args.dtype,
-                args.n,
-                args.seed,
-                args.timeout,
-            )
-            record.append({"framework": name, "rows": rows})
-        finished = record.finish()
-    return show_record(args, finished)
+    benchmark = ElementaryBenchmark(
+        tuple(args.functions or FUNCTIONS),
+        tuple(args.framework or available_frameworks()),
+        tuple(args.dtype),
+        args.n,
+        args.seed,
+    )
+    return benchmarking.run(args, benchmark)

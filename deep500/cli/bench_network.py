@@ -2,10 +2,7 @@
 
 import argparse
 
-from ..progress import ProgressLine
-from . import options
-from .output import show_record
-from .quiet import quiet_moment
+from . import benchmarking, options
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,36 +27,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="how networks run: deferred, eager, compiled, or all that a framework has (its usual one)",
     )
     options.threads(parser)
-    options.measuring(parser, 30.0, "rounds of them")
-    options.wait_for_quiet(parser)
-    options.timeout(parser, "one answer", None, "3 x the budget, at least 300")
-    options.seed(parser, "the random order")
-    options.out(parser)
-    options.report(parser)
+    benchmarking.arguments(parser, 30.0, 300.0)
 
 
 def call(args: argparse.Namespace) -> int:
+    from ..bench.network_benchmark import NetworkBenchmark
     from ..bench.networks.jobs import MODES
-    from ..bench.networks.planning import NetworkBenchRequest
-    from ..bench.running import measured_network
+    from ..bench.threads import checked_threads
 
-    threads = options.checked_threads(args.threads)
-    request = NetworkBenchRequest(
+    benchmark = NetworkBenchmark(
         args.model,
         options.settings(args.set),
-        args.framework,
-        args.batch,
+        tuple(args.framework),
+        tuple(args.batch),
         MODES if args.train else MODES[:1],
-        args.execution,
-        threads,
+        tuple(args.execution),
+        checked_threads(args.threads),
     )
-    with ProgressLine() as progress:
-        busy = options.busy_threads(threads, args.framework)
-        record = measured_network(
-            request,
-            quiet=lambda: quiet_moment(args, progress, busy, "use --threads 1"),
-            out=args.out,
-            progress=progress,
-            **options.measuring_settings(args),
-        )
-    return show_record(args, record, page=args.report)
+    return benchmarking.run(args, benchmark)

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..errors import Deep500Error, Unsupported
-from ..progress import ProgressLine
-from . import options
-from .output import show_record
-from .quiet import quiet_moment
+from . import benchmarking, options
 
 if TYPE_CHECKING:
     from ..bench.operators.jobs import BenchProblem
@@ -70,49 +67,29 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DEVICE",
         help="the device it runs on: cpu, the only one there is",
     )
-    options.measuring(parser, 10.0, "rounds of them")
-    options.wait_for_quiet(parser)
-    options.timeout(parser, "one answer", None, "3 x the budget, at least 120")
-    options.seed(parser, "the random order")
-    options.out(parser)
-    options.report(parser)
+    benchmarking.arguments(parser, 10.0, 120.0)
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..bench.operators.planning import BenchFactors
-    from ..bench.running import measured_operators
+    from ..bench.operator_benchmark import OperatorBenchmark
+    from ..bench.threads import checked_threads
 
     if args.device != "cpu":
         raise Unsupported(
             f"--device {args.device}: operators run on the CPU here, there is no GPU; leave it out"
         )
     problems, scope = _problems(args)
-    factors = BenchFactors(
-        args.dtype,
-        args.framework,
-        args.kernel,
-        args.direction,
-        options.checked_threads(args.threads),
+    benchmark = OperatorBenchmark(
+        tuple(problems),
+        tuple(args.dtype),
+        tuple(args.framework),
+        tuple(args.kernel),
+        tuple(args.direction),
+        checked_threads(args.threads),
         args.reference or "",
+        scope,
     )
-    with ProgressLine() as progress:
-
-        def tell(text: str) -> None:
-            progress.close()
-            print(f"note: {text}", file=sys.stderr)
-
-        busy = options.busy_threads(factors.threads, factors.frameworks)
-        record = measured_operators(
-            problems,
-            factors,
-            scope,
-            quiet=lambda: quiet_moment(args, progress, busy, "use --threads 1"),
-            out=args.out,
-            progress=progress,
-            tell=tell,
-            **options.measuring_settings(args),
-        )
-    code = show_record(args, record, page=args.report)
+    code = benchmarking.run(args, benchmark)
     if not args.json:
         _suggest_rival(args, problems)
     return code
@@ -135,7 +112,7 @@ def _problems(args: argparse.Namespace) -> "tuple[list[BenchProblem], str]":
     """The problems to measure, and the scope of the suite that they come from."""
     from ..bench.operators.rivals import rival_problems
     from ..bench.operators.suites import part, suite
-    from ..validation.shapes import SYNTAX
+    from ..check.operators.shape_text import SYNTAX
 
     if args.suite:
         if args.operators or args.shape or args.set:

@@ -28,10 +28,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
+    from ..check.codecs import loops_of
+    from ..check.codecs.loading import check_codec_elsewhere, load_codec
     from ..evidence.recording import recording
     from ..results.check import check_block
-    from ..validation.codecs import loops_of
-    from ..validation.codecs.loading import check_codec_elsewhere, load_codec
 
     codec = load_codec(args.codec)  # reports a wrong name first
     loops = loops_of(codec)

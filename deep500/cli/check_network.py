@@ -11,8 +11,8 @@ from . import options
 from .output import show_record
 
 if TYPE_CHECKING:
+    from ..check.networks import NetworkReport
     from ..contracts.network import Network
-    from ..validation.networks.checking import NetworkReport
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,8 +93,8 @@ def _report(
     dimensions: dict[str, int],
     progress: Callable[[float, str], None],
 ) -> "NetworkReport":
-    from ..validation.networks.checking import check_network
-    from ..validation.networks.checking.data import data_from_file
+    from ..check.networks import check_network
+    from ..check.networks.data import data_from_file
 
     first, last = networks[0], networks[-1]
     against: Any = first if len(networks) > 1 else None
@@ -144,8 +144,8 @@ def _plan(
     dimensions: dict[str, int],
 ) -> dict[str, Any]:
     """The request as it is written into the bundle."""
-    from ..validation.networks.checking.matching import comparable
-    from ..validation.networks.checking.remarks import UNSEEN, remarks_of
+    from ..check.networks.matching import comparable
+    from ..check.networks.remarks import UNSEEN, remarks_of
 
     remarks: list[Any] = []
     for network in networks:
@@ -169,7 +169,7 @@ def _plan(
 
 
 def _check_arguments(args: argparse.Namespace) -> None:
-    from ..validation.optimizers.subjects import load_optimizer
+    from ..check.optimizers.subjects import load_optimizer
 
     if len(args.models) > 2:
         raise Deep500Error(

@@ -12,8 +12,8 @@ from . import options
 from .output import show_record
 
 if TYPE_CHECKING:
-    from ..validation.checking.pictured import Pictured
-    from ..validation.checking.report import OperatorReport
+    from ..check.operators.furthest_off import Pictured
+    from ..check.report import OperatorReport
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -118,12 +118,12 @@ def _report(
     pictured: "list[Pictured] | None",
 ) -> "OperatorReport":
     """Check the operator on one framework; the outputs to draw are appended to `pictured`."""
-    from ..validation.checking.isolated import (
+    from ..check.operators.isolated import (
         CheckRequest,
         check_elsewhere,
         named_address,
     )
-    from ..validation.checking.subjects import as_domain
+    from ..check.operators.subjects import as_domain
 
     operator = named_address(args.operator, options.settings(args.set))
     reference = domain = None
@@ -162,7 +162,7 @@ def _pictures(args: argparse.Namespace) -> bool:
 
 def _draw(args: argparse.Namespace, pictured: "Pictured") -> list[str]:
     """Draw the requested pictures; returns their paths."""
-    from ..validation.checking.heatmaps import difference_map, variance_map
+    from ..check.operators.heatmaps import difference_map, variance_map
 
     dtype = pictured.got.dtype.name
     title = f"{pictured.name} on {args.framework[0]}, {dtype}"

@@ -50,9 +50,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
+    from ..check.optimizers.checking import check_optimizer_elsewhere
     from ..evidence.recording import recording
     from ..results.check import check_block
-    from ..validation.optimizers.checking import check_optimizer_elsewhere
 
     _check_arguments(args)
     plan = _plan(args)
@@ -104,7 +104,7 @@ def _check_arguments(args: argparse.Namespace) -> None:
 
 def _check_definition(text: str, settings: Mapping[str, Any]) -> None:
     """Report errors in a text at once, unless it names a file or a module, whose code runs only in a new process."""
-    from ..validation.optimizers.subjects import load_optimizer
+    from ..check.optimizers.subjects import load_optimizer
 
     if not re.search(r"\.[A-Za-z_]", text):
         load_optimizer(text, settings)

@@ -45,10 +45,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..contracts.definition_text import parts_of
+    from ..check.samplers import LEVEL, check_named_sampler, named_sampler
+    from ..definition_text import parts_of
     from ..evidence.recording import recording
-    from ..validation.isolation import isolated
-    from ..validation.sampling import LEVEL, check_named_sampler, named_sampler
+    from ..supervision.isolation import isolated
 
     settings = options.settings(args.set)
     if "seed" not in parts_of(args.sampler, "samplers").given:

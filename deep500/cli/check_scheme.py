@@ -37,9 +37,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
+    from ..check.schemes.loading import check_scheme_elsewhere, load_scheme
     from ..evidence.recording import recording
     from ..results.check import check_block
-    from ..validation.schemes.loading import check_scheme_elsewhere, load_scheme
 
     if not 2 <= args.ranks <= MOST_RANKS:
         raise Deep500Error(f"--ranks {args.ranks}: give 2 to {MOST_RANKS}")

@@ -51,7 +51,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.comparing import compare_bundles
+    from ..evidence.comparing import compare
     from ..evidence.recording import find_bundle
 
     if args.gate and args.equivalent is not None:
@@ -64,7 +64,7 @@ def call(args: argparse.Namespace) -> int:
         raise Deep500Error(
             "two bundles are compared; --profile takes more, and --metric"
         )
-    compared = compare_bundles(
+    compared = compare(
         find_bundle(args.a),
         find_bundle(args.b),
         margin=args.margin,

@@ -251,27 +251,6 @@ def measuring_settings(args: argparse.Namespace) -> "Settings":
     }
 
 
-def checked_threads(requested: int | None) -> int:
-    """The number of threads, by default that of CPUs; raises a Deep500Error if it is out of range."""
-    if requested is None:
-        return cpus()
-    if not 0 <= requested <= 4096:
-        raise Deep500Error(
-            f"--threads {requested}: give 1 or more, or 0 for each framework's own choice"
-        )
-    return requested
-
-
-def busy_threads(requested: int, frameworks: Sequence[str]) -> int:
-    """How many threads will compute at once; a framework without a setting for it may use every CPU."""
-    from ..frameworks import framework
-
-    adapters = map(framework, frameworks)
-    if requested and all(adapter.sets_threads for adapter in adapters):
-        return requested
-    return cpus()
-
-
 def tier(parser: Parser, default: str, choices_text: str) -> None:
     parser.add_argument(
         "--tier",

@@ -83,9 +83,9 @@ def rank_settings(
 
 def rank_definition(key: str, text: str, own: Mapping[str, Any]) -> Any:
     """The scheme or the codec that a text describes."""
-    from ..contracts.definition_text import Names
-    from ..validation.codecs.loading import load_codec
-    from ..validation.schemes.loading import load_scheme
+    from ..check.codecs.loading import load_codec
+    from ..check.schemes.loading import load_scheme
+    from ..definition_text import Names
 
     if key == "scheme":
         return load_scheme(text, own)

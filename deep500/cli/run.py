@@ -119,7 +119,7 @@ def call(args: argparse.Namespace) -> int:
 
 def run_both(args: argparse.Namespace, recipe: "Recipe") -> int:
     """Train two recipes in turn into --out/a and --out/b, and print the comparison; 1 if one is not acceptable."""
-    from ..evidence.comparing import compare_bundles
+    from ..evidence.comparing import compare
     from ..evidence.recording import new_folder
     from ..recipe_files import load_recipe
     from ..runs_in_turn import run_in_turn
@@ -140,7 +140,7 @@ def run_both(args: argparse.Namespace, recipe: "Recipe") -> int:
             threads=args.threads,
             data=args.data,
         )
-    compared = compare_bundles(outcomes[0].bundle, outcomes[1].bundle)
+    compared = compare(outcomes[0].bundle, outcomes[1].bundle)
     show_comparison(args, compared.report(), compared.to_json(), beside(folder))
     return 0 if all(outcomes) else 1
 
@@ -207,8 +207,8 @@ def definition_entries(
     key: str, text: str, own: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The entries of a recipe for a definition that a text describes: a class with its arguments, or a whole chain."""
-    from ..contracts.definition_text import Names, parts_of
     from ..contracts.recipe_entries import TABLE
+    from ..definition_text import Names, parts_of
     from ..frameworks.library_optimizers import library_maker
 
     if key in ("scheme", "codec"):

@@ -65,7 +65,7 @@ def _of_file(args: argparse.Namespace) -> dict[str, Any]:
 
 def _about(plan: dict[str, Any]) -> dict[str, Any]:
     """The entries of a plan that describe the recipe; older bundles have fewer of them."""
-    from ..contracts.own_code import fixed_form_hash
+    from ..hashing.own_code import fixed_form_hash
 
     about = {
         "hash": plan["hash"],

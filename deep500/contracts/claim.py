@@ -9,7 +9,7 @@ from ..errors import lacking
 from .metric import Metric
 
 Verdict = Literal["holds", "fails", "not decided"]
-# of a metric over the seeds: values, median, low, high, n, unit …
+# a metric over the seeds: values, median, low, high, n, unit …
 Summary = Mapping[str, Any]
 
 

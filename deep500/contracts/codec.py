@@ -2,7 +2,8 @@
 
 A codec works on flat float buffers. It declares its properties, so that a scheme can refuse a pair of codec and
 collective that would give a wrong sum. Aggregation is a generator that is independent of the transport: it yields
-`Average`, `Sum` or `Gather`, is sent the answer, and returns the mean over all ranks. Every rank runs the same one.
+`AverageRequest`, `SumRequest` or `GatherRequest`, is sent the answer, and returns the mean over all ranks. Every rank
+runs the same one.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -37,7 +38,7 @@ class AverageRequest:
 
 @dataclass(frozen=True)
 class SumRequest:
-    """Requests the sum of this array over all ranks, in its own dtype: floats as `Average`, or int8 to int64."""
+    """Requests the sum of this array over all ranks, in its own dtype: floats as `AverageRequest`, or int8 to int64."""
 
     array: np.ndarray
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..definition import Definition
 from ..errors import Deep500Error, lacking
+from ..hashing.array_digest import update_digest
 from .augmentation import Augmentation, Draws, Spec
 
 Indices = np.ndarray | slice
@@ -211,7 +212,7 @@ class Split:
 class Dataset(Definition):
     """A source of data in three splits without overlap: `train`, `validation` for choosing, `test` for reporting."""
 
-    # of one input, where it is known before loading
+    # shape of one input, where it is known before loading
     shape: ClassVar[tuple[int, ...]]
     classes: ClassVar[int]  # of data for classification
 
@@ -285,13 +286,3 @@ def _not_finite_text(name: str, count: int, first_row: int) -> str:
         f"holds {numbers} not finite (NaN or infinite) in {name!r}, the first in row {first_row}: "
         "correct these rows, or leave them out"
     )
-
-
-def update_digest(total: Any, values: np.ndarray) -> None:
-    """Add the elements of an array to a digest, without copying the whole array."""
-    if values.dtype.hasobject:
-        total.update(repr(values.tolist()).encode())
-        return
-    for part in chunks(np.atleast_1d(values)):
-        elements = np.ascontiguousarray(part).reshape(-1)
-        total.update(elements.view(np.uint8))

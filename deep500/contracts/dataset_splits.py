@@ -12,9 +12,8 @@ from .dataset import Column, Dataset, Split, is_streamed
 from .sampler import shuffled
 
 SHARE = 0.1  # of the training examples, for data without a split for validation
-STREAM = (
-    1 << 63
-)  # keeps this order apart from those of samplers, which number epochs
+# keeps this order apart from those of samplers, whose streams are numbered by epoch
+STREAM = 1 << 63
 
 
 def loaded_splits(dataset: Dataset) -> dict[str, Split]:

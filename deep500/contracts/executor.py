@@ -9,16 +9,16 @@ import numpy as np
 
 from ..canonical import has_dtype
 from ..errors import Deep500Error, lacking
-from .arrays import Shaped, check_matching, shape_of
+from ..graph.arrays import Shaped, check_matching, shape_of
+from ..graph.failures import named_failures
+from ..graph.operator_times import OperatorTimes, operator_times
+from ..graph.programs import Programs
+from ..graph.specializing import RunMode, Specialized, Specializer, is_open
 from .dtypes import name_of
-from .failures import named_failures
 from .layout import Bucket, FlatBuffers
 from .network import KEY, Network, Node, take_keys
 from .operator import TensorSpec
-from .operator_times import OperatorTimes, operator_times
 from .optimizer import Optimizer
-from .programs import Programs
-from .specialising import RunMode, Specialised, Specialiser, is_open
 from .transformation import LARGEST_CONSTANT, apply_all
 
 if TYPE_CHECKING:
@@ -164,19 +164,19 @@ class Executor(ABC):
         # random operators, by the names of the inputs that are their keys
         self.random = take_keys(self.structure)
         self.programs: Programs[Any] = Programs()  # built so far
-        self.decided: Specialised | None = None
-        self._specialiser: Specialiser | None = None
+        self.decided: Specialized | None = None
+        self._specializer: Specializer | None = None
         if is_open(self.structure):
-            self._specialiser = Specialiser(self.structure)
+            self._specializer = Specializer(self.structure)
         self.takes_inputs_as_they_are = (
-            not self.random and self._specialiser is None
+            not self.random and self._specializer is None
         )
         self.layout = self.structure.layout()
         self.params: Values = {}  # native, set by the subclass
         self.gradients: Values = {}  # of the last inference_and_backprop, by parameter
         self.training = True
         self.generation = 0  # counts the changes that make flat buffers invalid
-        # of flat buffers: "to host", "to device"
+        # copies of flat buffers: "to host", "to device"
         self.copies: Counter[str] = Counter()
         # "native" or "composed", by node
         self._kernel_kinds: dict[str, str] = {}
@@ -308,12 +308,12 @@ class Executor(ABC):
             return inputs
         if self.random:
             inputs = {**inputs, **self._keys(inputs, step or 0, first_row)}
-        if self._specialiser is not None:
+        if self._specializer is not None:
             backprop = step is not None
             mode = RunMode(
                 derivative=backprop, training=backprop and self.training
             )
-            self._specialise(self._specialiser, inputs, mode)
+            self._specialize(self._specializer, inputs, mode)
         return inputs
 
     def _keys(
@@ -329,8 +329,8 @@ class Executor(ABC):
             keys[name] = np.array(key, np.int64)
         return keys
 
-    def _specialise(
-        self, specialiser: Specialiser, inputs: Mapping[str, Any], mode: RunMode
+    def _specialize(
+        self, specializer: Specializer, inputs: Mapping[str, Any], mode: RunMode
     ) -> None:
         specs = self.structure.inputs
         tensors = {}
@@ -343,7 +343,7 @@ class Executor(ABC):
                 return self.framework.array(self.params[name])
             return self._on_host(inputs[name], specs[name].dtype)
 
-        self.decided = specialiser.specialised(tensors, fetch, mode)
+        self.decided = specializer.specialized(tensors, fetch, mode)
         self.structure = self.decided.network
 
     def _on_host(self, value: Any, dtype: str) -> np.ndarray:
@@ -448,8 +448,8 @@ class Executor(ABC):
 
     def _forget(self) -> None:
         """Called when a parameter has been set: shapes may depend on it."""
-        if self._specialiser is not None:
-            self._specialiser.forget()
+        if self._specializer is not None:
+            self._specializer.forget()
 
     def computable_value(self, value: Any) -> Any:
         """A native value in a form that supports arithmetic: itself, except for engines whose values do not."""

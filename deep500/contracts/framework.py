@@ -20,9 +20,11 @@ from ..errors import (
     raise_if_mistake,
     unknown,
 )
+from ..graph.shape_inference import spec_of
+from ..graph.wrapping import Wrapping, refuse_foreign_model
+from ..measure.allocations import Allocations
 from ..namespace import Namespace
 from . import calls, random_key
-from .allocations import Allocations
 from .calls import Call
 from .calls import results as as_tuple
 from .device import Device
@@ -31,8 +33,6 @@ from .inputs import canonical_gradients, canonical_inputs
 from .loss import Loss
 from .network import Network
 from .operator import Adapted, Operator
-from .shape_inference import spec_of
-from .wrapping import Wrapping, refuse_foreign_model
 
 if TYPE_CHECKING:
     from .executor import Executor

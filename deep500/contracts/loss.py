@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from ..definition import Definition
 from ..errors import Deep500Error, Unsupported, lacking
-from .loss_formula import NodeNamespace, NodeValue
+from ..graph.loss_formula import NodeNamespace, NodeValue
 from .network import Network
 from .operator import TensorSpec
 

@@ -35,6 +35,8 @@ class History:
     recorded: dict[str, float | None] = field(default_factory=dict)
     # why the run stopped before its last epoch; empty if it did not
     ended: str = ""
+    # the error that ended it, or that its process was killed; empty if neither
+    crashed: str = ""
 
     @property
     def losses(self) -> list[float]:
@@ -63,6 +65,10 @@ class History:
     @property
     def failure(self) -> str:
         """Why the run did not get to its planned end; empty if it did."""
+        if self.crashed:
+            return (
+                f"crashed in epoch {len(self.evaluations) + 1}: {self.crashed}"
+            )
         if self.divergence:
             epoch, step = self.divergence
             return f"diverged at epoch {epoch}, step {step}"

@@ -25,7 +25,7 @@ class Model(Definition):
     def usual_sizes(self) -> tuple[tuple[int, ...], int]:
         name = type(self).__name__
         raise Deep500Error(
-            f"{name} has no usual sizes: say the shape of one input and the classes"
+            f"{name} has no usual sizes: say the shape of one input and how many outputs"
         )
 
     def for_task(self, task: Task, train: Split, seed: int = 0) -> Any:

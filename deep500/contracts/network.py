@@ -14,21 +14,22 @@ import numpy as np
 from .. import registry
 from ..canonical import shown
 from ..errors import Deep500Error, unknown
-from . import cutting, random_key, shape_inference
-from .format import Format
-from .graph import Graph, Node, Subgraph, in_evaluation
-from .inputs import static_input
-from .layout import Layout
-from .operator import Adapted, Operator, TensorSpec
-from .shape_inference import Sizes, Specs, spec_of
-from .shape_tracking import ShapeTracker
-from .weights import (
+from ..graph import cutting, shape_inference
+from ..graph.graph import Graph, Node, Subgraph, in_evaluation
+from ..graph.shape_inference import Sizes, Specs, spec_of
+from ..graph.shape_tracking import ShapeTracker
+from ..graph.weights import (
     host_array,
     listed,
     matching_weights,
     read_weights,
     write_weights,
 )
+from . import random_key
+from .format import Format
+from .inputs import static_input
+from .layout import Layout
+from .operator import Adapted, Operator, TensorSpec
 
 __all__ = ["KEY", "Network", "Node", "Subgraph", "in_evaluation", "take_keys"]
 
@@ -330,7 +331,7 @@ class Network:
 
         With `sizes` of the named dimensions (1 for one that is left out) all shapes are numbers.
         """
-        from .specialising import inferred  # which imports this module
+        from ..graph.specializing import inferred  # which imports this module
 
         # some nodes may lack an input while the network is edited
         nodes = self._graph.ordered()
@@ -496,14 +497,16 @@ class Network:
         `Unsupported` without `batch` if the nodes of the backward pass depend on the sizes.
         """
         self._check_exists(y)
-        from .specialising import specialised  # which imports this module
+        from ..graph.specializing import (
+            specialized,  # which imports this module
+        )
 
         sizes: dict[str, int] | None = None
         if batch is None:
             twin = self.copy()
         else:
             sizes = dict.fromkeys(self.dimensions, batch)
-            twin = specialised(self, self._sized_inputs(sizes))
+            twin = specialized(self, self._sized_inputs(sizes))
         take_keys(twin)
         return _onnx().backward(twin, y, sizes, training)
 

@@ -43,7 +43,7 @@ class Case:
 
 
 def case(attributes: Mapping[str, Any] | None = None, **inputs: Any) -> Case:
-    """A test case: a tuple is the shape of a random float input, a Tensor that of integers, a list holds values.
+    """A test case: a tuple is the shape of a random float input, a TensorSpec that of integers, a list holds values.
 
     A static input is given as its value.
     """

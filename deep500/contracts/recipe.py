@@ -19,10 +19,10 @@ from ..errors import (
     raising_function,
     unknown,
 )
-from .canonical_form import canonical_form, form_hash
+from ..hashing.canonical_form import canonical_form, form_hash
+from ..hashing.own_code import fixed_form_hash, own_code
 from .claim import Claim
 from .metric import Metric
-from .own_code import fixed_form_hash, own_code
 from .recipe_entries import (
     ALWAYS_NEEDED,
     ENTRIES,

@@ -7,27 +7,33 @@ checked before anything else uses them.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 from .. import registry
+from ..bundle.dates import Dates
 from ..definition import Definition
 from ..errors import Deep500Error, did_you_mean, lacking
 from ..reports.blocks import Banner, Block, Report
-from .dates import Dates
+from ..schema import decoded, encoded
+
+# what a kind of result plans, measures and derives: dataclasses
+PlanT = TypeVar("PlanT")
+BlockT = TypeVar("BlockT")
+DerivedT = TypeVar("DerivedT")
 
 Plan = Mapping[str, Any]
 Blocks = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class Record:
+class Record(Generic[PlanT, BlockT, DerivedT]):
     """One result: just recorded, or read from a bundle and checked."""
 
-    kind: "ResultKind"
-    plan: Plan
-    blocks: Blocks
+    kind: "ResultKind[PlanT, BlockT, DerivedT]"
+    plan: PlanT
+    blocks: Sequence[BlockT]
     # None while there are too few blocks for any number
-    derived: Mapping[str, Any] | None
+    derived: DerivedT | None
     environment: Mapping[str, Any]
     finished: bool = True
     bundle: str | None = None  # its path
@@ -58,7 +64,7 @@ class Record:
             "problems": list(self.problems),
             "remarks": list(self.remarks),
         }
-        return {**form, **self.kind.numbers(self)}
+        return {**form, **encoded(self.kind.numbers(self))}
 
 
 @dataclass(frozen=True)
@@ -76,10 +82,14 @@ class Contrast:
     lost: Sequence[str] = ()
 
 
-class ResultKind(Definition):
-    """A kind of result. `derive` is a pure function, so that anyone can compute every number again."""
+class ResultKind(Definition, Generic[PlanT, BlockT, DerivedT]):
+    """A kind of result: `class Mine(ResultKind[MyPlan, MyBlock, MyNumbers])`, three frozen dataclasses.
 
-    # incremented when the same blocks would give other numbers
+    plan.json and the blocks of samples.jsonl are read as the first two (see schema.py). `derive` is a pure function, so
+    that anyone can compute every number again.
+    """
+
+    # incremented when the same blocks would give other numbers; those that an earlier one recorded are not compared
     procedure: ClassVar[int] = 1
     # `d5 show` without a name skips kinds that are no measurements
     measurement: ClassVar[bool] = True
@@ -88,58 +98,78 @@ class ResultKind(Definition):
     def name(self) -> str:
         return registry.file_stem(type(self).__name__)
 
-    def check_plan(self, plan: object) -> dict[str, Any]:
+    def check_plan(self, plan: object) -> PlanT:
         """The plan, if it has the form that `derive` and `report` need; else a Deep500Error."""
-        raise lacking(self, "check_plan")
+        kind = self._schema(0)
+        return decoded(kind, plan, "plan.json")
 
     def check_blocks(
-        self, plan: Plan, blocks: Sequence[object]
-    ) -> list[dict[str, Any]]:
+        self, plan: PlanT, blocks: Sequence[object]
+    ) -> list[BlockT]:
         """The blocks of samples.jsonl, if they fit the plan; else a Deep500Error."""
-        raise lacking(self, "check_blocks")
+        kind = self._schema(1)
+        checked = []
+        for number, block in enumerate(blocks):
+            where = f"samples.jsonl: block {number}"
+            checked.append(decoded(kind, block, where))
+        return checked
 
-    def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
+    def _schema(self, place: int) -> Any:
+        """One of the three classes that the kind names in its header."""
+        for ancestor in type(self).__mro__:
+            for base in getattr(ancestor, "__orig_bases__", ()):
+                if get_origin(base) is ResultKind:
+                    return get_args(base)[place]
+        raise TypeError(
+            f"{type(self).__name__} names no ResultKind[plan, block, numbers]"
+        )
+
+    def derive(self, plan: PlanT, blocks: Sequence[BlockT]) -> DerivedT | None:
         """Every number that is reported; None while there are too few blocks for any."""
         raise lacking(self, "derive")
 
-    def derive_before(
-        self, procedure: int, plan: Plan, blocks: Blocks
-    ) -> dict[str, Any] | None:
-        """The numbers as an earlier procedure computed them, to verify old bundles; None if it is unknown."""
-        return None
-
-    def report(self, record: Record) -> Report:
+    def report(self, record: Record[PlanT, BlockT, DerivedT]) -> Report:
         """The report of a result; its problems are added by the caller."""
         raise lacking(self, "report")
 
-    def numbers(self, record: Record) -> dict[str, Any]:
-        """The numbers of a result that `--json` prints."""
-        return dict(record.derived or {})
+    def numbers(self, record: Record[PlanT, BlockT, DerivedT]) -> object:
+        """The numbers of a result that `--json` prints: a dataclass or a mapping."""
+        if record.derived is None:
+            return {}
+        return derived_document(self, record.derived)
 
-    def accepted(self, record: Record) -> bool:
+    def accepted(self, record: Record[PlanT, BlockT, DerivedT]) -> bool:
         """Whether the command that recorded it exits with 0."""
         return True
 
-    def exit_code(self, record: Record) -> int:
+    def exit_code(self, record: Record[PlanT, BlockT, DerivedT]) -> int:
         """0: good, 1: a check failed, 3: not decided."""
         return 0 if self.accepted(record) else 1
 
     def check_files(
-        self, blocks: Blocks, files: Mapping[str, str]
+        self, blocks: Sequence[BlockT], files: Mapping[str, str]
     ) -> list[str]:
         """The problems of the other files of a finished bundle, which are given by name and SHA-256."""
         return []
 
-    def contradictions(self, record: Record, dates: Dates) -> Iterable[str]:
+    def contradictions(
+        self, record: Record[PlanT, BlockT, DerivedT], dates: Dates
+    ) -> Iterable[str]:
         """What plan, blocks and dates of an intact bundle say against each other, with both numbers."""
         return ()
 
-    def remarks(self, record: Record, dates: Dates) -> Iterable[str]:
+    def remarks(
+        self, record: Record[PlanT, BlockT, DerivedT], dates: Dates
+    ) -> Iterable[str]:
         """What is unusual in a bundle without contradicting it; never a reason to refuse it."""
         return ()
 
     def compare(
-        self, a: Record, b: Record, margin: float, level: float
+        self,
+        a: Record[PlanT, BlockT, DerivedT],
+        b: Record[PlanT, BlockT, DerivedT],
+        margin: float,
+        level: float,
     ) -> Contrast:
         """B compared with A. A kind whose results cannot be compared does not define this."""
         kinds = ", ".join(comparable_kinds())
@@ -149,7 +179,11 @@ class ResultKind(Definition):
         )
 
     def equivalence(
-        self, a: Record, b: Record, margin: float, level: float
+        self,
+        a: Record[PlanT, BlockT, DerivedT],
+        b: Record[PlanT, BlockT, DerivedT],
+        margin: float,
+        level: float,
     ) -> Contrast:
         """Whether A and B are the same up to a margin in the unit of their qualities; for kinds that have some."""
         raise Deep500Error(
@@ -157,7 +191,7 @@ class ResultKind(Definition):
         )
 
 
-def result_kind(name: str) -> ResultKind:
+def result_kind(name: str) -> ResultKind[Any, Any, Any]:
     """The kind of that name; it is looked up only in `results/` and entry points, whatever a bundle says."""
     class_names = registry.known("results")
     by_kind = {
@@ -175,13 +209,22 @@ def result_kind(name: str) -> ResultKind:
 
 
 def derived_numbers(
-    kind: ResultKind, plan: Plan, blocks: Blocks
-) -> dict[str, Any] | None:
+    kind: ResultKind[PlanT, BlockT, DerivedT],
+    plan: PlanT,
+    blocks: Sequence[BlockT],
+) -> DerivedT | None:
+    """Every number of a result."""
+    numbers: Any = kind.derive(plan, blocks)
+    if isinstance(numbers, Mapping):
+        numbers = {"procedure": kind.procedure, **numbers}
+    return numbers
+
+
+def derived_document(
+    kind: ResultKind[Any, Any, DerivedT], derived: DerivedT
+) -> dict[str, Any]:
     """The content of derived.json: the numbers, and the version of the procedure that computed them."""
-    numbers = kind.derive(plan, blocks)
-    if numbers is None:
-        return None
-    return {"procedure": kind.procedure, **numbers}
+    return {"procedure": kind.procedure, **encoded(derived)}
 
 
 def comparable_kinds() -> list[str]:

@@ -9,25 +9,25 @@ from ..errors import lacking
 class Topology(Definition):
     """An undirected graph over all ranks.
 
-    neighbours(rank, size)   The other ranks that a rank exchanges parameters with, each once.
+    neighbors(rank, size)   The other ranks that a rank exchanges parameters with, each once.
     check(size)              Raises a Deep500Error if there is no such graph over so many ranks.
 
     Weights are those of Metropolis and Hastings, so that the mixing matrix is symmetric and doubly stochastic on every
     graph, regular or not, and every rank keeps a positive weight for its own parameters.
     """
 
-    def neighbours(self, rank: int, size: int) -> tuple[int, ...]:
-        raise lacking(self, "neighbours")
+    def neighbors(self, rank: int, size: int) -> tuple[int, ...]:
+        raise lacking(self, "neighbors")
 
     def check(self, size: int) -> None:
         """By default every number of ranks is accepted."""
 
     def weights(self, rank: int, size: int) -> dict[int, float]:
-        """The weight of every neighbour's parameters and of one's own, by rank; their sum is 1."""
-        neighbours = self.neighbours(rank, size)
+        """The weight of every neighbor's parameters and of one's own, by rank; their sum is 1."""
+        neighbors = self.neighbors(rank, size)
         weights = {}
-        for other in neighbours:
-            degree = max(len(neighbours), len(self.neighbours(other, size)))
+        for other in neighbors:
+            degree = max(len(neighbors), len(self.neighbors(other, size)))
             weights[other] = 1 / (degree + 1)
         weights[rank] = 1 - sum(weights.values())
         return weights

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..contracts.dataset import Bounds, Column, chunks, update_digest
+from ..contracts.dataset import Bounds, Column, chunks
+from ..hashing.array_digest import update_digest
 
 
 class RowsColumn(Column):

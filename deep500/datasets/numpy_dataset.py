@@ -22,7 +22,7 @@ class NumpyDataset(Dataset):
     validation: float = 0.1
     test: float = 0.1
     seed: int = 0
-    # of the labels; 0: one more than the largest
+    # number of classes; 0: one more than the largest label
     classes: int = field(default=0, kw_only=True)  # type: ignore[misc]
 
     def __post_init__(self) -> None:

@@ -68,10 +68,10 @@ class Crew:
             self.transport,
             executors,
             self.recipe.make_optimizer(),
-            splits,
-            sampler,
-            epochs,
-            events,
+            splits=splits,
+            sampler=sampler,
+            epochs=epochs,
+            events=events,
             task=task,
         )
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from ..contracts.definition_text import Names, definition_given
 from ..contracts.scheme import Scheme
 from ..contracts.transport import Program
+from ..definition_text import Names, definition_given
 from .blocking import blocking
 from .communication import Communication
 from .optimizer import DistributedOptimizer

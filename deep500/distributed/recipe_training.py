@@ -37,10 +37,10 @@ def distributed_trainer(
         transport,
         executors,
         recipe.make_optimizer(),
-        splits,
-        recipe_sampler(recipe, seed),
-        epochs,
-        events,
+        splits=splits,
+        sampler=recipe_sampler(recipe, seed),
+        epochs=epochs,
+        events=events,
         task=task,
     )
 

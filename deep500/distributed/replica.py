@@ -68,7 +68,7 @@ class Replica:
         self.steps: list[StepRecord] = []
         self.series: dict[str, list[float]] = {}
         self._outputs: Values = {}
-        # of an update that is not recorded yet
+        # outputs of an update that is not recorded yet
         self._step_outputs: Values | None = None
         self._start_clocks()
 

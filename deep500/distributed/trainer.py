@@ -53,6 +53,7 @@ class DistributedTrainer(Trainer):
         transport: Transport,
         executors: Mapping[int, Executor],
         optimizer: Optimizer,
+        *,
         splits: Mapping[str, Split] | Dataset,
         sampler: Sampler,
         epochs: int,
@@ -64,12 +65,12 @@ class DistributedTrainer(Trainer):
         super().__init__(
             executors[lead],
             optimizer,
-            splits,
-            sampler,
-            epochs,
-            events,
-            loss,
-            task,
+            splits=splits,
+            sampler=sampler,
+            epochs=epochs,
+            events=events,
+            loss=loss,
+            task=task,
         )
         self.scheme = scheme
         self.transport = transport

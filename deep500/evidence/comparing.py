@@ -95,7 +95,7 @@ class BundleComparison:
         return blocks
 
 
-def compare_bundles(
+def compare(
     a: Path,
     b: Path,
     margin: float = 0.02,

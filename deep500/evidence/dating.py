@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from ..bundle import Bundle
+from ..bundle.dates import Dates, date_seconds, date_text
 from ..bundle.encoding import MANIFEST
-from ..contracts.dates import Dates, date_seconds, date_text
 from ..errors import Deep500Error
 from ..measure.machine import Environment
 

@@ -3,7 +3,7 @@
 import json
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -12,10 +12,9 @@ from typing import Any
 
 from ..bundle import Bundle, read
 from ..contracts.result import (
-    Blocks,
-    Plan,
     Record,
     ResultKind,
+    derived_document,
     derived_numbers,
     result_kind,
 )
@@ -67,7 +66,7 @@ def record_of(bundle: Bundle) -> Record:
         problems.append("environment.json: there is none that can be used")
     if bundle.finished and not problems:
         with one_line("its samples do not give the numbers of its plan"):
-            problems += _false_claims(kind, bundle, plan, blocks, derived)
+            problems += _false_claims(kind, bundle, derived)
         problems += kind.check_files(blocks, bundle.files)
     sensors = bundle.documents.get("sensors.json")
     if not isinstance(sensors, dict):
@@ -97,6 +96,7 @@ def _examined(record: Record, bundle: Bundle) -> Record:
         *_listed(lambda: kind.contradictions(record, dates)),
     ]
     remarks = [
+        *_procedure_remark(kind, bundle),
         *_listed(lambda: kind.remarks(record, dates)),
         *future_remark(bundle, time.time()),
     ]
@@ -148,31 +148,49 @@ def one_line(problem: str) -> Iterator[None]:
 
 
 def _false_claims(
-    kind: ResultKind,
-    bundle: Bundle,
-    plan: Plan,
-    blocks: Blocks,
-    derived: object,
+    kind: ResultKind, bundle: Bundle, numbers: object
 ) -> list[str]:
     """The differences between derived.json and the numbers that follow from the blocks."""
     recorded = bundle.documents.get("derived.json")
     if not isinstance(recorded, dict):
         return ["derived.json: missing"]
+    if is_of_earlier_procedure(kind, recorded):
+        return []
     procedure = recorded.get("procedure")
-    computed = kind.procedure
-    if isinstance(derived, dict):  # a plan may ask for an older procedure
-        computed = derived["procedure"]
-    if procedure != computed and type(procedure) is int:
-        derived = kind.derive_before(procedure, plan, blocks)
-    if procedure != computed and not derived:
+    if procedure != kind.procedure:
         return [
-            f"derived.json: procedure {procedure!r}, this version computes {computed}"
+            f"derived.json: procedure {str(procedure)[:40]}, this version computes {kind.procedure}: upgrade "
+            "deep500-bench"
         ]
+    derived = None
+    if numbers is not None:
+        derived = derived_document(kind, numbers)
     all_differences = _differences(recorded, derived, "")
     differences = list(islice(all_differences, MOST_DIFFERENCES + 1))
     if len(differences) > MOST_DIFFERENCES:
         differences[MOST_DIFFERENCES:] = ["and more"]
     return [f"derived.json: {difference}" for difference in differences]
+
+
+def is_of_earlier_procedure(
+    kind: ResultKind, derived: Mapping[str, Any]
+) -> bool:
+    """Whether recorded numbers were computed by an earlier version of the procedure, which is not kept."""
+    procedure = derived.get("procedure")
+    return type(procedure) is int and 0 < procedure < kind.procedure
+
+
+def _procedure_remark(kind: ResultKind, bundle: Bundle) -> list[str]:
+    """That the numbers of derived.json were not compared, and those of the samples are shown."""
+    recorded = bundle.documents.get("derived.json")
+    if not isinstance(recorded, dict):
+        return []
+    if not is_of_earlier_procedure(kind, recorded):
+        return []
+    return [
+        f"derived.json has the numbers of procedure {recorded['procedure']}, which are not compared: all that is "
+        f"shown is computed from the samples by procedure {kind.procedure}"
+    ]
 
 
 def _differences(

@@ -11,13 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from .. import bundle
-from ..contracts.result import Record, ResultKind, derived_numbers, result_kind
+from ..contracts.result import (
+    Record,
+    ResultKind,
+    derived_document,
+    derived_numbers,
+    result_kind,
+)
 from ..errors import Deep500Error, Wrong, one_line
 from ..home import home
 from ..measure.clock import calibrate
 from ..measure.machine import environment
 from ..measure.plan import Plan
 from ..measure.running import Progress, measure_plan
+from ..schema import encoded
 from ..validation.diagnosis import diagnosis_document, noise_plan
 from .ledger import Ledger
 from .resuming import check_same_plan
@@ -52,10 +59,11 @@ class Recording:
     def folder(self) -> Path:
         return self.writer.folder
 
-    def append(self, block: dict[str, Any]) -> None:
-        """Add a block; it is on disk before this returns."""
-        self.writer.append(block)
-        self.blocks.append(block)
+    def append(self, block: object) -> None:
+        """Add a block, a mapping or a dataclass; it is on disk before this returns."""
+        document = encoded(block)
+        self.writer.append(document)
+        self.blocks.append(document)
 
     def finish(
         self,
@@ -63,18 +71,20 @@ class Recording:
         files: Mapping[str, bytes] | None = None,
     ) -> Record:
         """Derive every number, write the manifest, and return the record as it is on disk."""
-        blocks_as_read = _as_json(self.blocks)
-        self.kind.check_blocks(self.plan, blocks_as_read)
-        derived = _as_json(derived_numbers(self.kind, self.plan, self.blocks))
-        documents = {"derived.json": derived}
+        plan = self.kind.check_plan(self.plan)
+        blocks = self.kind.check_blocks(plan, self.blocks)
+        derived = derived_numbers(self.kind, plan, blocks)
+        documents: dict[str, object] = {"derived.json": None}
+        if derived is not None:
+            documents["derived.json"] = derived_document(self.kind, derived)
         if sensors is not None:
             sensors = _as_json(sensors)
             documents["sensors.json"] = sensors
         digest = self.writer.finish(documents, dict(files or {}))
         self.record = Record(
             self.kind,
-            self.plan,
-            self.blocks,
+            plan,
+            blocks,
             derived,
             self.environment,
             bundle=str(self.folder),
@@ -220,8 +230,9 @@ def _created(
     surroundings: Mapping[str, Any],
 ) -> Recording:
     surroundings = _as_json(surroundings)
+    kind.check_plan(plan)
     documents: dict[str, object] = {
-        "plan.json": kind.check_plan(plan),
+        "plan.json": plan,
         "environment.json": surroundings,
     }
     writer = bundle.create(folder, documents, kind=kind.name)
@@ -236,13 +247,13 @@ def _reopened(
     try:
         check_same_plan(folder, kind, plan, existing)
         surroundings = existing.documents.get("environment.json")
-        blocks = kind.check_blocks(plan, existing.blocks)
+        kind.check_blocks(kind.check_plan(plan), existing.blocks)
     except BaseException:
         writer.close()
         raise
     if not isinstance(surroundings, dict):
         surroundings = {}
-    resumed = Recording(kind, plan, surroundings, writer, blocks)
+    resumed = Recording(kind, plan, surroundings, writer, existing.blocks)
     resumed.resumption = resumption_note(surroundings)
     return resumed
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ..bundle import Bundle, read
-from ..contracts.imported_files import file_hashes, import_closure
 from ..contracts.recipe import Recipe
 from ..contracts.result import Record
 from ..errors import Deep500Error, Wrong
+from ..hashing.imported_files import file_hashes, import_closure
 from ..measure.machine import Environment, environment, environment_difference
 from ..measure.machine.facts import Fact
 from ..measure.machine.table import RESULTS
@@ -22,6 +22,7 @@ from ..results.outcomes.replaying import (
     own_metric_values,
     replayed_numbers,
 )
+from ..training.outcome import is_end
 from .loading import HOSTILE, record_of
 from .resumption import recorded_environment
 
@@ -216,7 +217,7 @@ def evaluated_in(record: Record, seed: int) -> Environment:
     latest: Mapping[str, Any] = {"changes": ()}
     for block in record.blocks:
         latest = block.get("resumed", latest)
-        if block["seed"] == seed and "test" in block:
+        if block["seed"] == seed and is_end(block):
             break
     classes = {name: dict(facts) for name, facts in begun_in.classes.items()}
     for change in latest["changes"]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..contracts.format import Format
 from ..contracts.network import Network
-from ..contracts.shape_inference import sized
+from ..graph.shape_inference import sized
 
 if TYPE_CHECKING:
     import onnx

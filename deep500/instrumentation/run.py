@@ -41,7 +41,7 @@ class InstrumentedRun:
         self._wait = wait
         self._regions = StepRegions()
         self._steps: list[Step] = []
-        # of values that were checked to be numbers
+        # names of values that were checked to be numbers
         self._names: set[str] = set()
         self._done = 0  # steps on disk
         self._outside = 0.0

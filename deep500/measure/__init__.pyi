@@ -30,6 +30,7 @@ from .statistics.intervals import Interval as Interval
 from .statistics.intervals import interval as interval
 from .statistics.intervals import mean_interval as mean_interval
 from .statistics.modality import modes as modes
+from .statistics.profiles import performance_profiles as performance_profiles
 from .statistics.quantities import Summary as Summary
-from .statistics.quantities import summarise as summarise
+from .statistics.quantities import summarize as summarize
 from .statistics.steadiness import steady_state as steady_state

@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass
 from ..errors import Deep500Error
 
 LARGEST = 1 << 62
-# of the wall time: messages and waiting for a CPU take the rest
+# share of the wall time; messages and waiting for a CPU take the rest
 LEAST_SPENT = 0.3
-# of what was spent, besides the loop around the timed intervals
+# share of what was spent, besides the loop around the timed intervals
 LEAST_TIMED = 0.7
 VISIT_NS = 50_000  # what that loop may take for one visit on a busy machine
 NOTICED_NS = 100_000_000  # a shorter difference is the scheduler's

@@ -1,4 +1,4 @@
-"""What can be timed: a statement, an importable function, a shell command, or a callable of this process.
+"""What can be timed: a statement, an importable function, a job, a shell command, or a callable of this process.
 
 A candidate becomes a *timer*: a function from a number of calls to elapsed nanoseconds. Statements and functions
 are spliced into one generator, so the setup runs once, its names are fast locals, and the timed loop is the same
@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CodeType
+from typing import Any
 
 from ..errors import Deep500Error, InternalError, one_line
 from .clock import now
@@ -41,12 +42,12 @@ def _d5_loop(_d5_now, _d5_before, _d5_after, _d5_target, _d5_repeat):
 
 @dataclass(frozen=True)
 class Statement:
-    """Python source, timed as it stands; `setup` runs once before it in every process, `teardown` once after it."""
+    """Python source, timed as it stands; `setup` runs once before it in every process."""
 
     text: str
     setup: str = ""
-    teardown: str = ""
     kind = "statement"
+    engine = "fresh"
 
     def timer(
         self,
@@ -57,9 +58,8 @@ class Statement:
         assignments = [f"{name} = {value!r}" for name, value in levels.items()]
         factors = _parse("\n".join(assignments), "factors")
         setup = factors + _parse(self.setup, "setup")
-        teardown = _parse(self.teardown, "teardown")
         statement = _parse(self.text, "statement")
-        return _loop(setup, statement, None, before, after, teardown)
+        return _loop(setup, statement, None, before, after)
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,7 @@ class Function:
     text: str
     setup: str = ""
     kind = "function"
+    engine = "fresh"
 
     def timer(
         self,
@@ -88,6 +89,7 @@ class InProcess:
     target: Callable
     setup: str = ""
     kind = "callable"
+    engine = "local"
 
     @property
     def text(self) -> str:
@@ -112,6 +114,7 @@ class Command:
     setup: str = ""
     timeout_s: float = 60.0
     kind = "command"
+    engine = "command"
 
     def at(self, levels: Mapping[str, Level]) -> str:
         """The text at these levels."""
@@ -122,7 +125,86 @@ class Command:
         return text
 
 
-Candidate = Statement | Function | InProcess | Command
+class Subject:
+    """What a job times: `run(*arguments)`. It is checked before the timing and after it."""
+
+    run: Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
+
+    def check(self) -> None:
+        """Raise `Wrong` if a run gives a wrong result."""
+        raise NotImplementedError
+
+    def check_again(self) -> None:
+        """The check after the timing; the subject is not used any more."""
+        self.check()
+
+    def facts(self) -> dict[str, Any]:
+        """What its first run told, as JSON: flops, memory, which kernel …"""
+        return {}
+
+
+class DataCandidate:
+    """A candidate that is data: a class and its settings, from which any process makes the subject."""
+
+    kind = "job"
+    engine = "fresh"
+    setup = ""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of the class: numbers, texts, and lists or dictionaries of them."""
+        raise NotImplementedError
+
+    def subject(self) -> Subject:
+        """What is timed; called in the process that times it."""
+        raise NotImplementedError
+
+    @property
+    def text(self) -> str:
+        pairs = [f"{name}={value!r}" for name, value in self.settings.items()]
+        return f"{type(self).__name__}({', '.join(pairs)})"
+
+    def to_json(self) -> dict[str, Any]:
+        """What another process reads with `candidate_from_json`."""
+        # 9 ms that processes which time statements need not spend
+        from ..import_address import class_address
+
+        return {"class": class_address(type(self)), "settings": self.settings}
+
+    def checked_subject(self) -> Subject:
+        """The subject, after a first run that was right."""
+        subject = self.subject()
+        subject.check()
+        return subject
+
+    def timer(
+        self,
+        levels: Mapping[str, Level],
+        before: Callable | None,
+        after: Callable | None,
+    ) -> Timer:
+        with _setup_errors():
+            subject = self.checked_subject()
+        names = [f"{OURS}{i}" for i in range(len(subject.arguments))]
+        arguments = ", ".join(names)
+        setup = _parse(
+            f"_d5_run = _d5_target.run\n[{arguments}] = _d5_target.arguments",
+            "setup",
+        )
+        call = _parse(f"_d5_run({arguments})", "call")
+        teardown = _parse("_d5_target.check_again()", "teardown")
+        return _loop(setup, call, subject, before, after, teardown)
+
+
+def candidate_from_json(document: Mapping[str, Any]) -> DataCandidate:
+    """The candidate that another process wrote with `to_json`."""
+    from ..import_address import at_address
+
+    return at_address(document["class"])(**document["settings"])
+
+
+Candidate = Statement | Function | InProcess | Command | DataCandidate
 
 
 def candidate(value: object, setup: str = "") -> Candidate:
@@ -148,7 +230,6 @@ def check(candidate: Candidate) -> None:
         _check_names(_parse(candidate.setup, "setup"), "setup")
     if isinstance(candidate, Statement):
         _check_names(_parse(candidate.text, "statement"), "statement")
-        _check_names(_parse(candidate.teardown, "teardown"), "teardown")
     is_statement = isinstance(candidate, Statement)
     if is_statement and not _parse(candidate.text, "statement"):
         raise Deep500Error(
@@ -222,7 +303,7 @@ def _call(levels: Mapping[str, Level]) -> list[ast.stmt]:
 def _loop(
     setup: list[ast.stmt],
     statement: list[ast.stmt],
-    target: Callable | None,
+    target: object,
     before: Callable | None,
     after: Callable | None,
     teardown: list[ast.stmt] | None = None,

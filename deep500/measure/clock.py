@@ -9,7 +9,7 @@ from pathlib import Path
 # Reading the clock may cost this share of a timed interval. Five per cent is the limit of good practice (SC'15);
 # one per cent keeps a batched call within 2 % of timeit, which amortises its clock over a fifth of a second.
 CLOCK_SHARE = 0.01
-# of the units in which the kernel gives the sizes of caches
+# units in which the kernel gives the sizes of caches
 SHIFTS = {"K": 10, "M": 20}
 now = time.perf_counter_ns
 

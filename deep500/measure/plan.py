@@ -13,10 +13,10 @@ from .candidates import (
     OURS,
     Candidate,
     Command,
+    DataCandidate,
     Function,
     InProcess,
     Level,
-    Statement,
     candidate,
     check,
     is_ours,
@@ -24,7 +24,7 @@ from .candidates import (
 from .layout import MemoryLayout, draw_layout
 
 CONTROL = " (control)"
-PROCEDURE = 2  # counts up when the same samples would give other numbers
+PROCEDURE = 3  # counts up when the same samples would give other numbers
 POINT = "median of the processes' medians"  # what a point estimate is
 
 
@@ -36,7 +36,7 @@ class PlanEntry:
     candidate: Candidate
     levels: Mapping[str, Level]
     group: str = ""  # entries of different groups do not share a process
-    # of one call, where it is known: flops, bytes, dtype …
+    # work of one call, where it is known: flops, bytes, dtype …
     work: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict:
@@ -48,7 +48,7 @@ class PlanEntry:
             "levels": dict(self.levels),
         }
         optional = {
-            "teardown": getattr(self.candidate, "teardown", ""),
+            "job": _job(self.candidate),
             "group": self.group,
             "work": dict(self.work),
         }
@@ -56,6 +56,10 @@ class PlanEntry:
             if value:
                 document[key] = value
         return document
+
+
+def _job(candidate: Candidate) -> dict[str, Any]:
+    return candidate.to_json() if isinstance(candidate, DataCandidate) else {}
 
 
 @dataclass(frozen=True)
@@ -87,17 +91,12 @@ class Plan:
     @property
     def fresh(self) -> bool:
         """Whether every repetition runs in a fresh Python process; a command is a process of its own."""
-        return all(
-            isinstance(entry.candidate, Statement | Function)
-            for entry in self.entries
-        )
+        return all(entry.candidate.engine == "fresh" for entry in self.entries)
 
     @property
     def local(self) -> bool:
         """Whether the candidates live in this process."""
-        return all(
-            isinstance(entry.candidate, InProcess) for entry in self.entries
-        )
+        return all(entry.candidate.engine == "local" for entry in self.entries)
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -149,7 +148,6 @@ class Plan:
             "seed": self.seed,
             "layout": "random" if self.fresh else "as it is",
             "point": POINT,
-            "procedure": PROCEDURE,
         }
         if self.about:
             document["about"] = dict(self.about)
@@ -184,6 +182,16 @@ def make_plan(
     """The plan of a run; raises a Deep500Error for settings or candidates that make no sense. Nothing is run."""
     if not candidates:
         raise Deep500Error("nothing to measure: give at least one candidate")
+    asked = complete_settings(settings)
+    named = _named_candidates(candidates, asked)
+    _check_candidates(named, asked)
+    factors = settings.get("factors") or {}
+    factors = {name: tuple(levels) for name, levels in factors.items()}
+    return plan_of([*_entries(named, factors)], factors, asked)
+
+
+def complete_settings(settings: Settings) -> dict[str, Any]:
+    """The settings with the defaults of those that are not given; raises a Deep500Error if one makes no sense."""
     asked: dict[str, Any] = {"timeout_s": None, "seed": None}
     for setting in fields(Plan):
         asked.setdefault(setting.name, setting.default)
@@ -191,16 +199,21 @@ def make_plan(
     _check_settings(asked, settings)
     if asked["timeout_s"] is None:
         asked["timeout_s"] = max(10.0, 3.0 * asked["budget_s"])
-    named = _named_candidates(candidates, asked)
-    _check_candidates(named, asked)
     if asked["seed"] is None:
         asked["seed"] = int.from_bytes(os.urandom(4), "big")
-    asked["about"] = {}
-    factors = settings.get("factors") or {}
-    asked["factors"] = {name: tuple(levels) for name, levels in factors.items()}
-    asked["entries"] = tuple(_entries(named, asked["factors"]))
-    names = [setting.name for setting in fields(Plan)]
-    return Plan(**{name: asked[name] for name in names})
+    return asked
+
+
+def plan_of(
+    entries: Sequence[PlanEntry],
+    factors: Mapping[str, Sequence[Level]],
+    asked: Mapping[str, Any],
+) -> Plan:
+    """The plan of these entries with settings that are complete."""
+    names = {setting.name for setting in fields(Plan)}
+    settings = {name: asked[name] for name in names & asked.keys()}
+    settings |= {"entries": tuple(entries), "factors": factors, "about": {}}
+    return Plan(**settings)
 
 
 def _named_candidates(
@@ -234,7 +247,7 @@ def _check_candidates(
     for value in named.values():
         check(value)
         _check_engine(value, asked)
-    engines = {_ENGINES[type(value)] for value in named.values()}
+    engines = {value.engine for value in named.values()}
     if len(engines) > 1:
         raise Refused(
             "candidates that run in different ways (in this process, in fresh ones, as commands) "
@@ -248,7 +261,7 @@ def _check_engine(value: Candidate, asked: Mapping[str, Any]) -> None:
         raise Refused(
             "every call of a command is a fresh process that is waited for: leave processes and sync out"
         )
-    if isinstance(value, Statement | Function) and callable(sync):
+    if value.engine == "fresh" and callable(sync):
         raise Refused(
             "statements run in fresh processes, which this process's sync cannot reach: give 'module:name'"
         )
@@ -324,14 +337,6 @@ def _check_factors(factors: Mapping[str, Sequence[Level]]) -> None:
             raise Deep500Error(
                 f"the factor {name!r} has a level twice: {listed}"
             )
-
-
-_ENGINES = {
-    Statement: "fresh",
-    Function: "fresh",
-    InProcess: "local",
-    Command: "command",
-}
 
 
 def _importable(name: str, value: InProcess) -> Function:

@@ -9,17 +9,19 @@ import numpy as np
 
 from .. import bundle
 from ..errors import Deep500Error, Refused, TooFewSamples
+from ..schema import encoded
 from .derivation import derive
 from .interference import Exposure, Interference, exposure, interference, judged
 from .neighbours import NeighbourEffect, neighbour_effect
-from .plan import CONTROL, POINT, level_suffix
+from .numbers import BenchNumbers
+from .plan import CONTROL, level_suffix
 from .samples import (
     ProcessSamples,
     arrange,
     check_blocks,
     check_plan,
 )
-from .statistics.assumptions import widening
+from .statistics.assumptions import Widening, widening
 from .statistics.comparison import Comparison, compare
 from .statistics.estimands import (
     RatioEstimate,
@@ -55,7 +57,7 @@ class Result:
         self.plan = plan
         self.blocks = blocks
         self.environment = environment  # where and when it was measured
-        # of processes that have ended, so that a look need not do them again
+        # processes that have ended, so that a look need not arrange them again
         self._arranged = arranged or {}
         # the hash of the bundle it was written to
         self.manifest: str | None = None
@@ -108,14 +110,14 @@ class Result:
             )
         samples = self.samples(name)
         found = interval(samples, quantile, level or self.looked_level)
-        if self.plan.get("point") != POINT:
-            return found  # a bundle of before, whose points were means of logarithms with few processes
         found = found.around(middle_process(samples, quantile))
-        if self.procedure == 1:
-            return found
+        return widened_interval(found, self.widening(name))
+
+    def widening(self, name: str) -> Widening:
+        """By how much dependence between its processes, or slow changes in one, widen the interval of a candidate."""
         index = self.index(name)
         rounds = [process.rounds[index] for process in self.processes]
-        return widened_interval(found, widening(rounds))
+        return widening(rounds)
 
     def batch(self, name: str) -> int:
         """How many calls were timed together."""
@@ -150,8 +152,6 @@ class Result:
             comparison = judged(
                 comparison, self.interference, base, other, fewer_threads
             )
-        if self.procedure == 1:
-            return comparison
         return self._with_meaning(comparison, a, b)
 
     def _with_meaning(self, c: Comparison, a: str, b: str) -> Comparison:
@@ -172,11 +172,6 @@ class Result:
             means,
             lambda: {name: self.modes(name) for name in (a, b)},
         )
-
-    @property
-    def procedure(self) -> int:
-        """By which version of the procedure its numbers are derived."""
-        return int(self.plan.get("procedure", 1))
 
     @property
     def after(self) -> dict[str, float | None]:
@@ -213,8 +208,6 @@ class Result:
         series = [process.seconds[index] for process in self.processes]
         values = np.concatenate(series)
         precision = self.plan["precision"]
-        if self.procedure == 1:
-            return modes(values, precision, deeper=0.0)
         return modes(values, precision)
 
     @cached_property
@@ -267,7 +260,7 @@ class Result:
             return False
 
     @cached_property
-    def derived(self) -> dict:
+    def derived(self) -> BenchNumbers:
         """Every number that is reported; `d5 verify` computes it again from the raw samples."""
         return derive(self)
 
@@ -276,7 +269,7 @@ class Result:
         writer = bundle.create(folder, self.documents())
         for block in self.blocks:
             writer.append(dict(block))
-        self.manifest = writer.finish({"derived.json": self.derived})
+        self.manifest = writer.finish({"derived.json": encoded(self.derived)})
         return Path(folder)
 
     def documents(self) -> dict[str, object]:

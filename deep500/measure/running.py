@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import bundle
 from ..errors import Wrong
+from ..schema import encoded
 from .candidates import resolve
 from .clock import Clock, calibrate
 from .commands import CommandSession
@@ -39,7 +40,7 @@ FEWEST_PROCESSES = 3  # an interval over processes needs as many
 # Per process: beyond, only the differences between processes are left.
 MOST_ROUNDS = 1000
 MOST_ROUNDS_ALONE = 20_000
-# of measuring is enough for a process, unless its start is dear
+# measuring this long is enough for a process, unless its start takes long
 PROCESS_S = 0.5
 LEAST_WORK_S = 0.2  # a process that measures for less is not worth its start
 # Of the budget: for finding out how many untimed visits each entry needs.
@@ -90,7 +91,10 @@ def execute(
     try:
         readings = measure_plan(plan, clock, result.plan, record, progress)
         result.manifest = writer.finish(
-            {"derived.json": result.derived, "sensors.json": readings}
+            {
+                "derived.json": encoded(result.derived),
+                "sensors.json": readings,
+            }
         )
     except BaseException as error:
         if not result.blocks or isinstance(error, Wrong):
@@ -266,7 +270,7 @@ class _MeasuringRun:
         if not self.blocks:
             block["after"] = self.prepared.after
         self.alone_s += ALONE * (ended - began)
-        rows = self._rows(session, untimed)
+        rows = self._rows(session, untimed, rounds, visits)
         if rows:
             block["alone"] = rows
         if self.plan.fresh:
@@ -277,25 +281,57 @@ class _MeasuringRun:
         self._emit(block)
 
     def _rows(
-        self, session: AnySession, untimed: list[int]
+        self,
+        session: AnySession,
+        untimed: list[int],
+        orders: list[list[int]],
+        beside: Visits,
     ) -> list[list[int]] | None:
-        """Visits of each entry in a row, as if it were alone; None if there is no time for them in this block."""
-        entries = range(len(self.plan.entries))
-        if len(entries) == 1:
+        """Visits of each entry in a row, as if it were alone; None if there is no time for them in this block.
+
+        An entry whose visits are too long for a row gets an empty one.
+        """
+        count = len(self.plan.entries)
+        if count == 1:
             return None
-        visit_s = self.round_s / 2 / len(entries)
-        length = int(self.alone_s / len(entries) / visit_s)
-        if length < SHORTEST_ROW:
+        share_s = self.alone_s / count
+        rows = []
+        for entry, visit_s in enumerate(self._visit_s(untimed, orders, beside)):
+            length = min(int(share_s / visit_s), LONGEST_ROW)
+            if length >= SHORTEST_ROW:
+                rows.append([entry] * length)
+        if not rows:
             return None
         began = time.monotonic()
-        length = min(length, LONGEST_ROW)
-        rows = [[i] * length for i in entries]
         # one row per message: the others' turn would come between them
         visits = session.block(self.calls, rows, untimed)
         if isinstance(session, FreshSession | GatheredSession):
             session.take_clocks()  # these are not rounds
         self.alone_s -= time.monotonic() - began
-        return visits.ns
+        alone: list[list[int]] = [[] for _ in range(count)]
+        for row, times in zip(rows, visits.ns, strict=True):
+            alone[row[0]] = times
+        return alone
+
+    def _visit_s(
+        self,
+        untimed: list[int],
+        orders: list[list[int]],
+        beside: Visits,
+    ) -> list[float]:
+        """What a visit of each entry takes, with the untimed ones before it and the emptying of caches."""
+        order = np.concatenate(orders)
+        ns = np.concatenate(beside.ns)
+        timed_s = []
+        for entry, before in enumerate(untimed):
+            median_ns = float(np.median(ns[order == entry]))
+            timed_s.append((1 + before) * median_ns / 1e9)
+        if self.plan.cache != "cold" and not self.plan.sync:
+            return [max(timed, 1e-7) for timed in timed_s]
+        per_round = len(order) / len(orders)
+        explained_s = sum(timed_s) * per_round / len(timed_s)
+        rest_s = max(0.0, self.round_s - explained_s) / per_round
+        return [timed + max(rest_s, 1e-7) for timed in timed_s]
 
     def _load(
         self, others: float, orders: list[list[int]], visits: Visits

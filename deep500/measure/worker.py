@@ -6,7 +6,13 @@ from typing import Any
 from ..errors import Deep500Error
 from ..import_path import add_import_folder
 from ..supervision.serving import Message, Progress, serve
-from .candidates import Function, Statement, resolve
+from .candidates import (
+    DataCandidate,
+    Function,
+    Statement,
+    candidate_from_json,
+    resolve,
+)
 from .clock import Clock, now
 from .layout import layout_from_json
 from .plan import PlanEntry
@@ -55,10 +61,14 @@ def _session(request: Message) -> Session:
     return Session(entries, clock, sync, request["cold"], layout)
 
 
-def _candidate(entry: dict[str, Any]) -> Statement | Function:
+def _candidate(
+    entry: dict[str, Any],
+) -> Statement | Function | DataCandidate:
+    if entry["kind"] == "job":
+        return candidate_from_json(entry["job"])
     if entry["kind"] == "function":
         return Function(entry["text"], entry["setup"])
-    return Statement(entry["text"], entry["setup"], entry.get("teardown", ""))
+    return Statement(entry["text"], entry["setup"])
 
 
 if __name__ == "__main__":

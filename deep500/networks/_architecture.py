@@ -20,7 +20,7 @@ class Architecture(Model):
     usual_sizes()   The shape of one input and the number of outputs in the literature.
     axes            The names of the input's axes, in order; empty if it takes any shape.
     input_dtype     "int64" for tokens; else the input has the dtype of the parameters.
-    weights         The initialiser of weights.
+    weights         The initializer of weights.
     loss            The loss that `build` attaches.
     tiny            Settings, shape and outputs of a small network of the kind, which tests run everywhere.
     """
@@ -59,7 +59,7 @@ class Architecture(Model):
     ) -> Network:
         """The network without a loss. With a seed of None the parameters take no memory, which is for counting."""
         self._check_sizes(shape, outputs)
-        weights = registry.find("initialisers", self.weights)()
+        weights = registry.find("initializers", self.weights)()
         builder = Builder(
             type(self).__name__, seed, dtype, weights, output_name
         )

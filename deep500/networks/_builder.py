@@ -6,7 +6,7 @@ from typing import Any, cast
 import numpy as np
 
 from .. import registry
-from ..contracts.initialiser import Initialiser
+from ..contracts.initializer import Initializer
 from ..contracts.network import Network
 from ..contracts.operator import Operator, TensorSpec
 from ..errors import Deep500Error
@@ -17,7 +17,7 @@ BATCH = 1  # stands for the batch while shapes are inferred
 class Builder:
     """Adds layers to a network. A layer takes the names of values and returns the name of its result.
 
-    Weights start by the initialiser `weights`, biases at zero. Without a seed every parameter is a view of one zero,
+    Weights start by the initializer `weights`, biases at zero. Without a seed every parameter is a view of one zero,
     which takes no memory: such a network is for counting.
     """
 
@@ -26,7 +26,7 @@ class Builder:
         name: str,
         seed: int | None,
         dtype: str,
-        weights: Initialiser,
+        weights: Initializer,
         output_name: str = "logits",
     ):
         self.network = Network(name)
@@ -45,7 +45,7 @@ class Builder:
         return self.network.add_input(name, (0, *shape), dtype)
 
     def param(
-        self, name: str, shape: Sequence[int], rule: Initialiser | None = None
+        self, name: str, shape: Sequence[int], rule: Initializer | None = None
     ) -> str:
         """A trained parameter; without a rule it is initialised as weights are."""
         return self._add_param(
@@ -267,7 +267,7 @@ class Builder:
         self,
         name: str,
         shape: Sequence[int],
-        rule: Initialiser,
+        rule: Initializer,
         trainable: bool,
     ) -> str:
         size = tuple(shape)
@@ -280,13 +280,13 @@ class Builder:
         return self.network.add_param(name, array, trainable)
 
 
-def zeros() -> Initialiser:
-    return registry.find("initialisers", "Zeros")()
+def zeros() -> Initializer:
+    return registry.find("initializers", "Zeros")()
 
 
-def ones() -> Initialiser:
-    return registry.find("initialisers", "Constant")(1.0)
+def ones() -> Initializer:
+    return registry.find("initializers", "Constant")(1.0)
 
 
-def normal(deviation: float = 0.02) -> Initialiser:
-    return registry.find("initialisers", "Normal")(deviation)
+def normal(deviation: float = 0.02) -> Initializer:
+    return registry.find("initializers", "Normal")(deviation)

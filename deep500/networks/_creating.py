@@ -12,25 +12,25 @@ from ..errors import Deep500Error, did_you_mean
 def create(
     name: str,
     shape: Any,
-    classes: int | None,
+    outputs: int | None,
     seed: int,
     dtype: str | None,
     settings: Mapping[str, Any],
 ) -> Network:
     definition = _definition(registry.named("networks", name), settings)
-    if shape is None or classes is None:
-        usual_shape, usual_classes = definition.usual_sizes()
+    if shape is None or outputs is None:
+        usual_shape, usual_outputs = definition.usual_sizes()
         if shape is None:
             shape = usual_shape
-        if classes is None:
-            classes = usual_classes
+        if outputs is None:
+            outputs = usual_outputs
     if not isinstance(shape, Sequence) or isinstance(shape, str):
         raise Deep500Error(
             f"shape is {shape!r:.99}: give the sizes of one input, such as (1, 28, 28)"
         )
     if dtype:
-        return definition.build(shape, classes, seed, dtype=dtype)
-    return definition.build(shape, classes, seed)
+        return definition.build(shape, outputs, seed, dtype=dtype)
+    return definition.build(shape, outputs, seed)
 
 
 def _definition(kind: Any, settings: Mapping[str, Any]) -> Any:
@@ -39,7 +39,7 @@ def _definition(kind: Any, settings: Mapping[str, Any]) -> Any:
         if setting not in names:
             suggestion = did_you_mean(setting, names)
             known_names = ", ".join(
-                ["shape", "classes", "seed", "dtype", *names]
+                ["shape", "outputs", "seed", "dtype", *names]
             )
             raise Deep500Error(
                 f"{kind.__name__} has no setting {setting!r}.{suggestion} Known: {known_names}"

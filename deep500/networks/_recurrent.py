@@ -16,7 +16,7 @@ class RecurrentClassifier(Architecture):
     axes = ("length", "features")
     operator: ClassVar[str]
     gates: ClassVar[int]
-    # of the operator, besides hidden_size
+    # the operator's attributes besides hidden_size
     attributes: ClassVar[Mapping[str, int]] = {}
 
     def forward(self, builder: Builder, x: str, outputs: int) -> str:

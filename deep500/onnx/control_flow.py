@@ -9,10 +9,10 @@ import numpy as np
 
 import onnx
 
-from ..contracts.graph import Subgraph
 from ..contracts.operator import TensorSpec
-from ..contracts.shape_inference import dimension_names
 from ..errors import Deep500Error, Unsupported
+from ..graph.graph import Subgraph
+from ..graph.shape_inference import dimension_names
 from .operators import UNKNOWN, If, Loop, Scan
 from .rows import slices, stacked
 from .scopes import Reference, Scope

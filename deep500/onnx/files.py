@@ -10,9 +10,9 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 import onnx
 
-from ..contracts.folding import Evaluate
 from ..contracts.network import Network
 from ..errors import Deep500Error, one_line
+from ..graph.folding import Evaluate
 from .reading import network_of
 from .writing import model_of
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..contracts import tape
-from ..contracts.expansion import Expandable, NodeWriter, stands
-from ..contracts.graph import Node, Subgraph
 from ..contracts.operator import TensorSpec
 from ..errors import Deep500Error, Unsupported
+from ..graph import tape
+from ..graph.expansion import Expandable, NodeWriter, stands
+from ..graph.graph import Node, Subgraph
 from ..namespace import kind
 from .rows import slices, stacked
 

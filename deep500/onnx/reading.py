@@ -11,10 +11,10 @@ import numpy as np
 import onnx
 
 from .. import registry
-from ..contracts.folding import Evaluate, Folding
 from ..contracts.network import Network, Node, Subgraph
 from ..contracts.operator import Operator, TensorSpec
 from ..errors import Deep500Error, Unsupported, one_line
+from ..graph.folding import Evaluate, Folding
 from .control_flow import CONTROL_FLOW, Expansion
 from .equal_weights import with_separate_weights
 from .flex_attention import flex_attention

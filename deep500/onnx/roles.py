@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 
 from ..contracts.network import Network
-from ..contracts.weights import listed
 from ..errors import Deep500Error
+from ..graph.weights import listed
 
 # Inputs that are running statistics, and the outputs that replace them.
 RUNNING = {"BatchNormalization": {3: 1, 4: 2}}

@@ -15,8 +15,8 @@ from ..contracts.dtypes import (
     listed,
 )
 from ..contracts.operator import TensorSpec
-from ..contracts.shape_inference import BATCH
 from ..errors import Deep500Error, Unsupported
+from ..graph.shape_inference import BATCH
 
 CONSTANT_DTYPES = {
     "value_float": np.float32,

@@ -30,9 +30,8 @@ def _power_of_two(xp, x, saturate, round_mode):
     """The exponent of x alone, of which a float8_e8m0fnu consists; 255 is not a number."""
     word = xp.bitcast(xp.astype(x, "float32"), "int32") & 0x7FFFFFFF
     exponent, rest = xp.shift_right(word, 23), word & 0x7FFFFF
-    half = 0x400000 + xp.astype(
-        exponent == 0, "int32"
-    )  # a tie goes up, but to the smallest number of all
+    # a tie goes up; 0x400000 with exponent 0 is no tie but 2^-127, the smallest number itself
+    half = 0x400000 + xp.astype(exponent == 0, "int32")
     up = rest > 0 if round_mode == "up" else rest >= half if round_mode == "nearest" else rest < 0
     exponent = exponent + xp.astype(up & (exponent < (254 if saturate else 255)), "int32")
     return xp.bitcast(xp.astype(exponent, "uint8"), "float8_e8m0fnu")

@@ -15,9 +15,8 @@ def transform(elements: int, parts: int, length: int, inverse: bool, onesided: b
     columns = np.arange(half if onesided and not inverse else length)
     angle = 2 * np.pi * (np.outer(rows, columns) % length) / length  # small, so that it is exact
     cos, sin = np.cos(angle), np.sin(angle) * (-1 if inverse else 1)
-    matrix = np.stack(
-        [np.stack([cos, -sin], -1), np.stack([sin, cos], -1)], 1
-    )  # (row, part, column, part)
+    # shape (row, part, column, part)
+    matrix = np.stack([np.stack([cos, -sin], -1), np.stack([sin, cos], -1)], 1)
     if inverse:
         matrix /= length
         if onesided:

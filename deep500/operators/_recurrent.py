@@ -226,9 +226,8 @@ class _Pass:
         gx, dy, *rest = row
         count = len(self.first)
         dnew, held = (carry[0] + dy, *carry[1:]), None
-        if (
-            self.mask is not None
-        ):  # where the sequence has ended, the state was handed on and the output was 0
+        # behind the end of a sequence, the state is handed on and the output is 0
+        if self.mask is not None:
             running = rest[count]
             dnew = tuple(xp.where(running, part, xp.zeros_like(part)) for part in dnew)
             held = [xp.where(running, xp.zeros_like(part), part) for part in carry]

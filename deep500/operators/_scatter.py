@@ -6,12 +6,13 @@
 from ._indexing import upwards
 from ._products import others
 
+# PyTorch's names of the reductions
 TORCH = {
     "add": "sum",
     "mul": "prod",
     "max": "amax",
     "min": "amin",
-}  # PyTorch's names of the reductions
+}
 
 
 def scatter(xp, data, indices, updates, axis, reduction):
@@ -42,10 +43,11 @@ def scatter_gradients(xp, dy, data, indices, updates, y, axis, reduction):
         return dy * others(xp, data, zeros, product), at(dy) * others(
             xp, updates, at(zeros), at(product)
         )
+    # all elements that equal the extreme share the gradient
     by_data, by_updates = (
         _equal(xp, data, y),
         _equal(xp, updates, at(y)),
-    )  # those that are the extreme share
+    )
     share = dy / xp.maximum(xp.scatter_add(by_data, indices, by_updates, axis), 1)
     return share * by_data, at(share) * by_updates
 

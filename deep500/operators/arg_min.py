@@ -6,9 +6,8 @@ class ArgMin(ExtremeIndex):
     """Where along an axis the smallest element is."""
 
     def first(self, xp, x):
-        smallest = x == xp.min(
-            x, axis=self.axis, keepdims=True
-        )  # not the largest of -x, which unsigned types lack
+        # not the maximum of -x, since unsigned types have no negatives
+        smallest = x == xp.min(x, axis=self.axis, keepdims=True)
         return xp.argmax(xp.astype(smallest, "int32"), axis=self.axis, keepdims=bool(self.keepdims))
 
     cases = (

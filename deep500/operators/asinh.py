@@ -10,9 +10,8 @@ class Asinh(Elementwise):
 
     def forward(self, xp, x):
         size = xp.abs(x)
-        inverse = 1 / xp.maximum(
-            size, 1e-18
-        )  # whose square is finite, as that of a large x would not be
+        # the square of 1 / x is finite where that of a large x overflows
+        inverse = 1 / xp.maximum(size, 1e-18)
         return xp.sign(x) * xp.log1p(size + size / (inverse + xp.sqrt(1 + inverse * inverse)))
 
     def backward(self, xp, dy, x):

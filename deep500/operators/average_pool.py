@@ -3,13 +3,13 @@ from typing import Any
 
 import numpy as np
 
-from ..contracts.channels import channels_last, channels_second
 from ..contracts.operator import (
     Ints,
     Operator,
     TensorSpec,
     case,
 )
+from ..graph.channels import channels_last, channels_second
 from ..namespace import crop
 from ._sliding import counts, windows
 
@@ -60,9 +60,8 @@ class AveragePool(Operator):
             return pool(
                 x, kernel, strides, [lo for lo, _ in pads], False, bool(self.count_include_pad)
             )
-        sizes = torch.tensor(
-            self._sizes(x.shape), dtype=x.dtype, device=x.device
-        )  # PyTorch counts otherwise
+        # divided by our own counts, since PyTorch counts padding differently
+        sizes = torch.tensor(self._sizes(x.shape), dtype=x.dtype, device=x.device)
         x = functional.pad(x, [p for pair in reversed(self._windows(x.shape).pads) for p in pair])
         return pool(x, kernel, strides) * (math.prod(kernel) / sizes)
 

@@ -28,9 +28,8 @@ class Cast(Operator):
         return tf.cast(tf.cast(x, "int32") if packed else x, dtype_of(self.to))
 
     def native(self, framework):
-        return (
-            super().native(framework) if dtype_of(self.to) in PLAIN else None
-        )  # small types saturate
+        # PyTorch does not saturate when it casts to small types
+        return super().native(framework) if dtype_of(self.to) in PLAIN else None
 
     def infer(self, x):
         return (TensorSpec(x.shape, dtype_of(self.to)),)

@@ -2,13 +2,13 @@ import math
 from functools import cache
 from pathlib import Path
 
-from ..contracts.channels import channels_last, channels_second
 from ..contracts.operator import (
     Ints,
     Operator,
     TensorSpec,
     case,
 )
+from ..graph.channels import channels_last, channels_second
 from ._sliding import counts, windows
 
 

@@ -153,9 +153,8 @@ class _Placed(NamedTuple):
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
     shape: tuple[int, ...]
-    cut: tuple[
-        tuple[int, int], ...
-    ]  # left out at both ends of every axis; less than nothing: zeros are added
+    # how much is cut off at both ends of every axis; negative: zeros are added
+    cut: tuple[tuple[int, int], ...]
 
     @property
     def pads(self) -> tuple[tuple[int, int], ...]:

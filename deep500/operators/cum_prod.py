@@ -19,9 +19,8 @@ class CumProd(Operator):
         factors = self._factors(xp, x, axis)
         g, y = (xp.flip(v, axis) if self.reverse else v for v in (dy, y))
         before, after = _moved(xp, y, axis, 1, 1), _moved(xp, factors, axis, -1, 0)
-        for step in _doublings(
-            x.shape[axis]
-        ):  # g[i] + after[i] * g[i + 1] …, twice as far each time
+        # g[i] + after[i] * g[i + 1] + …, over twice as many terms in each step
+        for step in _doublings(x.shape[axis]):
             g, after = (
                 g + after * _moved(xp, g, axis, -step, 0),
                 after * _moved(xp, after, axis, -step, 0),

@@ -20,9 +20,8 @@ class Det(Operator):
         if n == 1:
             return xp.expand_dims(dy, (-1, -2))
         without = xp.asarray([[k for k in range(n) if k != i] for i in range(n)], "int64")
-        minors = xp.take(
-            xp.take(xp.reshape(x, (count, n, n)), without, 1), without, 3
-        )  # (count, n, n-1, n, n-1)
+        # shape (count, n, n - 1, n, n - 1)
+        minors = xp.take(xp.take(xp.reshape(x, (count, n, n)), without, 1), without, 3)
         minors = xp.reshape(xp.permute_dims(minors, (0, 1, 3, 2, 4)), (count * n * n, n - 1, n - 1))
         signs = xp.asarray([[float((-1) ** (i + j)) for j in range(n)] for i in range(n)], x.dtype)
         cofactors = xp.reshape(_det(xp, minors), (count, n, n)) * signs
@@ -53,9 +52,8 @@ def _det(xp, x):
         at = xp.argmax(xp.abs(x[:, :, 0]), axis=1, keepdims=True)
         chosen = xp.expand_dims(xp.arange(n, "int64") == at, 2)
         row = xp.sum(xp.where(chosen, x, xp.zeros_like(x)), axis=1)
-        rest = xp.where(chosen, x[:, :1], x)[
-            :, 1:
-        ]  # the first row takes the place of the chosen one
+        # the first row takes the place of the pivot row
+        rest = xp.where(chosen, x[:, :1], x)[:, 1:]
         pivot = row[:, 0]
         product = product * xp.where(at[:, 0] == 0, pivot, -pivot)
         share = rest[:, :, :1] / xp.reshape(

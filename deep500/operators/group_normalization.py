@@ -47,9 +47,8 @@ class GroupNormalization(Operator):
         return 8 * x.size  # mean 1, variance 3, normalise 2, scale and shift 2
 
     def _grouped(self, xp, x):
-        each = (
-            math.prod(x.shape[1:]) // self.num_groups
-        )  # an empty batch leaves nothing to work it out by
+        # not -1 in the shape, which cannot be inferred for an empty batch
+        each = math.prod(x.shape[1:]) // self.num_groups
         return xp.reshape(x, (x.shape[0], self.num_groups, each))
 
     def _stretched(self, xp, value, x):

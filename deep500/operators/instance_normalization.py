@@ -23,9 +23,8 @@ class InstanceNormalization(Operator):
         dx = normal_gradient(xp, dy * per_channel(xp, scale, x), n, inv_std, _axes(x))
         return dx, xp.sum(dy * n, axis=others), xp.sum(dy, axis=others)
 
-    def pytorch(
-        self, torch, x, scale, b
-    ):  # not nn.functional.instance_norm, which refuses a single element
+    # nn.functional.instance_norm refuses a single element
+    def pytorch(self, torch, x, scale, b):
         return torch.instance_norm(x, scale, b, None, None, True, 0.0, self.epsilon, False)
 
     def infer(self, x, scale, b):

@@ -37,9 +37,8 @@ class LayerNormalization(Operator):
         shape = x.shape[self.axis % x.ndim :]
         if scale.shape == shape and (b is None or b.shape == shape):
             return torch.nn.functional.layer_norm(x, shape, scale, b, self.epsilon)
-        y = (
-            torch.nn.functional.layer_norm(x, shape, None, None, self.epsilon) * scale
-        )  # stretched over x
+        # scale is broadcast over x, which PyTorch's own weight cannot be
+        y = torch.nn.functional.layer_norm(x, shape, None, None, self.epsilon) * scale
         return y if b is None else y + b
 
     def infer(self, x, scale, b=None):

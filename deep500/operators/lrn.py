@@ -17,9 +17,8 @@ class LRN(Operator):
 
     def backward(self, xp, dy, x, base):
         by_base = dy * x * base ** (-self.beta - 1)
-        back = self._around(
-            xp, by_base, self.size - 1 - self._before
-        )  # a channel is in the windows of its mirror
+        # a channel is in the mirrored windows of its neighbors
+        back = self._around(xp, by_base, self.size - 1 - self._before)
         return dy * base**-self.beta - 2 * self.alpha * self.beta / self.size * x * back
 
     def pytorch(self, torch, x):
@@ -28,9 +27,8 @@ class LRN(Operator):
         )
 
     def native(self, framework):
-        odd = (
-            framework != "pytorch" or self.size % 2
-        )  # of an even number PyTorch takes the longer side before
+        # for an even size, PyTorch has the longer side before the channel, ONNX behind it
+        odd = framework != "pytorch" or self.size % 2
         return super().native(framework) if odd else None
 
     def infer(self, x):

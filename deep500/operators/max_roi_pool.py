@@ -12,18 +12,16 @@ class MaxRoiPool(Operator):
 
     def forward(self, xp, x, rois):
         pictures, rows, columns = self._parts(xp, x, rois)
-        inner = xp.max(
-            xp.where(columns, xp.expand_dims(pictures, 3), -math.inf), axis=4
-        )  # (region, channel, y, bin)
+        # shape (region, channel, y, bin)
+        inner = xp.max(xp.where(columns, xp.expand_dims(pictures, 3), -math.inf), axis=4)
         lines = xp.expand_dims(xp.permute_dims(inner, (0, 1, 3, 2)), 2)
         y = xp.max(xp.where(rows, lines, -math.inf), axis=4)
         return xp.where(y > -math.inf, y, 0)  # a bin outside the picture
 
     def backward(self, xp, dy, x, rois, y):
         pictures, rows, columns = self._parts(xp, x, rois)
-        inside = xp.expand_dims(rows, 5) & xp.expand_dims(
-            columns, 4
-        )  # (region, channel, bin, bin, y, x)
+        # shape (region, channel, bin, bin, y, x)
+        inside = xp.expand_dims(rows, 5) & xp.expand_dims(columns, 4)
         found = inside & (xp.expand_dims(pictures, (2, 3)) == xp.expand_dims(y, (4, 5)))
         share = xp.astype(found, dy.dtype)
         share = share / xp.maximum(xp.sum(share, axis=(4, 5), keepdims=True), 1)

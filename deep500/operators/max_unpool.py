@@ -22,9 +22,8 @@ class MaxUnpool(Operator):
         shape, places = self._shape(x), xp.reshape(indices, (-1,))
         flat = xp.zeros((math.prod(shape),), x.dtype)
         values = xp.reshape(x, (-1,))
-        times = xp.scatter_add(
-            flat, places, xp.ones_like(values), 0
-        )  # windows that overlap bring the same again
+        # overlapping windows write the same element several times
+        times = xp.scatter_add(flat, places, xp.ones_like(values), 0)
         y = xp.reshape(xp.scatter_add(flat, places, values, 0) / xp.maximum(times, 1), shape)
         return xp.pad(y, self._rest(shape, output_shape))
 

@@ -14,9 +14,8 @@ class Multinomial(Operator):
         share = xp.exp(x - xp.max(x, axis=1, keepdims=True))
         ends = xp.cumulative_sum(xp.astype(share, "float64"), axis=1)
         drawn = xp.astype(xp.uniform(key, (x.shape[0], self.sample_size)), "float64") * ends[:, -1:]
-        passed = xp.expand_dims(drawn, 2) >= xp.expand_dims(
-            ends, 1
-        )  # a class of probability 0 never is the first not
+        # not >, so that a class of probability 0 is never drawn
+        passed = xp.expand_dims(drawn, 2) >= xp.expand_dims(ends, 1)
         return xp.astype(xp.sum(xp.astype(passed, "int64"), axis=2), kind(self.dtype))
 
     def infer(self, x):

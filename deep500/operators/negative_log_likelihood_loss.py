@@ -28,9 +28,8 @@ class NegativeLogLikelihoodLoss(Operator):
         return xp.where(hot(xp, target, x), -share, xp.zeros_like(x))
 
     def pytorch(self, torch, x, target, weight=None):
-        ignored = (
-            -100 if self.ignore_index is None else self.ignore_index
-        )  # -100: PyTorch's own way to say none
+        # PyTorch ignores -100 by default, and no class has this index
+        ignored = -100 if self.ignore_index is None else self.ignore_index
         return torch.nn.functional.nll_loss(
             x, target.long(), weight, ignore_index=ignored, reduction=self.reduction
         )

@@ -29,9 +29,8 @@ class RMSNormalization(Operator):
         shape = x.shape[self.axis % x.ndim :]
         if scale.shape == shape:
             return torch.nn.functional.rms_norm(x, shape, scale, self.epsilon)
-        return (
-            torch.nn.functional.rms_norm(x, shape, None, self.epsilon) * scale
-        )  # stretched over x
+        # scale is broadcast over x, which PyTorch's own weight cannot be
+        return torch.nn.functional.rms_norm(x, shape, None, self.epsilon) * scale
 
     def infer(self, x, scale):
         return (x,)

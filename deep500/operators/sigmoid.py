@@ -5,9 +5,8 @@ class Sigmoid(Operator):
     """1 / (1 + exp(-x))."""
 
     def forward(self, xp, x):
-        e = xp.exp(
-            -xp.abs(x)
-        )  # never overflows, and keeps its digits where the result is close to 0
+        # exp(-|x|) never overflows, and keeps its digits where the result is close to 0
+        e = xp.exp(-xp.abs(x))
         return xp.where(x >= 0, xp.ones_like(e), e) / (1 + e)
 
     def backward(self, xp, dy, y):

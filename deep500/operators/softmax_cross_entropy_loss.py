@@ -31,9 +31,8 @@ class SoftmaxCrossEntropyLoss(Operator):
 
     def pytorch(self, torch, scores, labels, weights=None):
         log_prob = torch.log_softmax(scores, 1)
-        ignored = (
-            -100 if self.ignore_index is None else self.ignore_index
-        )  # -100: PyTorch's own way to say none
+        # PyTorch ignores -100 by default, and no class has this index
+        ignored = -100 if self.ignore_index is None else self.ignore_index
         return torch.nn.functional.nll_loss(
             log_prob, labels.long(), weights, ignore_index=ignored, reduction=self.reduction
         ), log_prob

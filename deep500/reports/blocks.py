@@ -10,7 +10,7 @@
     PageOnly      what the terminal leaves out
     Footer        where the raw data lie
 
-A text is a `text.Text`: a str or a list of them, some of which say what they are (Code, Verdict, Number).
+A text is a `text.Text`: a str or a list of them, some of which say what they are (Code, VerdictWord, Number).
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """Text that comes from files: made harmless, marked by what it is, and left to the renderers to escape.
 
 A cell or a sentence is a str or a list of them. A plain str is text; its subclasses say what else it may be:
-Code (a name or statement), Verdict (one of the words below), tables.Number (a value with interval and n).
+Code (a name or statement), VerdictWord (one of the words below), tables.Number (a value with interval and n).
 """
 
 import json

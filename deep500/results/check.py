@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ..check.report import CheckResult, OperatorReport
 from ..contracts.result import Blocks, Plan, Record, ResultKind
 from ..contracts.shapes import NUMBER, check_object
 from ..errors import UNDECIDED, Deep500Error
@@ -20,7 +21,6 @@ from ..reports.blocks import (
 from ..reports.surroundings import raw_data
 from ..reports.tables import NOTHING
 from ..reports.text import Text, VerdictWord, clean, listed
-from ..validation.checking.report import CheckResult, OperatorReport
 
 PLAN = {
     "operator": str,

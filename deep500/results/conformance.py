@@ -4,6 +4,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from ..check.conformance import page
+from ..check.conformance.verdicts import (
+    GRADIENT,
+    PASS,
+    CaseName,
+    CaseVerdict,
+)
 from ..contracts.result import Blocks, Plan, Record, ResultKind
 from ..contracts.shapes import check_object
 from ..errors import Deep500Error
@@ -19,13 +26,6 @@ from ..reports.blocks import (
 )
 from ..reports.surroundings import environment_section, raw_data
 from ..reports.text import clean
-from ..validation.conformance import page
-from ..validation.conformance.verdicts import (
-    GRADIENT,
-    PASS,
-    CaseName,
-    CaseVerdict,
-)
 
 PLAN = {"cases": [dict], "columns": [str], "versions": dict}
 CASE = {"name": str, "kind": str, "operator": str}

@@ -3,6 +3,15 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from ..check.networks.report import (
+    DIFFERENCE,
+    DIRECTIONS,
+    FLOAT64,
+    NodeCheck,
+    Side,
+    first_of,
+    summary,
+)
 from ..contracts.result import Blocks, Plan, Record, ResultKind
 from ..contracts.shapes import NUMBER, check_object
 from ..errors import UNDECIDED, Deep500Error
@@ -21,15 +30,6 @@ from ..reports.blocks import (
 from ..reports.surroundings import raw_data
 from ..reports.tables import NOTHING
 from ..reports.text import Code, Text, VerdictWord, clean, listed, shortened
-from ..validation.networks.checking.report import (
-    DIFFERENCE,
-    DIRECTIONS,
-    FLOAT64,
-    NodeCheck,
-    Side,
-    first_of,
-    summary,
-)
 from .networks.shares import shares
 
 PLAN = {

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ..check.optimizers.report import FORMULA, NEW_PROCESS
+from ..check.report import OperatorReport
 from ..contracts.result import Plan
 from ..contracts.shapes import check_object
-from ..validation.checking.report import OperatorReport
-from ..validation.optimizers.report import FORMULA, NEW_PROCESS
 from .check import Check
 
 PLAN = {

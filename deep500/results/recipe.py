@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..contracts.dates import Dates
+from ..bundle.dates import Dates
 from ..contracts.result import Blocks, Contrast, Plan, Record, ResultKind
 from ..reports.blocks import Report
 from ..training import outcome as training
@@ -29,16 +29,9 @@ class Recipe(ResultKind):
         return training.check_blocks(blocks)
 
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
-        if not any("test" in block for block in blocks):
+        if not any(training.is_end(block) for block in blocks):
             return None  # no seed is trained to its end
         return training.outcome(plan, blocks)
-
-    def derive_before(
-        self, procedure: int, plan: Plan, blocks: Blocks
-    ) -> dict[str, Any] | None:
-        if procedure == training.FIRST_PROCEDURE:
-            return training.first_outcome(plan, blocks)
-        return None
 
     def report(self, record: Record) -> Report:
         return outcome_report(outcome_data(record))

@@ -33,6 +33,7 @@ METRIC = {
     "settings": dict,
     "unit": str,
     "kind": str,
+    "better": (str, type(None)),
     "values": [OPTIONAL_NUMBER],
     "n": int,
     "median": OPTIONAL_NUMBER,
@@ -77,6 +78,8 @@ SUMMARY = {
 
 class Reproduction(ResultKind):
     """One block per seed, and one with what the second run came to."""
+
+    procedure = 3
 
     def check_plan(self, plan: object) -> dict[str, Any]:
         checked = check_object("plan.json", plan, PLAN)
@@ -135,7 +138,12 @@ class Reproduction(ResultKind):
         no_seed = bits == "no" and record.derived["reproduced"]["same"] == 0
         if replication == "no" or (no_seed and same_setup):
             return 1
-        if "yes" in (replication, bits):
+        if replication == "yes":
+            return 0
+        undecided_times = any(
+            row["verdict"] == "not decided" for row in record.derived["times"]
+        )
+        if bits == "yes" and not undecided_times:
             return 0
         return UNDECIDED
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ..check.samplers.report import SamplerReport
 from ..contracts.result import Blocks, Plan, Record, ResultKind
 from ..contracts.shapes import NUMBER, check_object
 from ..errors import Deep500Error
@@ -19,7 +20,6 @@ from ..reports.blocks import (
 from ..reports.surroundings import raw_data
 from ..reports.tables import NOTHING
 from ..reports.text import Text, VerdictWord, clean
-from ..validation.sampling.report import SamplerReport
 
 PLAN = {
     "sampler": str,

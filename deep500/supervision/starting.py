@@ -63,7 +63,7 @@ def forked(function: Callable[[Send], None], ends: Ends) -> Process:
     """A copy of this process that calls the function and ends."""
     parent = os.getpid()
     with warnings.catch_warnings(), held_back(ENDINGS):
-        # of threads, which the caller knows of
+        # Python warns about threads, which the caller knows of
         warnings.simplefilter("ignore")
         pid = os.fork()
         if pid == 0:

@@ -6,5 +6,5 @@ from ..contracts.topology import Topology, distinct
 class Complete(Topology):
     """One exchange gives every rank the average of all."""
 
-    def neighbours(self, rank: int, size: int) -> tuple[int, ...]:
+    def neighbors(self, rank: int, size: int) -> tuple[int, ...]:
         return distinct(rank, list(range(size)))

@@ -4,9 +4,9 @@ from ..contracts.topology import Topology, distinct
 
 
 class Exponential(Topology):
-    """About 2 log2(P) neighbours, and a spectral gap that falls with log P only."""
+    """About 2 log2(P) neighbors, and a spectral gap that falls with log P only."""
 
-    def neighbours(self, rank: int, size: int) -> tuple[int, ...]:
+    def neighbors(self, rank: int, size: int) -> tuple[int, ...]:
         candidates = []
         distance = 1
         while distance < size:

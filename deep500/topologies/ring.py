@@ -4,7 +4,7 @@ from ..contracts.topology import Topology, distinct
 
 
 class Ring(Topology):
-    """Two neighbours (one if there are two ranks); the spectral gap falls with the square of the number of ranks."""
+    """Two neighbors (one if there are two ranks); the spectral gap falls with the square of the number of ranks."""
 
-    def neighbours(self, rank: int, size: int) -> tuple[int, ...]:
+    def neighbors(self, rank: int, size: int) -> tuple[int, ...]:
         return distinct(rank, [(rank - 1) % size, (rank + 1) % size])

@@ -7,7 +7,7 @@ from ..errors import Deep500Error
 
 
 class Torus(Topology):
-    """Four neighbours (fewer where a side has one or two ranks).
+    """Four neighbors (fewer where a side has one or two ranks).
 
     `rows` is the number of rows of the grid; by default the largest divisor of the number of ranks up to its root.
     """
@@ -21,7 +21,7 @@ class Torus(Topology):
                 "or leave `rows` out"
             )
 
-    def neighbours(self, rank: int, size: int) -> tuple[int, ...]:
+    def neighbors(self, rank: int, size: int) -> tuple[int, ...]:
         self.check(size)
         rows = self.rows or _squarest(size)
         columns = size // rows

@@ -1,6 +1,6 @@
 """Reads the claims of a recipe from the plan of its bundle, and judges them by the metrics of its seeds."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import registry
@@ -11,20 +11,17 @@ from ..errors import Deep500Error
 from .metric_summary import check_metric, metric_summary, recorded_metric
 
 MOST_CLAIMS = 1000
-Summarise = Callable[..., dict[str, Any]]
 
 
 def judged_claims(
-    plan: Mapping[str, Any],
-    runs: Sequence[History],
-    summarise: Summarise = metric_summary,
+    plan: Mapping[str, Any], runs: Sequence[History]
 ) -> list[dict[str, Any]]:
-    """Every claim as a sentence, with its verdict and the reason for it; `summarise` is `metric_summary` or like it."""
+    """Every claim as a sentence, with its verdict and the reason for it."""
     judged = []
     for written in plan["recipe"]["claims"]:
         claim = recorded_claim(written, plan)
         forms = [written["metrics"][name] for name in claim.metrics]
-        summaries = [summarise(form, None, runs, plan) for form in forms]
+        summaries = [metric_summary(form, None, runs, plan) for form in forms]
         judgement = claim.judge(summaries)
         kinds = {summary["kind"] for summary in summaries}
         entry = {

@@ -21,7 +21,6 @@ from .recorded import RecordedMetric
 ACCURACY = Quality("accuracy", "%", "higher")  # what version 0.1.0 evaluated
 DIVERGED = 1e150  # values from here on count as diverged: no interval of them can be computed or is meaningful
 RECORDED = "recorded while it was run, not derived from the samples"
-CENSORING = "Kaplan-Meier"  # how a plan says that it treats seeds that never reach a goal; older plans say nothing
 
 
 def qualities(plan: Mapping[str, Any]) -> dict[str, Quality]:
@@ -108,8 +107,8 @@ def metric_summary(
     values: list[float | None] = [None] * len(runs)
     if not reason:
         values = [_value_of_seed(metric, run) for run in runs]
-        diverged = any(run.divergence for run in runs)
-        if not diverged and all(value is None for value in values):
+        failed = any(run.divergence or run.crashed for run in runs)
+        if not failed and all(value is None for value in values):
             reason = metric.absence
     summary = _summary_without_interval(written, metric, target, values, plan)
     notes = summary["notes"]
@@ -129,7 +128,12 @@ def metric_summary(
 
 
 def _value_of_seed(metric: Metric, run: History) -> float | None:
-    """The value of a metric for a run. What is left of a run that diverged is no result; a goal reached before is."""
+    """The value of a metric for a run. What is left of a run that diverged is no result; a goal reached before is.
+
+    A run that crashed has no result at all.
+    """
+    if run.crashed:
+        return None
     if run.divergence and not metric.has_goal:
         return None
     return metric_value(metric, run)
@@ -159,6 +163,8 @@ def _missing_note(
 
 
 def _fate(run: History) -> str:
+    if run.crashed:
+        return "crashed"
     if run.divergence:
         return "diverged"
     if run.ended:

@@ -5,7 +5,8 @@ name of the series ("loss", "seconds"), the counters so far ("samples"), and {"e
 "validation"}, where "validation" has the qualities by name; "load" has the share of the CPUs that others used, if the
 epoch was long enough to measure it. The block that ends a seed is {"seed", "test",
 "build_seconds", "weights"}, with "recorded" if the recipe defines metrics itself, and "ended", the reason, if it
-stopped before its last epoch. The first block after a resumption also has "resumed" (see resumption.py). A number
+stopped before its last epoch. A seed that crashed ends with {"seed", "crashed", "build_seconds"}, where "crashed" is
+what it crashed of. The first block after a resumption also has "resumed" (see resumption.py). A number
 that is not finite (a run that diverged) is null.
 
 Version 0.1.0 wrote "losses", "step_seconds" and "samples" into the block of an epoch, and the accuracy alone as
@@ -19,15 +20,12 @@ from typing import Any
 from ..contracts.metric import History
 from ..errors import Deep500Error
 from ..measure.interference import is_load
-from .claims import Summarise, check_claims, judged_claims
-from .first_procedure import first_metric_summary
+from .claims import check_claims, judged_claims
 from .metric_summary import ACCURACY, check_metric, metric_summary
-from .metric_summary import CENSORING as CENSORING
 from .metric_summary import qualities as qualities
 from .resumption import is_resumption
 
 PROCEDURE = 2  # to be increased when the same blocks would give other numbers
-FIRST_PROCEDURE = 1  # see first_procedure.py
 
 
 def outcome(
@@ -35,36 +33,15 @@ def outcome(
 ) -> dict[str, Any]:
     """Every metric over the seeds, its interval, and whether the recipe's targets are met."""
     runs = trained_runs(blocks)
-    numbers = _outcome(PROCEDURE, metric_summary, plan, blocks)
-    numbers["failed"] = [
-        {"seed": run.seed, "reason": run.failure} for run in runs if run.failure
-    ]
-    return numbers
-
-
-def first_outcome(
-    plan: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
-    """The numbers as the first procedure computed them."""
-    return _outcome(FIRST_PROCEDURE, first_metric_summary, plan, blocks)
-
-
-def _outcome(
-    procedure: int,
-    summarise: Summarise,
-    plan: Mapping[str, Any],
-    blocks: Sequence[Mapping[str, Any]],
-) -> dict[str, Any]:
-    runs = trained_runs(blocks)
     if not runs:
         raise Deep500Error(
             "no seed has been trained to its end: there is nothing to report yet"
         )
     metrics = []
     for written, target in plan["recipe"]["metrics"]:
-        metrics.append(summarise(written, target, runs, plan))
-    last_blocks = [block for block in blocks if "test" in block]
-    numbers: dict[str, Any] = {"procedure": procedure}
+        metrics.append(metric_summary(written, target, runs, plan))
+    last_blocks = [block for block in blocks if is_end(block)]
+    numbers: dict[str, Any] = {"procedure": PROCEDURE}
     numbers["seeds"] = [run.seed for run in runs]
     numbers["metrics"] = metrics
     numbers["acceptable"] = all(metric["acceptable"] for metric in metrics)
@@ -72,7 +49,10 @@ def _outcome(
     numbers["seconds"] = [math.fsum(run.step_seconds) for run in runs]
     numbers["build_seconds"] = [block["build_seconds"] for block in last_blocks]
     if "claims" in plan["recipe"]:
-        numbers["claims"] = judged_claims(plan, runs, summarise)
+        numbers["claims"] = judged_claims(plan, runs)
+    numbers["failed"] = [
+        {"seed": run.seed, "reason": run.failure} for run in runs if run.failure
+    ]
     return numbers
 
 
@@ -88,12 +68,18 @@ def histories(blocks: Sequence[Mapping[str, Any]]) -> list[History]:
 
 
 def trained_runs(blocks: Sequence[Mapping[str, Any]]) -> list[History]:
-    """The histories of the seeds that were trained to their end."""
+    """The histories of the seeds that were trained to their end, or crashed on the way."""
     trained = []
     for run in histories(blocks):
-        if run.evaluations and run.evaluations[-1]["test"]:
+        is_trained = run.evaluations and run.evaluations[-1]["test"]
+        if is_trained or run.crashed:
             trained.append(run)
     return trained
+
+
+def is_end(block: Mapping[str, Any]) -> bool:
+    """Whether this block is the last one of its seed."""
+    return "test" in block or "crashed" in block
 
 
 def check_blocks(blocks: Sequence[object]) -> list[dict[str, Any]]:
@@ -139,7 +125,7 @@ def _history(seed: int, blocks: Sequence[Mapping[str, Any]]) -> History:
     counters: dict[str, float] = {}
     evaluations: list[dict[str, Any]] = []
     recorded: dict[str, float | None] = {}
-    ended = ""
+    ended = crashed = ""
     for block in blocks:
         if "evaluation" in block:
             for name, numbers in step_series(block).items():
@@ -149,11 +135,15 @@ def _history(seed: int, blocks: Sequence[Mapping[str, Any]]) -> History:
             evaluation["validation"] = _qualities(evaluation["validation"])
             evaluation["test"] = None
             evaluations.append(evaluation)
+        elif "crashed" in block:
+            crashed = block["crashed"]
         elif evaluations:
             evaluations[-1]["test"] = _qualities(block["test"])
             recorded = block.get("recorded", {})
             ended = block.get("ended", "")
-    return History(seed, series, counters, evaluations, recorded, ended)
+    return History(
+        seed, series, counters, evaluations, recorded, ended, crashed
+    )
 
 
 def step_series(block: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -227,9 +217,12 @@ def _is_end(block: dict) -> bool:
     """Whether this is the block that ends a seed."""
     if "evaluation" in block or not _is_count(block.get("seed")):
         return False
-    if not _are_qualities(block.get("test")):
-        return False
     if not _is_number(block.get("build_seconds")):
+        return False
+    if "crashed" in block:
+        reason = block["crashed"]
+        return isinstance(reason, str) and bool(reason) and "test" not in block
+    if not _are_qualities(block.get("test")):
         return False
     if not isinstance(block.get("weights"), str):
         return False

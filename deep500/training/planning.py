@@ -6,16 +6,15 @@ from typing import Any
 
 from .. import registry
 from ..canonical import shown
-from ..contracts.canonical_form import canonical_form, source_form
 from ..contracts.framework import ITS_OWN
 from ..contracts.recipe import Recipe
 from ..contracts.recipe_entries import TABLE
-from ..contracts.source_form import full_name
 from ..contracts.task import Quality
 from ..definition import Definition
 from ..errors import Deep500Error, unknown
+from ..hashing.canonical_form import canonical_form, source_form
+from ..hashing.source_form import full_name
 from .building import recipe_framework, recipe_task
-from .metric_summary import CENSORING
 
 LEVEL = 0.95
 MOST_SEEDS = 10_000
@@ -67,7 +66,6 @@ def make_plan(
     plan["epochs"] = _epochs(recipe, tier)
     plan["task"] = {"name": type(task).__name__, "qualities": qualities}
     plan["level"] = LEVEL
-    plan["censoring"] = CENSORING
     plan["threads"] = recipe_threads(recipe, threads)
     plan["sources"] = definition_sources(recipe)
     if recipe.differences:

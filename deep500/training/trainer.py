@@ -64,6 +64,7 @@ class Trainer:
         self,
         executor: Executor | Procedure,
         optimizer: Optimizer | ThreeStepOptimizer | None,
+        *,
         splits: Mapping[str, Split] | Dataset,
         sampler: Sampler,
         epochs: int,
@@ -188,7 +189,7 @@ class Trainer:
             "samples": 0,
             "run seconds": 0.0,
             "evaluation seconds": 0.0,
-            # of the events after steps, which training includes
+            # CPU time of the events after steps, a part of the training time
             "event cpu seconds": 0.0,
         }
         self.counters |= history.counters

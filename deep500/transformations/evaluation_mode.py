@@ -1,8 +1,8 @@
 """A network for inference only."""
 
-from ..contracts.graph import in_evaluation
 from ..contracts.network import Network
 from ..contracts.transformation import Transformation
+from ..graph.graph import in_evaluation
 
 
 class EvaluationMode(Transformation):

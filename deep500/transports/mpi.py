@@ -71,7 +71,7 @@ class Mpi(ProcessTransport):
 
     def __init__(self, deadline: float = DEADLINE):
         self.MPI = mpi()
-        # of our own, so that messages of the user's are never taken for ours
+        # a communicator of our own: the user's messages are never taken for ours
         world = self.MPI.COMM_WORLD
         # in turn, so that a collective too many is not taken for one of the next program
         self.comms = (world.Dup(), world.Dup())

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..check.samplers.distributions import chi_square, independence
 from ..contracts.dataset import Column, Dataset, Split
 from ..errors import Deep500Error
-from .sampling.distributions import chi_square, independence
 
 RESAMPLES = 2000
 LEVEL = 0.95

@@ -1,7 +1,9 @@
 """Benchmarks of data sets: the page cache is as it is said, every container holds the same, wrong ones are found."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -10,12 +12,16 @@ import pytest
 
 import deep500 as d5
 from deep500 import cli
-from deep500.bench.datasets import page_cache, planning
-from deep500.bench.datasets.containers import maps_of
+from deep500.bench import trials
+from deep500.bench.dataset_benchmark import DatasetBenchmark
+from deep500.bench.datasets import page_cache
+from deep500.bench.datasets import subject as subjects
+from deep500.bench.datasets.containers import maps_of, write_containers
 from deep500.bench.datasets.jobs import CONTAINERS, ITS_OWN, DatasetJob
 from deep500.bench.datasets.page_cache import evict, resident_share
-from deep500.bench.datasets.planning import DatasetBenchRequest, dataset_plan
-from deep500.bench.datasets.subject import DatasetSubject
+from deep500.bench.datasets.subject import DatasetSubject, examples_of
+from deep500.bench.notes import Notes
+from deep500.bench.pipeline import benchmark_plan
 from deep500.errors import Deep500Error, Unsupported
 
 
@@ -76,7 +82,7 @@ def job(folder: Path, **changes: object) -> DatasetJob:
     settings = {"size": 100}
     values = {
         "dataset": "synthetic_images",
-        "settings": settings,
+        "attributes": settings,
         "container": ITS_OWN,
         "decoder": "",
         "workers": 0,
@@ -93,46 +99,33 @@ def job(folder: Path, **changes: object) -> DatasetJob:
 def test_every_container_holds_the_same(
     tmp_path: Path, container: str, mode: str
 ) -> None:
-    request = DatasetBenchRequest(
-        "synthetic_images",
-        {"size": 100},
-        CONTAINERS,
-        workers=(0,),
-        batch=8,
-        examples=30,
-    )
-    dataset_plan(request, tmp_path, budget_s=1.0)
-    subject = DatasetSubject(job(tmp_path, container=container, mode=mode).to_json())
-    subject.run()
-    subject.run()
+    task = job(tmp_path, container=container, mode=mode)
+    write_containers(tmp_path, examples_of(task), CONTAINERS)
+    subject = DatasetSubject(task)
     subject.check()
+    subject.run()
+    subject.check_again()
     assert len(subject.split) == 30
     subject.last["x"] = subject.last["x"] + 0.01
     with pytest.raises(
         Deep500Error, match="'x' differs by 0.01 from what the data set has"
     ):
-        subject.check()
+        subject.check_again()
 
 
 def test_a_container_with_other_data_is_found(tmp_path: Path) -> None:
-    request = DatasetBenchRequest(
-        "synthetic_images", {"size": 100}, ("npy",), batch=8, examples=30
-    )
-    dataset_plan(request, tmp_path, budget_s=1.0)
+    task = job(tmp_path, container="npy")
+    write_containers(tmp_path, examples_of(task), ["npy"])
     labels = np.load(tmp_path / "label.npy")
     np.save(tmp_path / "label.npy", labels[::-1])
-    subject = DatasetSubject(job(tmp_path, container="npy").to_json())
-    subject.run()
     with pytest.raises(Deep500Error, match="'label' differs"):
-        subject.check()
+        task.checked_subject()
 
 
 def test_a_plan_has_every_combination_with_its_state(
     pictures: Path, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "containers"
-    folder.mkdir()
-    request = DatasetBenchRequest(
+    benchmark = DatasetBenchmark(
         "image_folder",
         {"folder": str(pictures)},
         (ITS_OWN, "memory"),
@@ -140,7 +133,8 @@ def test_a_plan_has_every_combination_with_its_state(
         batch=8,
         examples=16,
     )
-    plan = dataset_plan(request, folder, budget_s=1.0)
+    with benchmark.prepared(Notes()) as prepared:
+        plan = benchmark_plan(prepared, budget_s=1.0)
     names = [entry.name for entry in plan.entries]
     assert len(names) == len(set(names)) == 2 * 2 * 2 + 2 * 2
     assert (
@@ -151,14 +145,14 @@ def test_a_plan_has_every_combination_with_its_state(
     assert about["page_cache"][ITS_OWN]["state"] == "warm"
     assert about["page_cache"]["memory"]["state"] == "no files"
     assert about["examples"]["memory, 0 workers, a pass"] == 16
-    assert about["digest"] == request.definition().load()["train"].digest()
+    assert about["digest"] == benchmark.definition().load()["train"].digest()
 
 
 def test_a_cold_plan_leaves_out_what_cannot_be_cold(
     pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = {"folder": str(pictures)}
-    request = DatasetBenchRequest(
+    benchmark = DatasetBenchmark(
         "image_folder",
         settings,
         (ITS_OWN, "memory"),
@@ -168,15 +162,27 @@ def test_a_cold_plan_leaves_out_what_cannot_be_cold(
         8,
         cold=True,
     )
-    monkeypatch.setattr(planning, "resident_share", lambda paths: 0.0)
-    plan = dataset_plan(request, tmp_path, budget_s=1.0)
+    monkeypatch.setattr(trials, "isolated_each", in_this_process)
+    monkeypatch.setattr(subjects, "resident_share", lambda paths: 0.0)
+    with benchmark.prepared(Notes()) as prepared:
+        plan = benchmark_plan(prepared, budget_s=1.0)
     assert [entry.levels["read"] for entry in plan.entries] == ["one batch", "a pass"]
     assert plan.about["page_cache"][ITS_OWN] == {"state": "cold", "resident": 0.0}
     reasons = " ".join(plan.about["left_out"].values())
     assert "workers read ahead" in reasons and "has no files" in reasons
-    monkeypatch.setattr(planning, "resident_share", lambda paths: 0.8)
-    with pytest.raises(Deep500Error, match="cannot be emptied here: 80% of the pages"):
-        dataset_plan(request, tmp_path, budget_s=1.0)
+    monkeypatch.setattr(subjects, "resident_share", lambda paths: 0.8)
+    with (
+        benchmark.prepared(Notes()) as prepared,
+        pytest.raises(Deep500Error, match="cannot be emptied here: 80% of the pages"),
+    ):
+        benchmark_plan(prepared, budget_s=1.0)
+
+
+def in_this_process(
+    function: str, calls: Sequence[dict], timeout_s: float
+) -> list[dict[str, Any]]:
+    """Stands for the process of the trials, so that what it asks the system can be planted."""
+    return [trials.attempt(**call, progress=lambda text: None) for call in calls]
 
 
 def test_the_verb_leaves_a_bundle(

@@ -6,20 +6,22 @@ import mpmath
 import numpy as np
 import pytest
 
-from deep500.bench.elementary import (
+from deep500.bench import trials
+from deep500.bench.elementary.functions import (
     DTYPES,
     FUNCTIONS,
-    check_request,
     draw,
-    measured,
-    measured_apart,
+    exactness,
     special_faults,
     ulp_errors,
 )
+from deep500.bench.elementary_benchmark import ElementaryBenchmark
+from deep500.bench.pipeline import run_benchmark
 from deep500.contracts.result import Record
 from deep500.errors import Deep500Error
 from deep500.reports.terminal import terminal
 from deep500.results.elementary import Elementary
+from deep500.supervision.isolation import Died
 
 
 def rounded(what, arguments, dtype):
@@ -71,9 +73,13 @@ def test_special_points():
     assert fault == "-inf gives 1, right is -1"
 
 
-def test_numpy_is_measured_and_the_table_is_honest():
-    functions, dtypes = ["exp", "pow"], ["float32", "float64"]
-    rows = measured_apart(functions, "reference", dtypes, 100, 1, 60)
+def test_numpy_is_measured_and_the_table_is_honest(tmp_path, monkeypatch):
+    monkeypatch.setenv("DEEP500_HOME", str(tmp_path / "home"))
+    functions, dtypes = ("exp", "pow"), ("float32", "float64")
+    benchmark = ElementaryBenchmark(functions, ("reference",), dtypes, 100, 1)
+    record = run_benchmark(benchmark, out=tmp_path / "out")
+    [block] = record.blocks
+    rows = block["rows"]
     assert [(r["function"], r["dtype"], r["n"]) for r in rows] == [
         ("exp", "float32", 103),
         ("exp", "float64", 103),
@@ -96,18 +102,32 @@ def test_numpy_is_measured_and_the_table_is_honest():
 
 
 def test_what_a_framework_lacks_is_a_row_with_the_reason():
-    rows = measured(["exp"], "fake", ["float32"], 10, 0, lambda text: None)
-    assert rows[0]["unsupported"] == "" and rows[0]["n"] == 13
+    row = exactness("exp", "fake", "float32", 10, 0)
+    assert row.unsupported == ""
+    assert row.n == 13
+
+
+def test_a_framework_that_dies_leaves_rows_with_the_reason(tmp_path, monkeypatch):
+    monkeypatch.setenv("DEEP500_HOME", str(tmp_path / "home"))
+
+    def died(function, calls, timeout_s):
+        return [Died("the process ended")] * len(calls)
+
+    monkeypatch.setattr(trials, "isolated_each", died)
+    record = run_benchmark(ElementaryBenchmark(("exp", "pow"), ("reference",)))
+    rows = record.blocks[0]["rows"]
+    assert [row["unsupported"] for row in rows] == ["the process ended"] * 2
+    assert [row["n"] for row in rows] == [0, 0]
 
 
 @pytest.mark.parametrize(
     ("functions", "dtypes", "n", "text"),
     [
-        (["exq"], ["float32"], 9, "Did you mean 'exp'"),
-        (["exp"], ["float16"], 9, "no dtype"),
-        (["exp"], ["float32"], 0, "n = 0"),
+        (("exq",), ("float32",), 9, "Did you mean 'exp'"),
+        (("exp",), ("float16",), 9, "no dtype"),
+        (("exp",), ("float32",), 0, "n = 0"),
     ],
 )
 def test_bad_input_is_one_line(functions, dtypes, n, text):
     with pytest.raises(Deep500Error, match=text):
-        check_request(functions, ["reference"], dtypes, n)
+        ElementaryBenchmark(functions, ("reference",), dtypes, n)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import deep500 as d5
-from deep500.bench.running import operator_text
+from deep500.bench.operators.naming import operator_text
 from deep500.evidence.verification import verify
 from deep500.measure.bounds.peak_cache import (
     Peaks,

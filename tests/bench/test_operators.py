@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from deep500 import operators
+from deep500.bench.operator_benchmark import OperatorBenchmark
 from deep500.bench.operators import suites
 from deep500.bench.operators.jobs import OperatorJob
-from deep500.bench.operators.planning import BenchFactors, operator_plan
 from deep500.bench.operators.subject import OperatorSubject
+from deep500.check.operators.comparing import gradient_check, output_check
+from deep500.check.operators.examples import examples_of
 from deep500.contracts.calls import KERNELS
 from deep500.contracts.operator import Operator
 from deep500.errors import Deep500Error, Unsupported, Wrong
 from deep500.frameworks import framework
-from deep500.validation.checking.comparing import gradient_check, output_check
-from deep500.validation.checking.examples import examples_of
 
 MINE = '''
 from deep500.contracts.operator import Operator
@@ -118,26 +118,26 @@ def test_compiled_by_pytorch():
 
 def test_a_right_operator_passes_before_and_after(mine):
     for direction in ("forward", "backward"):
-        OperatorSubject(
-            job(mine, "4x6", direction=direction, kernel="composed")
-        ).check_again()
-    OperatorSubject(job(mine, "4x6", kernel="native")).check_again()
+        composed = job(mine, "4x6", direction=direction, kernel="composed")
+        composed.checked_subject().check_again()
+    job(mine, "4x6", kernel="native").checked_subject().check_again()
 
 
 @pytest.mark.parametrize("how", ["one percent", "zeros"])
 def test_a_wrong_operator_is_found_before_it_is_timed(mine, how):
     with pytest.raises(Wrong, match="reference custom gives a wrong forward result"):
-        OperatorSubject(job(mine, "4x6", kernel="native", how=how))
+        job(mine, "4x6", kernel="native", how=how).checked_subject()
 
 
 def test_an_operator_that_remembers_is_found_after(mine):
-    subject = OperatorSubject(job(mine, "4x6", kernel="native", how="remembers"))
+    subject = job(mine, "4x6", kernel="native", how="remembers").checked_subject()
     with pytest.raises(Wrong, match="after its timing"):
         subject.check_again()
 
 
 def test_where_the_truth_is_nan_magnitudes_are_taken():
     subject = OperatorSubject(job("Sqrt", "30"))
+    subject.check()
     assert (subject.example.inputs[0] >= 0).all()
 
 
@@ -205,7 +205,7 @@ def test_unknown_suites_are_one_line(name, tier, text):
 )
 def test_unknown_factors_are_said_before_anything_runs(factors, text):
     with pytest.raises(Deep500Error, match=text):
-        operator_plan([], BenchFactors(**factors))
+        OperatorBenchmark((), **factors)
 
 
 def test_data_names_their_source():

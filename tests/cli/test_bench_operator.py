@@ -437,7 +437,7 @@ def test_a_bad_reference_is_the_references_fault(d5, rivals, reference):
 
 
 DEFECTS = {
-    "preparing": "subject._use_threads = None",
+    "preparing": "subject.use_threads = None",
     "running": "subject.output_check = None",
     "after the timing": "del subject.arrays",
 }

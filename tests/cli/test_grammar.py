@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from deep500.bench import elementary
+from deep500.bench.elementary import functions as elementary
+from deep500.check.operators.formats import FORMATS
 from deep500.cli import bench_elementary, main, options, options_of, parser
-from deep500.validation.checking.formats import FORMATS
 
 # What an option means, and the form of its value. The help text of every verb that takes it begins with the meaning.
 MEANINGS = {

@@ -148,7 +148,7 @@ def test_help_lists_every_verb_and_imports_little():
         ("datasets", "Digits"),
         ("metrics", "TestAccuracy"),
         ("samplers", "ShuffleSampler"),
-        ("initialisers", "HeNormal"),
+        ("initializers", "HeNormal"),
         ("recipes", "digits_cnn"),
         ("schemes", "LocalSGD"),
         ("topologies", "Torus"),

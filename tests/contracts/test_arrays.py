@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deep500.contracts.arrays import check_matching
 from deep500.contracts.operator import TensorSpec
 from deep500.errors import Deep500Error
+from deep500.graph.arrays import check_matching
 
 OWN = {"w": np.zeros((3, 4), np.float32), "b": np.zeros(4, np.float32)}
 

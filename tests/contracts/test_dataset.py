@@ -171,7 +171,11 @@ def trainer(data: d5.Dataset, input_name: str = "x") -> d5.Trainer:
     )
     executor = d5.framework("reference").from_model(network)
     return d5.Trainer(
-        executor, d5.optimizers.SGD(0.1), data, d5.ShuffleSampler(8), epochs=1
+        executor,
+        d5.optimizers.SGD(0.1),
+        splits=data,
+        sampler=d5.ShuffleSampler(8),
+        epochs=1,
     )
 
 

@@ -7,8 +7,8 @@ import pytest
 
 import deep500 as d5
 from deep500 import Deep500Error
-from deep500.contracts.canonical_form import canonical_form
-from deep500.contracts.definition_text import Names, definition_of, parts_of
+from deep500.definition_text import Names, definition_of, parts_of
+from deep500.hashing.canonical_form import canonical_form
 from deep500.optimizers import SGD, Adam, AdamW, ClipByNorm, Group
 
 SOURCE = """

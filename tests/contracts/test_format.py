@@ -98,7 +98,7 @@ def test_what_evaluates_constants_is_handed_in() -> None:
 
 
 def test_an_evaluator_that_fails_gives_one_line() -> None:
-    from deep500.contracts.folding import Folding
+    from deep500.graph.folding import Folding
 
     network = Network()
     network.add_param("a", np.asarray([1]))

@@ -127,6 +127,22 @@ def test_files_of_mutable_entries_are_not_those_of_fixed(tmp_path: Path) -> None
     assert {*code["fixed"]} == {"own_helper.py"}
 
 
+@pytest.mark.parametrize("folder", ["site-packages", "dist-packages", "packages"])
+def test_installed_packages_are_not_the_users(tmp_path: Path, folder: str) -> None:
+    """Wherever they are installed: --user, another environment, Debian's; a folder of another name is the user's."""
+    (tmp_path / folder).mkdir()
+    (tmp_path / folder / "own_installed.py").write_text("RATE = 0.1\n")
+    sys.path.append(str(tmp_path / folder))
+    path = write(tmp_path, "value", 16)
+    recipe = path.read_text().replace("SGD(0.1)", "SGD(own_installed.RATE)")
+    path.write_text(f"import own_installed\n{recipe}")
+    files = {*load_recipe(path).own_code["files"]}
+    installed = folder != "packages"
+    assert files == {"own_helper.py"} | (
+        set() if installed else {f"{folder}/own_installed.py"}
+    )
+
+
 def test_our_recipes_have_no_own_code() -> None:
     for name in known_recipes():
         assert load_recipe(name).own_code == {}, name

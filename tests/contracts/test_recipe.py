@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 import deep500 as d5
-from deep500.contracts.canonical_form import canonical_form, form_hash
 from deep500.contracts.recipe import Recipe, own_definitions
 from deep500.errors import Deep500Error
+from deep500.hashing.canonical_form import canonical_form, form_hash
 from deep500.training.events import LossReached
 
 FIXED: dict[str, Any] = {"model": "mlp", "dataset": "digits", "epochs": 20}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import deep500 as d5
-from deep500.contracts.canonical_form import canonical_form
+from deep500.hashing.canonical_form import canonical_form
 from deep500.recipe_files import load_recipe
 
 RECIPE = """

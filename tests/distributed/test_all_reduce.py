@@ -56,7 +56,12 @@ def serial(
     executor = framework(engine).from_model(with_dropout(), seed=11)
     sampler = ShuffleSampler(32, seed=7)
     trainer = Trainer(
-        executor, Momentum(0.1, 0.9), splits(), sampler, epochs, events=[]
+        executor,
+        Momentum(0.1, 0.9),
+        splits=splits(),
+        sampler=sampler,
+        epochs=epochs,
+        events=[],
     )
     history = trainer.run()
     return executor.arrays(), history.losses

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 import deep500 as d5
+from deep500.check.codecs import coding, loops_of
 from deep500.cli import main
 from deep500.contracts.codec import Codec, Key
 from deep500.contracts.transport import AllReduce, Compute, RecvAny, Wait
 from deep500.errors import Deep500Error, InternalError
 from deep500.schemes.all_reduce import AllReduce as AllReduceScheme
-from deep500.validation.codecs import coding, loops_of
 
 from . import bad_codecs
 

@@ -75,8 +75,8 @@ def distributed(
         transport,
         executors,
         optimizer or Momentum(0.1, 0.9),
-        data or splits(),
-        ShuffleSampler(batch_size, seed=7),
-        epochs,
+        splits=data or splits(),
+        sampler=ShuffleSampler(batch_size, seed=7),
+        epochs=epochs,
         events=[],
     )

@@ -7,9 +7,9 @@ from typing import Any
 
 from deep500 import bundle, cli
 from deep500.bundle import encoding
-from deep500.contracts.canonical_form import form_hash
-from deep500.contracts.own_code import fixed_form_hash
-from deep500.contracts.result import derived_numbers, result_kind
+from deep500.contracts.result import derived_document, derived_numbers, result_kind
+from deep500.hashing.canonical_form import form_hash
+from deep500.hashing.own_code import fixed_form_hash
 
 
 def small_bench(folder: Path) -> Path:
@@ -94,7 +94,9 @@ class Forger:
                 data = self.files[f"weights-{block['seed']}.safetensors"]
                 block["weights"] = hashlib.sha256(data).hexdigest()
         kind = result_kind(self.kind)
-        derived = derived_numbers(kind, self.plan, self.blocks)
+        plan = kind.check_plan(self.plan)
+        numbers = derived_numbers(kind, plan, kind.check_blocks(plan, self.blocks))
+        derived = derived_document(kind, numbers)
         begin = {"plan.json": self.plan, "environment.json": self.environment}
         contents = {
             name: bundle.canonical(document) for name, document in begin.items()

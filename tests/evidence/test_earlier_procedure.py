@@ -1,4 +1,4 @@
-"""A bundle whose numbers were derived by an earlier procedure: verified by that one, shown by this one."""
+"""A bundle whose numbers were derived by an earlier procedure: its samples are verified, and shown by this one."""
 
 import json
 import shutil
@@ -22,7 +22,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEEP500_HOME", str(tmp_path / "home"))
 
 
-def sealed_again(folder: Path, change: dict, procedure: int = 1) -> Path:
+def sealed_again(folder: Path, change: dict, procedure: Any = 1) -> Path:
     """The bundle with other derived numbers, and every hash right."""
     old = read(BEFORE)
     derived = json.loads(json.dumps(old.documents["derived.json"]))
@@ -43,7 +43,10 @@ def sealed_again(folder: Path, change: dict, procedure: int = 1) -> Path:
 
 
 def test_it_verifies_and_shows_the_true_median() -> None:
-    assert verify(BEFORE).ok
+    verification = verify(BEFORE)
+    assert verification.ok
+    [mark] = verification.remarks
+    assert "has the numbers of procedure 1, which are not compared" in mark
     derived: Any = read(BEFORE).documents["derived.json"]
     recorded = derived["metrics"][0]
     assert recorded["median"] == pytest.approx(26.574, abs=1e-3)  # a geometric mean
@@ -53,16 +56,27 @@ def test_it_verifies_and_shows_the_true_median() -> None:
     assert accuracy["median"] == sorted(accuracy["values"])[2]
 
 
-def test_numbers_that_do_not_follow_by_their_procedure_are_found(
+def test_numbers_of_an_earlier_procedure_are_never_shown(tmp_path: Path) -> None:
+    forged = sealed_again(tmp_path / "forged", {"median": 99.0})
+    assert "which are not compared" in verify(forged).remarks[0]
+    shown = load(forged).derived
+    assert shown is not None and shown["metrics"][0]["median"] < 99.0
+
+
+@pytest.mark.parametrize("procedure", [0, -1, 3, "1", None, True])
+def test_numbers_of_an_unknown_procedure_are_refused(
+    tmp_path: Path, procedure: Any
+) -> None:
+    unknown = verify(sealed_again(tmp_path / "unknown", {}, procedure))
+    [problem] = unknown.problems
+    assert "this version computes 2: upgrade deep500-bench" in problem
+
+
+def test_numbers_of_this_procedure_have_to_follow_from_the_samples(
     tmp_path: Path,
 ) -> None:
-    assert verify(sealed_again(tmp_path / "same", {})).ok
-    forged = verify(sealed_again(tmp_path / "forged", {"median": 99.0}))
-    assert not forged.ok and "median says 99.0" in forged.problems[0]
-    unknown = verify(sealed_again(tmp_path / "unknown", {}, procedure=0))
-    assert "procedure 0, this version computes 2" in unknown.problems[0]
     renamed = verify(sealed_again(tmp_path / "renamed", {}, procedure=2))
-    assert not renamed.ok
+    assert not renamed.ok and renamed.problems
 
 
 def test_it_is_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

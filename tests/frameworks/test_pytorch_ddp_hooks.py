@@ -13,8 +13,8 @@ import pytest
 
 import deep500 as d5
 from deep500.contracts.codec import Key, run_together
-from deep500.contracts.definition_text import definition_of
 from deep500.contracts.layout import Slot
+from deep500.definition_text import definition_of
 
 torch = pytest.importorskip("torch")
 
@@ -23,7 +23,7 @@ SCRIPT = """
 import gc, json, os, sys
 import torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
-from deep500.contracts.definition_text import definition_of
+from deep500.definition_text import definition_of
 from deep500.frameworks.pytorch import ddp_hook
 
 def model():

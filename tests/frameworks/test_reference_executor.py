@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deep500.contracts import tape
 from deep500.contracts.network import Network
 from deep500.contracts.operator import Operator
 from deep500.errors import Deep500Error, Unsupported
 from deep500.frameworks import framework
+from deep500.graph import tape
 from deep500.networks import DigitsCnn, Mlp
 from deep500.optimizers.adam import Adam
 from deep500.optimizers.sgd import SGD

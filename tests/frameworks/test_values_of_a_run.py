@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import deep500 as d5
-from deep500.contracts import specialising
 from deep500.contracts.executor import Executor
 from deep500.errors import Deep500Error
 from deep500.frameworks import available_frameworks, framework
+from deep500.graph import specializing
 
 NAMES = available_frameworks()
 X = np.arange(24, dtype="float32").reshape(2, 3, 4)
@@ -93,7 +93,7 @@ def test_the_least_recently_used_program_is_dropped(name: str) -> None:
 def test_a_program_for_another_value_would_be_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(specialising, "digest", lambda array: 0)
+    monkeypatch.setattr(specializing, "digest", lambda array: 0)
     with np.errstate(all="ignore"):
         assert not reshapes_right(framework("reference").executor(reshaping()))
 

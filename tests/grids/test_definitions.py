@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from deep500 import registry
+from deep500.check.codecs.loading import load_codec
+from deep500.check.optimizers.subjects import load_optimizer
+from deep500.check.samplers import named_sampler
+from deep500.check.schemes.loading import load_scheme
 from deep500.cli import main
 from deep500.cli import run as run_verb
-from deep500.contracts.canonical_form import canonical_form
-from deep500.contracts.definition_text import KINDS, Names, definition_of
 from deep500.contracts.recipe_entries import TABLE, definition_keys
+from deep500.definition_text import KINDS, Names, definition_of
+from deep500.hashing.canonical_form import canonical_form
 from deep500.recipe_files import load_recipe
-from deep500.validation.codecs.loading import load_codec
-from deep500.validation.optimizers.subjects import load_optimizer
-from deep500.validation.sampling import named_sampler
-from deep500.validation.schemes.loading import load_scheme
 
 MODULE = """
 import deep500 as d5

@@ -11,7 +11,7 @@ import random
 import pytest
 
 from deep500.bench.operators.jobs import DIRECTIONS, OperatorJob
-from deep500.bench.operators.planning import TRIAL
+from deep500.bench.trials import ATTEMPT
 from deep500.cli import main
 from deep500.contracts.calls import KERNELS
 from deep500.frameworks import available_frameworks
@@ -22,7 +22,7 @@ from deep500.measure.bounds.peak_cache import (
     write_peaks,
 )
 from deep500.measure.bounds.peak_kernels import Peak
-from deep500.validation.isolation import Died, isolated_each
+from deep500.supervision.isolation import Died, isolated_each
 
 PYTHON = '''
 import deep500 as d5
@@ -147,7 +147,7 @@ def check_trials(files, name, cells):
     jobs = [trial_job(files, name, *cell) for cell in cells]
     calls = [{"job": job.to_json()} for job in jobs]
     faults = []
-    results = isolated_each(TRIAL, calls, 300.0)
+    results = isolated_each(ATTEMPT, calls, 300.0)
     for cell, result in zip(cells, results, strict=True):
         kind, reference, kernel, direction, _ = cell
         if isinstance(result, Died):
@@ -318,6 +318,6 @@ def test_a_cpp_operator_has_the_threads_that_are_asked_for(tmp_path, name, count
             count,
             f"{tmp_path}/plus.py:plus_{number}",
         )
-        [result] = isolated_each(TRIAL, [{"job": job.to_json()}], 120.0)
+        [result] = isolated_each(ATTEMPT, [{"job": job.to_json()}], 120.0)
         states[number] = result["state"]
     assert states == {count: "ok", 3 - count: "wrong"}

@@ -18,13 +18,13 @@ import pytest
 
 import deep500 as d5
 from deep500 import registry
+from deep500.check.codecs.loading import load_codec
+from deep500.check.schemes import check_scheme
+from deep500.check.schemes.checks import CHECKS
 from deep500.cli import main
 from deep500.contracts.scheme import Scheme
 from deep500.errors import Deep500Error
 from deep500.user_files import imported
-from deep500.validation.codecs.loading import load_codec
-from deep500.validation.schemes import check_scheme
-from deep500.validation.schemes.checks import CHECKS
 
 TESTS = Path(__file__).parents[1]
 PLANTED = TESTS / "schemes" / "planted.py"
@@ -204,7 +204,7 @@ import gc, json, sys, tempfile
 import torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 from deep500.frameworks.pytorch import ddp_hook
-from deep500.validation.codecs.loading import load_codec
+from deep500.check.codecs.loading import load_codec
 
 torch.set_num_threads(1)
 with tempfile.NamedTemporaryFile() as file:

@@ -385,19 +385,19 @@ def recorded(folder: Path, losses: list[float], accuracy: float) -> Path:
 
 
 def test_two_runs_are_compared(tmp_path):
-    from deep500.evidence.comparing import compare_bundles
+    from deep500.evidence.comparing import compare
 
     first = recorded(tmp_path / "a", [1.0] * 20, 90.0)
     same = recorded(tmp_path / "b", [1.0] * 20, 90.0)
     other = recorded(tmp_path / "c", [1.0] * 19 + [1.0 + 1e-16 + 2e-16], 91.5)
-    equal = compare_bundles(first, same).to_json()
+    equal = compare(first, same).to_json()
     assert equal["losses"]["parted_at"] is None and equal["differences"] == []
     assert {row["name"] for row in equal["comparisons"]} == {"step", "forward"}
-    different = compare_bundles(first, other).to_json()
+    different = compare(first, other).to_json()
     assert different["losses"]["parted_at"] == 20
     assert different["qualities"][0]["difference"] == 1.5
     assert [row[0] for row in different["differences"]] == ["rate"]
-    assert not compare_bundles(first, other).worse  # one run each: no verdict
+    assert not compare(first, other).worse  # one run each: no verdict
 
 
 GOOD = {

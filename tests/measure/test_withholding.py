@@ -2,15 +2,17 @@
 
 import copy
 import itertools
+import math
 
 import numpy as np
 import pytest
 
 from deep500 import cli
 from deep500.errors import Deep500Error
-from deep500.measure.plan import PROCEDURE, make_plan
+from deep500.measure.plan import make_plan
 from deep500.measure.results import Result
 from deep500.measure.samples import check_blocks, check_plan
+from deep500.results.benching.comparing import contrast
 
 PROCESSES, ROUNDS = 6, 60
 UNIT_NS = 20_000
@@ -54,13 +56,13 @@ def result(a=one, b=one, factor=1.0, alone=(1.0, 1.0), **block_fields):
 
 
 def verdict(found):
-    [comparison] = found.derived["comparisons"]
-    return comparison["verdict"]
+    [comparison] = found.derived.comparisons
+    return comparison.verdict
 
 
 def notes(found):
-    [comparison] = found.derived["comparisons"]
-    return " ".join(comparison["notes"])
+    [comparison] = found.derived.comparisons
+    return " ".join(comparison.notes)
 
 
 def test_calls_of_one_cost_keep_their_verdict():
@@ -70,18 +72,15 @@ def test_calls_of_one_cost_keep_their_verdict():
 
 def test_calls_of_two_costs_have_no_verdict_and_the_modes_are_named():
     found = result(a=lambda rng: 2 * one(rng), b=two_costs)
-    [comparison] = found.derived["comparisons"]
-    assert comparison["verdict"] == "inconclusive" and comparison["withheld"]
-    assert comparison["estimand"] == "median ratio of paired rounds of single calls"
-    assert comparison["of_medians"]["ratio"] == pytest.approx(0.5, rel=0.02)
-    assert comparison["of_means"]["ratio"] == pytest.approx(1.3, rel=0.1)
+    [comparison] = found.derived.comparisons
+    assert comparison.verdict == "inconclusive" and comparison.meaning.withheld
+    assert (
+        comparison.meaning.estimand == "median ratio of paired rounds of single calls"
+    )
+    assert comparison.meaning.of_medians.ratio == pytest.approx(0.5, rel=0.02)
+    assert comparison.meaning.of_means.ratio == pytest.approx(1.3, rel=0.1)
     assert "different sides of the margin" in notes(found)
     assert "'b' has 2 modes, 20." in notes(found) and "and 100.0 µs" in notes(found)
-    # the same samples by the procedure before: a verdict
-    plan = {key: value for key, value in found.plan.items() if key != "procedure"}
-    before = Result(plan, found.blocks)
-    assert verdict(before) == "slower"
-    assert before.derived["procedure"] == 1 and found.derived["procedure"] == PROCEDURE
 
 
 def test_the_report_says_no_verdict_first_and_why(tmp_path, capsys, monkeypatch):
@@ -109,18 +108,18 @@ def test_a_verdict_that_neighbours_make_is_withheld_and_their_effect_is_noted():
     found = result(factor=1.2, alone=(1.0, 1 / 1.2))
     assert verdict(found) == "inconclusive"
     assert "the ratio would be 1" in notes(found)
-    b = found.derived["entries"][1]
-    assert b["neighbours"]["ratio"] == pytest.approx(1.2, rel=0.01)
-    assert any("in a row of its own calls" in note for note in b["notes"])
+    b = found.derived.entries[1]
+    assert b.neighbours.ratio == pytest.approx(1.2, rel=0.01)
+    assert any("in a row of its own calls" in note for note in b.notes)
 
 
 def test_an_effect_of_neighbours_that_changes_nothing_is_only_noted():
     found = result(factor=2.0, alone=(1.0, 1 / 1.05))
     assert verdict(found) == "slower"
-    b = found.derived["entries"][1]
-    assert any("in a row of its own calls" in note for note in b["notes"])
-    a = found.derived["entries"][0]
-    assert not any("in a row" in note for note in a["notes"])
+    b = found.derived.entries[1]
+    assert any("in a row of its own calls" in note for note in b.notes)
+    a = found.derived.entries[0]
+    assert not any("in a row" in note for note in a.notes)
 
 
 @pytest.mark.parametrize(
@@ -139,15 +138,39 @@ def test_blocks_from_anyone_are_checked(key, value):
         check_blocks(found.plan, blocks)
 
 
-@pytest.mark.parametrize("procedure", [0, PROCEDURE + 1, "2", None, True])
-def test_a_plan_of_an_unknown_procedure_is_refused(procedure):
-    plan = dict(result().plan) | {"procedure": procedure}
-    with pytest.raises(Deep500Error, match="upgrade deep500-bench"):
-        check_plan(plan)
-
-
 def test_two_batches_are_named():
     found = result(calls=[1, 8])
-    [comparison] = found.derived["comparisons"]
+    [comparison] = found.derived.comparisons
     expected = "median ratio of paired rounds of means of 8 calls to single calls"
-    assert comparison["estimand"] == expected
+    assert comparison.meaning.estimand == expected
+
+
+def of_levels(levels, factor=1.0):
+    """A benchmark of one candidate, each of whose processes has its own level."""
+    plan = make_plan({"a": "pass"}, seed=1)
+    rng = np.random.default_rng(7)
+    blocks = []
+    for process, level in enumerate(levels):
+        costs = UNIT_NS * factor * level * rng.lognormal(0, 0.001, ROUNDS)
+        block = {"process": process, "calls": [1], "orders": [[0]] * ROUNDS}
+        blocks.append(block | {"ns": [[round(cost)] for cost in costs]})
+    return Result(plan.to_json(), blocks)
+
+
+def test_two_benchmarks_whose_processes_depend_are_compared_with_care():
+    rng = np.random.default_rng(11)
+    steps = rng.normal(0, 0.02, 20)
+    walk = np.exp(np.cumsum(steps))  # each process begins where the one before ended
+    ordered = np.sort(walk)
+    # the same levels, in an order in which no process is like the one before
+    independent = np.ravel(np.column_stack([ordered[:10], ordered[10:]]))
+    [careful], [plain] = (
+        contrast(of_levels(levels), of_levels(levels, 1.04), 0.01, 0.95).data[
+            "comparisons"
+        ]
+        for levels in (walk, independent)
+    )
+    assert any("successive processes depend" in note for note in careful["notes"])
+    assert not any("successive processes depend" in note for note in plain["notes"])
+    width = math.log(careful["high"] / careful["low"])
+    assert width > 2 * math.log(plain["high"] / plain["low"])

@@ -10,7 +10,7 @@ import deep500 as d5
 
 def test_a_name_and_settings_are_a_network() -> None:
     network = d5.networks.create(
-        "resnet", depth=44, classes=10, shape=(3, 32, 32), seed=0
+        "resnet", depth=44, outputs=10, shape=(3, 32, 32), seed=0
     )
     assert network.outputs == ["loss", "logits"] and list(network.inputs) == [
         "x",
@@ -31,7 +31,7 @@ def test_any_spelling(name: str) -> None:
 
 
 def test_the_sizes_of_the_literature_where_none_are_said() -> None:
-    network = d5.networks.create("lenet", classes=7)
+    network = d5.networks.create("lenet", outputs=7)
     assert network.inputs["x"].shape[1:] == (1, 28, 28)
     assert network.params["fc3.weight"].shape == (7, 84)
     assert network.params["fc3.weight"].dtype == "float32"
@@ -43,7 +43,7 @@ def test_the_sizes_of_the_literature_where_none_are_said() -> None:
 
 MISTAKES: dict[str, dict[str, Any]] = {
     "no network is named 'resnett'. Did you mean 'ResNet'?": {"name": "resnett"},
-    "ResNet has no setting 'deph'. Did you mean 'depth'? Known: shape, classes": {
+    "ResNet has no setting 'deph'. Did you mean 'depth'? Known: shape, outputs": {
         "deph": 44
     },
     "ResNet has no depth 45: CIFAR's forms have 6n + 2 layers": {"depth": 45},
@@ -53,7 +53,7 @@ MISTAKES: dict[str, dict[str, Any]] = {
     "ResNet takes inputs of the shape (channels, height, width)": {"shape": (32, 32)},
     "ResNet needs sizes of 1 or more: not the shape (3, 0, 8) with 10 outputs": {
         "shape": (3, 0, 8),
-        "classes": 10,
+        "outputs": 10,
     },
     "depth of ResNet is": {"depth": "deep"},
     "VGG has no depth 12: give one of 11, 13, 16, 19": {"name": "vgg", "depth": 12},

@@ -15,7 +15,7 @@ FILE = re.search(r"Save this as `(.*?)`", PAGE).group(1)
 COMMAND = re.search(r'```bash\n\S+ (-m pytest .*?) -m "not slow"( .*?)\n', PAGE)
 USE = """
 import deep500 as d5
-network = d5.networks.create("all_cnn", channels=8, classes=100)
+network = d5.networks.create("all_cnn", channels=8, outputs=100)
 assert network.inputs["x"].shape[1:] == (3, 32, 32) and network.outputs == ["loss", "logits"]
 assert network.params["head.weight"].shape == (100, 8, 1, 1)
 """

@@ -8,12 +8,12 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from deep500.contracts.graph import Node, Subgraph
 from deep500.contracts.network import Network
 from deep500.errors import Deep500Error, Unsupported
 from deep500.formats.onnx import Onnx
 from deep500.frameworks import available_frameworks, framework
 from deep500.frameworks.reference.namespace import NumpyNamespace
+from deep500.graph.graph import Node, Subgraph
 from deep500.onnx import reading
 from deep500.onnx.operators import If
 from deep500.registry import find

@@ -170,7 +170,7 @@ def test_metadata_that_are_no_names_are_refused(text: str) -> None:
 
 
 def test_statistics_that_another_program_left_are_still_updated() -> None:
-    network = d5.networks.create("resnet", depth=8, classes=3, shape=(3, 8, 8), seed=0)
+    network = d5.networks.create("resnet", depth=8, outputs=3, shape=(3, 8, 8), seed=0)
     model = network.to_onnx()
     for entry in model.metadata_props:
         if entry.key == "deep500.trainable":

@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from deep500 import registry
-from deep500.frameworks import framework
-from deep500.validation.checking.checks import autodiff
-from deep500.validation.checking.comparing import (
+from deep500.check.operators.checks import autodiff
+from deep500.check.operators.comparing import (
     gradient_check,
     output_check,
     shape_check,
 )
-from deep500.validation.checking.derivatives import difference_check
-from deep500.validation.checking.dock import Dock
-from deep500.validation.checking.examples import XP, Example, examples, examples_of
-from deep500.validation.checking.formats import cast, is_float
+from deep500.check.operators.derivatives import difference_check
+from deep500.check.operators.examples import XP, Example, examples, examples_of
+from deep500.check.operators.formats import cast, is_float
+from deep500.check.operators.runner import Dock
+from deep500.frameworks import framework
 
 __all__ = [
     "XP",

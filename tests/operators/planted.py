@@ -6,14 +6,14 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from deep500.check.operators.bounds import output_moves
+from deep500.check.operators.differences import absolute
+from deep500.check.operators.examples import XP, Example
+from deep500.check.operators.formats import FORMATS, is_float
+from deep500.check.operators.runner import Dock
 from deep500.contracts.framework import gradient_formula
 from deep500.contracts.operator import Operator
 from deep500.frameworks import framework
-from deep500.validation.checking.bounds import output_moves
-from deep500.validation.checking.differences import absolute
-from deep500.validation.checking.dock import Dock
-from deep500.validation.checking.examples import XP, Example
-from deep500.validation.checking.formats import FORMATS, is_float
 
 
 class Planted(Dock):

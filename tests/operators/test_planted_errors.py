@@ -5,9 +5,9 @@ import random
 import numpy as np
 import pytest
 
+from deep500.check.operators.checks import checks
+from deep500.check.operators.runner import Dock
 from deep500.contracts.operator import Operator
-from deep500.validation.checking.checks import checks
-from deep500.validation.checking.dock import Dock
 
 from .checking import Example, derivative_faults, examples, in_dtype
 from .planted import (

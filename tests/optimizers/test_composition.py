@@ -7,6 +7,8 @@ import pytest
 import torch
 
 import deep500 as d5
+from deep500.check.optimizers.problems import problems
+from deep500.check.optimizers.stepping import trajectory
 from deep500.optimizers import (
     SGD,
     Accumulate,
@@ -28,8 +30,6 @@ from deep500.schedules import (
     WarmUp,
 )
 from deep500.training.given_gradients import batch_of, fed_executor
-from deep500.validation.optimizers.problems import problems
-from deep500.validation.optimizers.stepping import trajectory
 
 FRAMEWORKS = ["reference", "pytorch", "jax", "tensorflow", "onnxruntime"]
 COMPOSED = {

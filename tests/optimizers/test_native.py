@@ -11,14 +11,14 @@ import deep500 as d5
 import deep500.frameworks.jax as d5jax
 import deep500.frameworks.pytorch as d5torch
 import deep500.frameworks.tensorflow as d5tf
+from deep500.check.optimizers.problems import problems
+from deep500.check.optimizers.stepping import trajectory
 from deep500.contracts.native_optimizer import NativeOptimizer
 from deep500.optimizers import LAMB, SGD, AdaGrad, Adam, AdamW, AMSGrad, Lion, Momentum
 from deep500.optimizers import Nesterov as OurNesterov
 from deep500.optimizers import RMSProp as OurRMSProp
 from deep500.schedules import Cosine
 from deep500.training.given_gradients import batch_of, fed_executor
-from deep500.validation.optimizers.problems import problems
-from deep500.validation.optimizers.stepping import trajectory
 
 NESTEROV, RMSPROP = OurNesterov(0.1, 0.9), OurRMSProp(0.01, 0.9)
 SCHEDULE = Cosine(0.1, 5)
@@ -125,7 +125,9 @@ def test_a_trainer_takes_one() -> None:
     executor = d5torch.from_model(network)
     optimizer = d5torch.MomentumOptimizer(0.1, 0.9)
     sampler = d5.ShuffleSampler(256)
-    history = d5.Trainer(executor, optimizer, data, sampler, epochs=2, events=[]).run()
+    history = d5.Trainer(
+        executor, optimizer, splits=data, sampler=sampler, epochs=2, events=[]
+    ).run()
     assert history.losses[-1] < history.losses[0]
 
 

@@ -9,6 +9,9 @@ import torch
 
 import deep500 as d5
 from deep500 import registry
+from deep500.check.optimizers.oracles import RULES, Oracle
+from deep500.check.optimizers.problems import problems
+from deep500.check.optimizers.stepping import trajectory
 from deep500.contracts.modifier import Modifier
 from deep500.contracts.optimizer import Optimizer, State
 from deep500.frameworks import framework
@@ -28,9 +31,6 @@ from deep500.optimizers import (
     RMSProp,
 )
 from deep500.training.given_gradients import batch_of, fed_executor
-from deep500.validation.optimizers.oracles import RULES, Oracle
-from deep500.validation.optimizers.problems import problems
-from deep500.validation.optimizers.stepping import trajectory
 
 FRAMEWORKS = ["reference", "pytorch", "jax", "tensorflow", "onnxruntime"]
 OPTIMIZERS: dict[str, Optimizer] = {

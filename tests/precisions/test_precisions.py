@@ -198,7 +198,9 @@ def test_a_resumed_run_ends_in_the_same_bits(precision):
     def run(epochs, start=None):
         optimizer, sampler = d5.optimizers.Momentum(0.05, 0.9), d5.ShuffleSampler(256)
         own = procedure(precision, optimizer=optimizer)
-        trainer = Trainer(own, None, DATA, sampler, epochs, [])
+        trainer = Trainer(
+            own, None, splits=DATA, sampler=sampler, epochs=epochs, events=[]
+        )
         trainer.run(start)
         return trainer
 
@@ -226,7 +228,12 @@ def test_coarser_numbers_make_more_noise_than_finer_ones():
     for precision in (P.BFloat16(emulated=True), P.Float8(loss_scale=256.0)):
         event = MeasureNoise(lambda: d5.framework("reference").executor(network()))
         trainer = Trainer(
-            procedure(precision), None, DATA, d5.ShuffleSampler(128), 1, [event]
+            procedure(precision),
+            None,
+            splits=DATA,
+            sampler=d5.ShuffleSampler(128),
+            epochs=1,
+            events=[event],
         )
         history = trainer.run()
         assert history.counters["skipped steps"] == 0

@@ -7,7 +7,7 @@ import deep500 as d5
 from deep500 import recipe_runner
 from deep500.contracts.recipe import Recipe
 from deep500.errors import Deep500Error
-from deep500.evidence.comparing import compare_bundles
+from deep500.evidence.comparing import compare
 from deep500.evidence.verification import verify
 from deep500.reports.terminal import blocks_text, terminal
 
@@ -54,7 +54,7 @@ def test_the_noise_is_in_the_report_and_the_bundle_verifies(run):
 def test_two_precisions_are_compared_and_hashed_apart(run):
     a, b = run("TernaryWeights", "a"), run(d5.precisions.StochasticRounding(), "b")
     assert a.record.plan["hash"] != b.record.plan["hash"]
-    text = blocks_text(compare_bundles(a.bundle, b.bundle).blocks())
+    text = blocks_text(compare(a.bundle, b.bundle).blocks())
     assert (
         "precision" in text
         and "StochasticRounding" in text

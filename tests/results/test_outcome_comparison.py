@@ -3,6 +3,7 @@
 import copy
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -117,7 +118,10 @@ def test_times_are_compared_as_ratios_and_noise_is_inconclusive():
     assert answer["verdict"] == "worse" and re.search(
         r"2\.00\d × \[1\.9\d+, 2\.0\d+\], n = 4", row[3]
     )
-    assert "B has 2.010 s where A has 1.000 s in time: 2.00" in text
+    assert (
+        "B has 2.010 s where A has 1.000 s in time (medians over the seeds): " in text
+    )
+    assert "the median ratio of pairs, B / A seed by seed, is 2.00" in text
     noisy = run(metric("Time", [0.5, 2.2, 1.1, 0.7], "cost", "lower"))
     assert compared(a, noisy)[0].data["comparisons"][0]["verdict"] == "inconclusive"
 
@@ -197,7 +201,7 @@ def test_epochs_and_threads_that_differ_are_warned_of():
         run(metric("Time", [1.0, 1.1, 0.9], "cost")),
         run(metric("Time", [1.0, 1.1, 0.9], "cost")),
     )
-    b.plan["epochs"], b.plan["threads"] = 2, 4  # type: ignore[index]
+    b.plan["epochs"], b.plan["threads"] = 2, 4
     contrast, text = compared(a, b)
     assert (
         "different numbers of epochs" in text and "different numbers of threads" in text
@@ -299,7 +303,8 @@ def test_the_answer_comes_first_in_one_sentence():
     a, b = (run(metric("TestAccuracy", values)) for values in (lower, ACCURACY))
     contrast, text = compared(a, b)
     assert text.startswith(
-        "**B reaches 97.05 % where A reaches 92.05 % in test accuracy: 5.000 points better"
+        "**B reaches 97.05 % where A reaches 92.05 % in test accuracy (medians over the seeds): the median difference "
+        "of pairs, B - A seed by seed, is 5.000 points better"
     )
     assert "over 6 seeds" in contrast.data["answer"]
 
@@ -344,7 +349,15 @@ def goal(times: list, looks: list | None = None) -> dict:
     return metric("TimeToAccuracy", times, "cost", "lower") | {"not_before": early}
 
 
-@pytest.mark.parametrize("n", [4, 5, 6, 10])
+def test_four_pairs_do_not_decide_that_one_side_never_arrives():
+    always, never = run(goal([1.0, 1.1, 1.2, 1.3])), run(goal([None] * 4))
+    contrast, text = compared(always, never)
+    [answer] = contrast.data["comparisons"]
+    assert answer["verdict"] == "inconclusive" and "0/4 against 4/4" in text
+    assert len(contrast.lost) == 4  # so that --gate is closed all the same
+
+
+@pytest.mark.parametrize("n", [5, 6, 10])
 @pytest.mark.parametrize("seeds", ["same", "other"])
 def test_a_run_that_never_arrives_is_worse_than_one_that_always_does(n, seeds):
     times = [1.0 + 0.1 * i for i in range(n)]
@@ -531,6 +544,49 @@ def test_the_state_of_the_machine_is_said_at_once_where_times_are_compared():
     assert "The load" not in text and "in one state of the machine" in text
     _, text = compared(loaded(run(accuracy), 0.1), loaded(run(accuracy), 3.5))
     assert "The load" not in text and "one state" not in text
+
+
+SLOW = [2.0, 2.2, 1.8, 2.1, 1.9, 2.0]
+FAST = [value / 2 for value in SLOW]
+
+
+def others_used(record: Record, share: float) -> Record:
+    block = {"seed": 0, "load": {"others": share, "cpus": 2}}
+    return replace(record, blocks=[block])
+
+
+def timed(values: list, kind: str = "cost") -> Record:
+    better = "lower" if kind == "cost" else "higher"
+    return run(metric("TestAccuracy", ACCURACY), metric("Time", values, kind, better))
+
+
+@pytest.mark.parametrize("kind", ["cost", "rate"])
+def test_times_have_no_verdict_where_the_load_differed(kind):
+    a, b = timed(FAST, kind), timed(SLOW, kind)
+    plain = {"cost": "worse", "rate": "better"}[kind]
+    for change, low, high in ((loaded, 0.1, 3.5), (others_used, 0.02, 0.6)):
+        for equal in (low, high):
+            contrast, _ = compared(change(a, equal), change(b, equal))
+            assert contrast.data["comparisons"][1]["verdict"] == plain
+        contrast, text = compared(change(a, low), change(b, high))
+        accuracy, time = contrast.data["comparisons"]
+        assert time["verdict"] == "inconclusive" and time["value"] == pytest.approx(2.0)
+        assert "no verdict: the load of the machine differed" in time["note"]
+        assert "no verdict: the load of the machine differed" in text
+        assert accuracy["verdict"] == "same" and not contrast.worse
+        for record in (a, b):
+            record.plan["in_turn"] = "0123"
+        contrast, _ = compared(change(a, low), change(b, high))
+        assert contrast.data["comparisons"][1]["verdict"] == plain
+        for record in (a, b):
+            del record.plan["in_turn"]
+
+
+def test_what_the_epochs_met_counts_more_than_the_load_at_the_start():
+    a = others_used(loaded(timed(FAST), 0.1), 0.3)
+    b = others_used(loaded(timed(SLOW), 3.5), 0.31)
+    contrast, _ = compared(a, b)
+    assert contrast.data["comparisons"][1]["verdict"] == "worse"
 
 
 RECIPE = """

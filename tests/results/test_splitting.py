@@ -18,7 +18,7 @@ from deep500.results.outcomes.comparing import contrast
 from deep500.results.outcomes.profiling import runs_profile
 from deep500.results.outcomes.splitting import time_splits
 from deep500.results.recipe import Recipe
-from deep500.training.outcome import CENSORING, outcome
+from deep500.training.outcome import outcome
 
 BEFORE = Path(__file__).parents[1] / "data" / "before" / "recipe-0.1.0.zip"
 ENVIRONMENT = json.loads(json.dumps(bundle.read(BEFORE).documents["environment.json"]))
@@ -69,7 +69,7 @@ def record_of(runs, name="digits", fixed=None, **mutable):
         "seeds": seeds,
         "level": 0.95,
     }
-    plan |= {"censoring": CENSORING, "hash": "x", "threads": 1}
+    plan |= {"hash": "x", "threads": 1}
     blocks = []
     for seed, (epochs, step_seconds) in enumerate(runs):
         blocks += run_of(seed, epochs, step_seconds)

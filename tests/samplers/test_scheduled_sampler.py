@@ -44,7 +44,9 @@ def test_a_run_records_the_batch_of_every_step_and_resumes() -> None:
         executor = d5.framework("reference").executor(network)
         rate = d5.schedules.WarmUp(0.1, 4)
         optimizer = d5.optimizers.Momentum(rate) | d5.optimizers.ClipByNorm(1.0)
-        return d5.Trainer(executor, optimizer, data, sampler, epochs, events=[])
+        return d5.Trainer(
+            executor, optimizer, splits=data, sampler=sampler, epochs=epochs, events=[]
+        )
 
     whole = trainer(2)
     history = whole.run()

@@ -6,7 +6,7 @@ Trained parameters go to the folder, a file for each rank and scheme: ranks shar
 import sys
 from pathlib import Path
 
-from deep500.contracts.definition_text import scheme_of
+from deep500.definition_text import scheme_of
 from deep500.distributed.communication import process_transport
 from tests.distributed.training import distributed
 

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from deep500 import codecs, schemes
+from deep500.check.schemes import check_scheme
+from deep500.check.schemes.checks import CHECKS
+from deep500.check.schemes.loading import load_scheme
+from deep500.check.schemes.trials import Trials
 from deep500.cli import main
 from deep500.contracts.scheme import Scheme
 from deep500.distributed.replica import Replica
 from deep500.errors import Deep500Error, InternalError, raise_if_internal
 from deep500.schemes.all_reduce import AllReduce
-from deep500.validation.schemes import check_scheme
-from deep500.validation.schemes.checks import CHECKS
-from deep500.validation.schemes.loading import load_scheme
-from deep500.validation.schemes.trials import Trials
 
 from . import planted
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deep500.contracts.definition_text import scheme_of
+from deep500.definition_text import scheme_of
 from deep500.distributed.launching import launch, python_command
 from tests.distributed.training import distributed
 

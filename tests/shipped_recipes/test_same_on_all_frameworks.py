@@ -9,7 +9,7 @@ import pytest
 import deep500 as d5
 from deep500.contracts.metric import History
 from deep500.contracts.recipe import Recipe
-from deep500.evidence.comparing import compare_bundles
+from deep500.evidence.comparing import compare
 from deep500.recipe_runner import run
 from deep500.training.outcome import trained_runs
 
@@ -122,5 +122,5 @@ def test_the_quality_is_equivalent_on_every_framework(tmp_path: Path) -> None:
         )
         bundles[framework] = outcome.bundle
     for framework, folder in bundles.items():
-        compared = compare_bundles(bundles["reference"], folder, equivalent=1.5)
+        compared = compare(bundles["reference"], folder, equivalent=1.5)
         assert compared.equivalence == "equivalent", framework

@@ -83,7 +83,12 @@ def train(
     settings = {"epochs": 8, **how}
     adam = d5.optimizers.Adam(0.01)
     return d5.Trainer(
-        executor, adam, splits, d5.ShuffleSampler(32, seed=3), task=task, **settings
+        executor,
+        adam,
+        splits=splits,
+        sampler=d5.ShuffleSampler(32, seed=3),
+        task=task,
+        **settings,
     ).run()
 
 

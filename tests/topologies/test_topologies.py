@@ -25,10 +25,10 @@ def test_mixing_is_symmetric_and_doubly_stochastic(
     assert (matrix >= 0).all() and (np.diag(matrix) > 0).all()
     assert 0 < topology.spectral_gap(size) <= 1
     for rank in range(size):
-        neighbours = topology.neighbours(rank, size)
-        assert rank not in neighbours and len(set(neighbours)) == len(neighbours)
-        for other in neighbours:
-            assert rank in topology.neighbours(other, size)
+        neighbors = topology.neighbors(rank, size)
+        assert rank not in neighbors and len(set(neighbors)) == len(neighbors)
+        for other in neighbors:
+            assert rank in topology.neighbors(other, size)
 
 
 @pytest.mark.parametrize("size", [4, 5, 8, 16, 33])
@@ -51,9 +51,9 @@ def test_richer_graphs_mix_faster() -> None:
 
 
 class OneWay(Topology):
-    """A planted error: rank 0 has neighbours that do not know of it."""
+    """A planted error: rank 0 has neighbors that do not know of it."""
 
-    def neighbours(self, rank: int, size: int) -> tuple[int, ...]:
+    def neighbors(self, rank: int, size: int) -> tuple[int, ...]:
         return (1, 2) if rank == 0 else ()
 
 

@@ -178,7 +178,13 @@ def test_every_event_works_with_a_model_of_ones_own(
     ]
     events = [ProgressBar(), *writers, *stopping, SaveCheckpoint(path)]
     run = Trainer(
-        make(), Adam(0.05), data(), ShuffleSampler(8, seed=0), 3, events, breakdown=True
+        make(),
+        Adam(0.05),
+        splits=data(),
+        sampler=ShuffleSampler(8, seed=0),
+        epochs=3,
+        events=events,
+        breakdown=True,
     )
     history = run.run()
     assert history.steps == 3 * 8 and history.samples == 3 * 61 and history.ended == ""
@@ -190,7 +196,14 @@ def test_every_event_works_with_a_model_of_ones_own(
     assert right == pytest.approx(round(right)) and right > 30  # all 61 were counted
     with open(table, newline="", encoding="utf-8") as file:
         assert len([*csv.DictReader(file)]) == 24
-    again = Trainer(make(), Adam(0.05), data(), ShuffleSampler(8, seed=0), 3, [])
+    again = Trainer(
+        make(),
+        Adam(0.05),
+        splits=data(),
+        sampler=ShuffleSampler(8, seed=0),
+        epochs=3,
+        events=[],
+    )
     resumed = again.run(load_checkpoint(path))
     assert resumed.losses == history.losses
 
@@ -200,7 +213,14 @@ def test_a_model_of_ones_own_is_resumed_within_an_epoch(
     make: Callable[[], Any], tmp_path: Path
 ) -> None:
     def run(*events: Event) -> Trainer:
-        return Trainer(make(), Adam(0.05), data(), ShuffleSampler(8, seed=0), 2, events)
+        return Trainer(
+            make(),
+            Adam(0.05),
+            splits=data(),
+            sampler=ShuffleSampler(8, seed=0),
+            epochs=2,
+            events=events,
+        )
 
     path = tmp_path / "run.safetensors"
     whole = run()

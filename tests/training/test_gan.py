@@ -151,7 +151,13 @@ def points() -> dict[str, Split]:
 
 def gan(on: str = "reference", epochs: int = 30, **settings: Any) -> Trainer:
     return Trainer(
-        Gan(on), None, points(), ShuffleSampler(32), epochs, task=Points, **settings
+        Gan(on),
+        None,
+        splits=points(),
+        sampler=ShuffleSampler(32),
+        epochs=epochs,
+        task=Points,
+        **settings,
     )
 
 
@@ -221,4 +227,11 @@ def test_a_network_without_an_optimizer_is_refused() -> None:
     with pytest.raises(
         Deep500Error, match="a network is trained by an optimizer, and there is none"
     ):
-        Trainer(network, None, splits, ShuffleSampler(32), 1, task=Judging).run()
+        Trainer(
+            network,
+            None,
+            splits=splits,
+            sampler=ShuffleSampler(32),
+            epochs=1,
+            task=Judging,
+        ).run()

@@ -304,7 +304,15 @@ def trainer(framework: str, workers: int, events: tuple = ()) -> d5.Trainer:
     network = d5.networks.Mlp((8,)).build((3, 8, 8), 10, seed=0)
     executor = d5.framework(framework).from_model(network, threads=1)
     optimizer = d5.optimizers.Momentum(0.05)
-    return d5.Trainer(executor, optimizer, splits, SAMPLER, 3, events, workers=workers)
+    return d5.Trainer(
+        executor,
+        optimizer,
+        splits=splits,
+        sampler=SAMPLER,
+        epochs=3,
+        events=events,
+        workers=workers,
+    )
 
 
 @pytest.mark.parametrize("framework", ["reference", "pytorch", "jax"])

@@ -148,7 +148,12 @@ def test_a_trainer_takes_a_class_and_resumes(tmp_path: Any) -> None:
     def trainer(epochs: int) -> d5.Trainer:
         executor = reference.executor(network)
         return d5.Trainer(
-            executor, MyMomentum(0.1, 0.9), data, sampler, epochs, events=[]
+            executor,
+            MyMomentum(0.1, 0.9),
+            splits=data,
+            sampler=sampler,
+            epochs=epochs,
+            events=[],
         )
 
     whole = trainer(2)

@@ -207,7 +207,7 @@ def test_labels_beyond_the_classes_are_refused() -> None:
         Trainer(
             executor,
             d5.optimizers.SGD(0.1),
-            d5.datasets.Digits().load(),
-            d5.ShuffleSampler(64),
-            1,
+            splits=d5.datasets.Digits().load(),
+            sampler=d5.ShuffleSampler(64),
+            epochs=1,
         ).run()

@@ -32,7 +32,14 @@ def network(loss: Any = None) -> Network:
 
 def first_loss(executor: Any) -> float:
     """What the first step of a trainer, which knows the task, says."""
-    run = Trainer(executor, SGD(0.01), SPLITS, OrderedSampler(4), 1, task=Regression())
+    run = Trainer(
+        executor,
+        SGD(0.01),
+        splits=SPLITS,
+        sampler=OrderedSampler(4),
+        epochs=1,
+        task=Regression(),
+    )
     return run.run().losses[0]
 
 

@@ -43,7 +43,12 @@ def module() -> Any:
 def trainer(executor: Any, epochs: int = 20) -> Trainer:
     task = Classification(input="x", prediction="output")
     return Trainer(
-        executor, Momentum(0.1), splits(), OrderedSampler(8), epochs, task=task
+        executor,
+        Momentum(0.1),
+        splits=splits(),
+        sampler=OrderedSampler(8),
+        epochs=epochs,
+        task=task,
     )
 
 
@@ -119,7 +124,12 @@ def test_a_recipe_trains_a_definition_of_modules() -> None:
     executor = recipe_executor(recipe("pytorch"), Classification(), data["train"], 0, 1)
     assert [*executor.structure.inputs] == ["x", "label"]
     run = Trainer(
-        executor, SGD(0.1), data, OrderedSampler(64), 1, task=Classification()
+        executor,
+        SGD(0.1),
+        splits=data,
+        sampler=OrderedSampler(64),
+        epochs=1,
+        task=Classification(),
     )
     assert run.run().evaluations[-1]["test"]["accuracy"] > 20
     with pytest.raises(Deep500Error, match="a torch module runs on pytorch only"):
@@ -161,7 +171,14 @@ def test_what_a_network_does_not_take() -> None:
 @pytest.mark.parametrize("names", [{}, {"outputs": ["answer"]}])
 def test_a_module_with_one_output_needs_no_name_for_it(names: dict[str, Any]) -> None:
     executor = PYTORCH.from_model(module(), inputs=["x"], seed=0, **names)
-    run = Trainer(executor, Momentum(0.1), splits(), OrderedSampler(8), 20, [])
+    run = Trainer(
+        executor,
+        Momentum(0.1),
+        splits=splits(),
+        sampler=OrderedSampler(8),
+        epochs=20,
+        events=[],
+    )
     assert run.run().evaluations[-1]["test"]["accuracy"] > 90
 
 
@@ -176,4 +193,11 @@ def test_one_of_several_outputs_is_not_guessed() -> None:
 
     executor = PYTORCH.from_model(Two(), inputs=["x"], outputs=["a", "b"], seed=0)
     with pytest.raises(Deep500Error, match="no output 'logits'|logits"):
-        Trainer(executor, SGD(0.1), splits(), OrderedSampler(8), 1, []).run()
+        Trainer(
+            executor,
+            SGD(0.1),
+            splits=splits(),
+            sampler=OrderedSampler(8),
+            epochs=1,
+            events=[],
+        ).run()

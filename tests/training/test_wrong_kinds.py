@@ -14,7 +14,9 @@ DATA = {name: SPLIT for name in ("train", "validation", "test")}
 
 
 def train(executor: Any, sampler: Any) -> Any:
-    return d5.Trainer(executor, d5.optimizers.SGD(0.1), DATA, sampler, epochs=1)
+    return d5.Trainer(
+        executor, d5.optimizers.SGD(0.1), splits=DATA, sampler=sampler, epochs=1
+    )
 
 
 @pytest.mark.parametrize("model", [NETWORK, torch.nn.Linear(5, 3), "mlp", None])
@@ -34,7 +36,7 @@ def test_what_is_no_sampler(sampler: Any) -> None:
 @pytest.mark.parametrize("shape", [28, "28", {28}])
 def test_what_is_no_shape(shape: Any) -> None:
     with pytest.raises(d5.Deep500Error, match="give the sizes of one input"):
-        d5.networks.create("lenet", classes=10, shape=shape)
+        d5.networks.create("lenet", outputs=10, shape=shape)
 
 
 @pytest.mark.parametrize("model", [torch.nn.Sequential(torch.nn.Linear(5, 3)), None, 3])

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 import deep500 as d5
+from deep500.check.operators import OperatorReport, check_operator, check_outputs
+from deep500.check.operators.bounds import allowed
+from deep500.check.operators.checks import NAMES
 from deep500.errors import Deep500Error
 from deep500.frameworks import available_frameworks
-from deep500.validation.checking import OperatorReport, check_operator, check_outputs
-from deep500.validation.checking.bounds import allowed
-from deep500.validation.checking.checks import NAMES
 
 X = np.linspace(-1.7, 1.9, 24).reshape(4, 6)
 

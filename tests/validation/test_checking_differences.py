@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deep500.check.operators.differences import differences, ulps, variance
+from deep500.check.operators.formats import FORMATS
+from deep500.check.operators.heatmaps import difference_map, flattened, variance_map
 from deep500.errors import Deep500Error
-from deep500.validation.checking.differences import differences, ulps, variance
-from deep500.validation.checking.formats import FORMATS
-from deep500.validation.checking.heatmaps import difference_map, flattened, variance_map
 
 
 def test_the_five_numbers():

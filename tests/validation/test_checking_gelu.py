@@ -9,10 +9,10 @@ import pytest
 from scipy.special import erf
 
 import deep500 as d5
-from deep500.validation.checking.comparing import output_check
-from deep500.validation.checking.examples import Example
-from deep500.validation.checking.functions import ReferenceFunction
-from deep500.validation.checking.subjects import function_operator
+from deep500.check.operators.comparing import output_check
+from deep500.check.operators.examples import Example
+from deep500.check.operators.functions import ReferenceFunction
+from deep500.check.operators.subjects import function_operator
 
 FRAMEWORKS = {"pytorch": "torch", "jax": "jax", "tensorflow": "tensorflow"}
 FORMATS = ["float32", "float64"]

@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 
 import deep500 as d5
-from deep500.contracts.operator import TensorSpec
-from deep500.errors import Deep500Error
-from deep500.validation.checking import OperatorReport, check_operator, check_outputs
-from deep500.validation.checking.derivatives import difference_check
-from deep500.validation.checking.examples import Domain, Example
-from deep500.validation.checking.wire import (
+from deep500.check.operators import OperatorReport, check_operator, check_outputs
+from deep500.check.operators.derivatives import difference_check
+from deep500.check.operators.examples import Domain, Example
+from deep500.check.wire import (
     ArrayFile,
     Malformed,
     decoded,
     encoded,
 )
+from deep500.contracts.operator import TensorSpec
+from deep500.errors import Deep500Error
 
 FAST: dict[str, Any] = {"framework": "reference", "dtypes": ["float32"]}
 

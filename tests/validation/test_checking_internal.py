@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import deep500 as d5
+from deep500.check.operators import checks
 from deep500.cli import main
-from deep500.validation.checking import checks
 
 LINES = "def broken(*arguments):\n    return arguments[0].no_such_name_of_ours\n"
 CODE = """
@@ -35,7 +35,7 @@ class Honest(Operator):
 """
 # a file that breaks a function of Deep500 in the processes that load it
 PLANT = """
-from deep500.validation.checking import {module}
+from deep500.check.operators import {module}
 
 functions = {{}}
 exec(compile({lines!r}, {file!r}, "exec"), functions)
@@ -68,7 +68,7 @@ def check(tmp_path: Path, monkeypatch, capsys):
     [("dock", "Dock.run"), ("witness", "run"), ("witness", "derive")],
 )
 def test_a_defect_in_another_process_is_ours(check, module, name):
-    file = f"validation/checking/{module}.py"
+    file = f"check/operators/{module}.py"
     planted = PLANT.format(module=module, name=name, lines=LINES, file=of_ours(file))
     code, said = check("Honest", planted)
     assert code == INTERNAL, said
@@ -78,7 +78,7 @@ def test_a_defect_in_another_process_is_ours(check, module, name):
 
 def test_a_defect_in_judging_is_ours(check, monkeypatch):
     functions: dict = {}
-    file = "validation/checking/comparing.py"
+    file = "check/operators/comparing.py"
     exec(compile(LINES, of_ours(file), "exec"), functions)
     monkeypatch.setattr(checks, "gradient_check", functions["broken"])
     code, said = check("Honest")

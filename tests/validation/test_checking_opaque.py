@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import deep500 as d5
+from deep500.check.operators.bounds import output_bounds
+from deep500.check.operators.comparing import output_check
+from deep500.check.operators.examples import Example
+from deep500.check.operators.subjects import function_operator
 from deep500.custom.cpp import CppOp
-from deep500.validation.checking.bounds import output_bounds
-from deep500.validation.checking.comparing import output_check
-from deep500.validation.checking.examples import Example
-from deep500.validation.checking.subjects import function_operator
 
 GELU = """
 template<typename T>

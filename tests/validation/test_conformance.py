@@ -12,16 +12,13 @@ import pytest
 import torch  # noqa: F401 - loaded, so that this process is one to refuse
 from onnx import TensorProto, helper
 
-from deep500.contracts.writing_out import WritingOut
-from deep500.errors import Deep500Error
-from deep500.operators import Relu
-from deep500.validation.conformance import page, running, suite
-from deep500.validation.conformance.derivatives import (
+from deep500.check.conformance import page, running, suite
+from deep500.check.conformance.derivatives import (
     SKIPPED,
     UNSTABLE,
     judge_derivative,
 )
-from deep500.validation.conformance.judging import (
+from deep500.check.conformance.judging import (
     DIRECT,
     ERROR,
     PASS,
@@ -30,8 +27,11 @@ from deep500.validation.conformance.judging import (
     CaseVerdict,
     judge,
 )
-from deep500.validation.conformance.suite import SuiteCase
-from deep500.validation.conformance.verdicts import BOUND
+from deep500.check.conformance.suite import SuiteCase
+from deep500.check.conformance.verdicts import BOUND
+from deep500.errors import Deep500Error
+from deep500.graph.writing_out import WritingOut
+from deep500.operators import Relu
 
 ROOT = Path(__file__).parents[2]
 QUICK = ["reference", "pytorch", "onnxruntime", running.GRADIENT]
@@ -134,7 +134,7 @@ def test_a_right_result_passes(name: str) -> None:
 def test_a_case_is_judged_as_it_stands_and_with_its_inputs_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A shape that is an input; without specialising, only the second way passes."""
+    """A shape that is an input; without specializing, only the second way passes."""
     x, to = np.arange(6, dtype="float32"), np.array([3, 2])
     infos = [
         helper.make_tensor_value_info("x", TensorProto.FLOAT, (6,)),
@@ -222,8 +222,8 @@ def test_kinks_are_set_aside() -> None:
 
 CHILDREN = """
 import os, time
-from deep500.validation.conformance.judging import CaseVerdict
-from deep500.validation.conformance.running import verdicts
+from deep500.check.conformance.judging import CaseVerdict
+from deep500.check.conformance.running import verdicts
 
 def judging(case):
     if case == "dies": os.abort()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from deep500.validation.checking.heatmaps import difference_map
+from deep500.check.operators.heatmaps import difference_map
 
 
 @pytest.mark.parametrize(

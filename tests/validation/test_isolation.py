@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from deep500.errors import Deep500Error
-from deep500.validation.isolation import Died, isolated
+from deep500.supervision.isolation import Died, isolated
 
 CODE = """
 import ctypes, os, sys, time

@@ -10,9 +10,9 @@ import pytest
 
 import deep500 as d5
 import deep500.frameworks.pytorch as d5torch
+from deep500.check.optimizers.checking import deviation
 from deep500.cli import main
 from deep500.contracts.optimizer import Optimizer, State
-from deep500.validation.optimizers.checking import deviation
 
 
 @pytest.fixture(autouse=True, scope="module")

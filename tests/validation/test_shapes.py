@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from deep500 import operators
+from deep500.check.operators.shape_text import inputs_of
+from deep500.check.operators.subjects import function_operator
 from deep500.errors import Deep500Error
-from deep500.validation.checking.subjects import function_operator
-from deep500.validation.shapes import inputs_of
 
 
 @pytest.mark.parametrize(

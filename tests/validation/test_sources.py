@@ -33,7 +33,14 @@ def test_a_run_leaves_the_counters_that_metrics_read(executor):
     sources = sources_for(metrics, executor, 32)
     data = d5.datasets.Digits().load()
     optimizer, sampler = d5.optimizers.SGD(0.1), d5.ShuffleSampler(32)
-    history = Trainer(executor, optimizer, data, sampler, 2, sources.events).run()
+    history = Trainer(
+        executor,
+        optimizer,
+        splits=data,
+        sampler=sampler,
+        epochs=2,
+        events=sources.events,
+    ).run()
     values = [metric.value(history) for metric in metrics]
     assert all(value is not None and value > 0 for value in values)
     assert values[0] > 20  # MiB: Python alone holds as much
@@ -71,5 +78,12 @@ def test_energy_from_counters_and_the_reason_where_there_are_none(tmp_path, exec
 
     data, sampler = d5.datasets.Digits().load(), d5.ShuffleSampler(512)
     events = [counter, Consume()]
-    history = Trainer(executor, d5.optimizers.SGD(0.1), data, sampler, 2, events).run()
+    history = Trainer(
+        executor,
+        d5.optimizers.SGD(0.1),
+        splits=data,
+        sampler=sampler,
+        epochs=2,
+        events=events,
+    ).run()
     assert d5.metrics.Energy().value(history) == pytest.approx(10.0)

@@ -1,36 +1,69 @@
 """One measurement of a network: on which framework, with which batch, inference or training."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import Any
+
+from ..benchmark import Job, Subject
 
 MODES = ("inference", "training")
 
 
-@dataclass(frozen=True)
-class NetworkJob:
+class NetworkJob(Job):
     """One line of the result of a benchmark."""
 
     model: str  # as load_network reads it
-    settings: Mapping[str, Any]
+    attributes: Mapping[str, Any]  # of the network
     framework: str
     execution: str  # deferred, eager or compiled
     batch: int
     mode: str
     threads: int  # 0: the framework's choice
 
+    def subject(self) -> Subject:
+        from .subject import NetworkSubject
+
+        return NetworkSubject(self)
+
     @property
     def levels(self) -> dict[str, Any]:
-        """The factors that jobs must have in common to be compared."""
         return {"mode": self.mode, "batch": self.batch}
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"settings": dict(self.settings)}
+    @property
+    def place(self) -> tuple[str, int]:
+        return self.mode, self.batch
 
+    @property
+    def group(self) -> str:
+        return self.framework
 
-def job_from_json(fields: Mapping[str, Any]) -> NetworkJob:
-    """The job with tuples where JSON has lists."""
-    settings = {}
-    for name, value in fields["settings"].items():
-        settings[name] = tuple(value) if isinstance(value, list) else value
-    return NetworkJob(**{**fields, "settings": settings})
+    @property
+    def noun(self) -> str:
+        return self.model
+
+    @property
+    def trial_text(self) -> str:
+        return (
+            f"{self.framework} {self.execution} {self.mode} batch {self.batch}"
+        )
+
+    def name(self, result: Mapping[str, Any]) -> str:
+        return f"{self._candidate(result)} {self.mode} batch={self.batch}"
+
+    def work(self, facts: Mapping[str, Any]) -> dict[str, Any]:
+        work = {key: facts[key] for key in facts if key != "state"}
+        return work | {"candidate": self._candidate(facts), "dtype": "float32"}
+
+    def _candidate(self, result: Mapping[str, Any]) -> str:
+        """The framework and the kinds of its kernels, because other kernels are another program."""
+        name = f"{self.framework} {self.execution}"
+        counts = result.get("kernels") or {}
+        if not counts:
+            return name
+        if len(counts) == 1:
+            [kind] = counts
+            return f"{name} ({kind})"
+        parts = []
+        for kind in sorted(counts, reverse=True):
+            parts.append(f"{counts[kind]} {kind}")
+        kinds = ", ".join(parts)
+        return f"{name} ({kinds})"

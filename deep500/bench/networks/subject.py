@@ -2,19 +2,25 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ... import registry
 from ...contracts.network import Network
-from ...errors import Deep500Error, Wrong
+from ...errors import Deep500Error, Unsupported, Wrong
 from ...frameworks import framework
 from ...validation.networks.costs import network_costs
 from ...validation.networks.examples import random_inputs
 from ...validation.networks.loading import load_network
+from ...validation.networks.measured import (
+    measured_inference,
+    measured_training,
+)
 from ...validation.networks.shapes import input_tensors, value_specs
+from ..benchmark import Subject
+from ..memory_rise import memory_rise
+from ..threads import use_threads
 from .jobs import NetworkJob
 
 LEARNING_RATE = 1e-6  # so that thousands of timed steps change next to nothing
@@ -25,16 +31,16 @@ TOLERANCE = {"float16": 5e-2, "bfloat16": 2e-1}
 USUAL_TOLERANCE = 1e-3
 
 
-class NetworkSubject:
+class NetworkSubject(Subject):
     """A network and its inputs: `run()` is one inference or one training step, without the conversion of the inputs."""
 
     def __init__(self, job: NetworkJob):
         self.job = job
-        network, self.sizes = load_network(job.model, job.settings)
+        network, self.sizes = load_network(job.model, job.attributes)
         training = job.mode == "training"
         self.network = with_loss(network) if training else network
         self.engine = framework(job.framework)
-        _use_threads(job.framework, job.threads)
+        use_threads(job.framework, job.threads)
         self.tensors = input_tensors(self.network, job.batch, self.sizes)
         self.inputs = random_inputs(self.network, self.tensors)
         self.executor = self.engine.executor(
@@ -47,7 +53,6 @@ class NetworkSubject:
         if job.mode == "inference":
             self._drop_unused_inputs()
         self.step = self._training_step() if training else None
-        self.check()
 
     def run(self) -> Any:
         if self.step:
@@ -74,6 +79,54 @@ class NetworkSubject:
         """How many nodes run on each kind of kernel."""
         kinds = self.executor.kernels().values()
         return dict(Counter(kinds))
+
+    def facts(self) -> dict[str, Any]:
+        """The predicted costs of one run, and its measured peak of memory."""
+        job = self.job
+        training = self.step is not None
+        optimizer = self.step.optimizer if self.step else None
+        costs = network_costs(
+            self.network,
+            job.batch,
+            sizes=self.sizes,
+            framework=self.engine,
+            optimizer=optimizer,
+        )
+        flops = costs.flops
+        memory = costs.inference
+        if training:
+            flops += costs.backward_flops
+            memory = costs.training or costs.inference
+        measured, method = self._measured_memory()
+        return {
+            "checked": self.checked,
+            "flops": flops,
+            "bytes": costs.bytes_moved,
+            "parameters": costs.parameters,
+            "nodes": len(costs.nodes),
+            "kernels": self.kernels,
+            "predicted_memory": memory.peak,
+            "measured_memory": measured,
+            "memory_by": method,
+        }
+
+    def _measured_memory(self) -> tuple[int | None, str]:
+        """The peak of a run in bytes, and whether the framework's allocator told it or the growth of the process."""
+        engine, network, inputs = self.engine, self.network, self.inputs
+        execution = self.job.execution
+        try:
+            if self.step:
+                optimizer = self.step.optimizer
+                peak = measured_training(
+                    engine, network, inputs, optimizer, execution=execution
+                )
+            else:
+                peak = measured_inference(
+                    engine, network, inputs, execution=execution
+                )
+            return peak, "allocator"
+        except Unsupported:
+            return memory_rise(self.run)[0], "process"
 
     def _training_step(self) -> Any:
         sgd: Any = registry.find("optimizers", "SGD")
@@ -163,11 +216,3 @@ def with_loss(network: Network) -> Network:
 
 def _is_open(shape: tuple) -> bool:
     return bool(shape) and isinstance(shape[0], str)
-
-
-@cache
-def _use_threads(name: str, count: int) -> None:
-    """Set the number of threads, once per process, because some frameworks cannot change it later."""
-    engine = framework(name)
-    if count and engine.sets_threads:
-        engine.set_threads(count)

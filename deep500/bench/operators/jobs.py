@@ -1,11 +1,10 @@
 """Jobs: one operator with its inputs, on one framework, by one kernel, in one direction."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
-from ...errors import Deep500Error
-from ...validation.checking.formats import FORMATS
+from ..benchmark import Job, Subject
 
 DIRECTIONS = ("forward", "backward")
 
@@ -17,14 +16,14 @@ class BenchProblem:
     operator: str  # as load_operator reads it
     attributes: Mapping[str, Any]
     shape: str
-    name: str = ""  # where a suite has one
+    title: str = ""  # where a suite has one
     rival: str = ""  # its name among operators that are compared
 
     @property
     def label(self) -> str:
         """Its name in tables: the operator, the shape and the attributes."""
-        if self.name:
-            return self.name
+        if self.title:
+            return self.title
         operator = self.rival or self.operator.rpartition(":")[2]
         words = [operator, self.shape]
         for name, value in self.attributes.items():
@@ -37,8 +36,7 @@ class BenchProblem:
         return self.shape if self.rival else self.label
 
 
-@dataclass(frozen=True)
-class OperatorJob:
+class OperatorJob(Job):
     """One line of the result."""
 
     operator: str
@@ -50,13 +48,86 @@ class OperatorJob:
     direction: str
     threads: int  # 0: the framework's choice
     reference: str = ""  # a function that computes the same, as FILE:NAME
+    title: str = ""  # where a suite has one
+    rival: str = ""  # its name among operators that are compared
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"attributes": dict(self.attributes)}
+    def subject(self) -> Subject:
+        from .subject import OperatorSubject
 
+        return OperatorSubject(self)
 
-def check_dtype(name: str) -> None:
-    if name not in FORMATS:
-        raise Deep500Error(
-            f"no dtype is named {name!r} here: operators are timed in {', '.join(FORMATS)}"
+    @property
+    def problem(self) -> BenchProblem:
+        return BenchProblem(
+            self.operator,
+            self.attributes,
+            self.shape,
+            self.title,
+            self.rival,
         )
+
+    @property
+    def levels(self) -> dict[str, str]:
+        """What entries that are compared have in common; rivals are compared on each framework."""
+        problem, dtype, direction = self.place
+        levels = {"problem": problem, "dtype": dtype, "direction": direction}
+        if self.rival:
+            levels["framework"] = self.framework
+        return levels
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        return self.problem.level, self.dtype, self.direction
+
+    @property
+    def group(self) -> str:
+        return self.framework
+
+    @property
+    def is_own_code(self) -> bool:
+        return ":" in self.operator
+
+    @property
+    def noun(self) -> str:
+        return self.operator
+
+    @property
+    def trial_text(self) -> str:
+        return f"{self.framework} {self.kernel} {self.shape} {self.dtype} {self.direction}"
+
+    def name(self, result: Mapping[str, Any]) -> str:
+        words = (
+            self.framework,
+            self._kernel(result),
+            self.problem.label,
+            self.dtype,
+            self.direction,
+        )
+        return " ".join(words)
+
+    def timed(self, facts: Mapping[str, Any]) -> Self:
+        return replace(self, kernel=self.kernel or facts["kernel"])
+
+    def work(self, facts: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "flops": facts["flops"],
+            "bytes": facts["bytes"],
+            "memory": facts["memory"],
+            "process_memory": facts["process_memory"],
+            "dtype": self.dtype,
+            "framework": self.framework,
+            "kernel": self._kernel(facts),
+            "direction": self.direction,
+            "problem": self.problem.label,
+            "operator": self.operator,
+            "attributes": dict(self.attributes),
+            "shape": self.shape,
+        }
+
+    def _kernel(self, result: Mapping[str, Any]) -> str:
+        """Whose code runs, as far as it is known."""
+        if result["state"] == "ok":
+            return str(result["label"])
+        if self.kernel == "native" and self.is_own_code:
+            return "custom"
+        return self.kernel or "its own choice"

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from ... import registry
+from ...check.operators.examples import XP, Reference
+from ...check.operators.formats import Values
+from ...check.operators.opaque import shaken
+from ...check.operators.subjects import function_operator, named_function
 from ...contracts.calls import results
 from ...contracts.framework import Framework
 from ...contracts.operator import Operator
 from ...custom.loading import load_operator
 from ...errors import Deep500Error, unknown, with_place
 from ...user_files import imported
-from ...validation.checking.examples import XP, Reference
-from ...validation.checking.formats import Values
-from ...validation.checking.opaque import shaken
-from ...validation.checking.subjects import function_operator, named_function
 from .jobs import OperatorJob
 
 

@@ -3,12 +3,17 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 import numpy as np
 
+from ...check.operators.comparing import gradient_check, output_check
+from ...check.operators.examples import Example
+from ...check.operators.formats import is_float, map_floats
+from ...check.operators.shape_text import inputs_of
+from ...check.operators.subjects import is_custom, is_ours
 from ...contracts.calls import Call, arrays
+from ...contracts.operator import TensorSpec
 from ...custom.cpp import CppOp
 from ...errors import (
     Deep500Error,
@@ -20,11 +25,9 @@ from ...errors import (
     with_place,
 )
 from ...frameworks import framework
-from ...validation.checking.comparing import gradient_check, output_check
-from ...validation.checking.examples import Example
-from ...validation.checking.formats import is_float, map_floats
-from ...validation.checking.subjects import is_custom, is_ours
-from ...validation.shapes import inputs_of
+from ..benchmark import Subject
+from ..memory_rise import memory_rise
+from ..threads import use_threads
 from .jobs import OperatorJob
 from .loading import is_function, load_reference, load_subject
 from .truth import settle, truth_key
@@ -32,8 +35,8 @@ from .truth import settle, truth_key
 STREAM = "bench"  # of random numbers: rivals get the same inputs
 
 
-class OperatorSubject:
-    """Ready to be timed: `call.function(*call.arguments)`. Wrong results end it with an error.
+class OperatorSubject(Subject):
+    """An operator with its inputs, bound to the framework's own function.
 
     Every call gets the same inputs (caches stay warm). Afterwards the memory of the inputs is overwritten with other
     values, if the framework shares it, so that an operator that remembers its inputs by their identity is found out;
@@ -46,7 +49,7 @@ class OperatorSubject:
 
     def _prepare(self, job: OperatorJob) -> None:
         self.job = job
-        self.truth_s = 0.0  # how long the truth took
+        self.shared_s = 0.0  # how long the truth took
         self.framework = framework(job.framework)
         self.framework.dtype(job.dtype)
         self.reference = load_reference(job.reference)
@@ -55,16 +58,16 @@ class OperatorSubject:
             self.operator.adapted.set_threads(job.threads)
         if not self._is_judged_elsewhere:
             # before the framework computes anything
-            _use_threads(job.framework, job.threads)
+            use_threads(job.framework, job.threads)
         self.example = self._example(0)
         self.other: Example | None = None
         if not is_ours(self.operator):
             self.other = self._example(1)  # before it runs in this process
-        _use_threads(job.framework, job.threads)
+        use_threads(job.framework, job.threads)
         self.kernel = self._kernel()
         self.call = self._call()
-        results = self._run(self.call.arguments)
-        self._verdict(self.example, results)
+        self.run = self.call.function
+        self.arguments = self.call.arguments
 
     @property
     def label(self) -> str:
@@ -82,6 +85,11 @@ class OperatorSubject:
         """The name of the truth about its results for the inputs that it is timed with."""
         return self._truth_key(self.example)
 
+    def check(self) -> None:
+        """Raise `Wrong` if its results are not right."""
+        with internal_errors():
+            self._verdict(self.example, self._results(self.arguments))
+
     def check_again(self) -> None:
         """Check the same callable with other values; raises `Wrong` if its results are not right."""
         with internal_errors():
@@ -95,11 +103,40 @@ class OperatorSubject:
             for old, new in zip(old_arrays, new_arrays, strict=True):
                 if old is not None:
                     np.copyto(old, new)
-            results = self._run(self.call.arguments)
+            results = self._results(self.arguments)
             when = ", after its timing, other values in the same memory"
             self._verdict(other, results, when)
-        results = self._run(self.call.bind(new_arrays))
+        results = self._results(self.call.bind(new_arrays))
         self._verdict(other, results, ", after its timing, with other inputs")
+
+    def facts(self) -> dict[str, Any]:
+        """Its kernel, flops and bytes as the operator counts them, and by how much memory rises in one call."""
+        with internal_errors(), self.one_line(self.job.framework):
+            work = self._work()
+        return {
+            "kernel": self.kernel,
+            "label": self.label,
+            "truth": self.truth_key,
+            "shared_s": self.shared_s,
+            **work,
+        }
+
+    def _work(self) -> dict[str, Any]:
+        operator = self.operator
+        example = self.example
+        flops: int | None = operator.flops(*example.tensors)
+        moved = operator.bytes_moved(*example.tensors)
+        if self.job.direction == "backward":
+            # It reads the inputs and the gradients of the outputs, and writes those of the inputs.
+            flops = operator.backward_flops(*example.tensors)
+            moved += _gradient_bytes(example)
+        rise, peak = memory_rise(lambda: self.run(*self.arguments))
+        return {
+            "flops": flops,
+            "bytes": moved,
+            "memory": rise,
+            "process_memory": peak,
+        }
 
     def _example(self, seed: int) -> Example:
         """Inputs by the seed (for a derivative only the gradients vary); their magnitudes, if the truth has a NaN."""
@@ -127,7 +164,7 @@ class OperatorSubject:
             key = self._truth_key(example)
             settle(example, self.job.direction, key, self._is_judged_elsewhere)
             _ = example.outputs
-        self.truth_s += time.monotonic() - began
+        self.shared_s += time.monotonic() - began
         return example
 
     @property
@@ -161,7 +198,7 @@ class OperatorSubject:
             seeds = self.example.seeds
             return fw.backward_call(self.operator, inputs, seeds, self.kernel)
 
-    def _run(self, arguments: tuple) -> list:
+    def _results(self, arguments: tuple) -> list:
         with self.one_line(self.job.framework):
             results = self.call.function(*arguments)
             return self.call.outputs(results)
@@ -255,8 +292,10 @@ def _has_nan(y: Any) -> bool:
     return is_float(y) and bool(np.isnan(y).any())
 
 
-@cache
-def _use_threads(name: str, count: int) -> None:
-    """Once per process: some frameworks start their threads once and for all."""
-    if count and framework(name).sets_threads:
-        framework(name).set_threads(count)
+def _gradient_bytes(example: Example) -> int:
+    """The size of the gradients of all float inputs."""
+    size = 0
+    for tensor, x in zip(example.tensors, example.inputs, strict=True):
+        if isinstance(tensor, TensorSpec) and is_float(x):
+            size += tensor.nbytes
+    return size

@@ -16,6 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from ...check.operators.bounds import (
+    gradient_bounds,
+    is_opaque,
+    output_bounds,
+    wider_gradient_bounds,
+    wider_output_bounds,
+)
+from ...check.operators.examples import Example
 from ...errors import (
     Deep500Error,
     InternalError,
@@ -24,14 +32,6 @@ from ...errors import (
 )
 from ...supervision.child import Child
 from ...supervision.serving import internal_answer
-from ...validation.checking.bounds import (
-    gradient_bounds,
-    is_opaque,
-    output_bounds,
-    wider_gradient_bounds,
-    wider_output_bounds,
-)
-from ...validation.checking.examples import Example
 
 LONGEST_S = 3600.0  # whoever waits for this process has a shorter deadline
 SHARED = "DEEP500_TRUTHS"  # the folder, in the environment of the processes

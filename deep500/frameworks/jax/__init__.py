@@ -18,9 +18,9 @@ from ...contracts.framework import (
 )
 from ...contracts.network import Network
 from ...contracts.operator import Operator
-from ...contracts.wrapping import Wrapping
 from ...custom.operators import CustomOp
 from ...errors import Deep500Error, Unsupported
+from ...graph.wrapping import Wrapping
 from ...namespace import Namespace
 from .optimizers import AdaGradOptimizer as AdaGradOptimizer
 from .optimizers import AdamOptimizer as AdamOptimizer

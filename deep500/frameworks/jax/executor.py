@@ -7,13 +7,13 @@ import jax
 import numpy as np
 from jax import numpy as jnp
 
-from ...contracts import tape
 from ...contracts.executor import Values
 from ...contracts.framework import Framework
-from ...contracts.functional import FunctionalExecutor, Program, check_traced
 from ...contracts.network import Network
 from ...contracts.operator import Operator
 from ...contracts.optimizer import Optimizer
+from ...graph import tape
+from ...graph.functional import FunctionalExecutor, Program, check_traced
 from .step import JaxStep
 
 ARRAY = type(jnp.zeros(()))

@@ -7,12 +7,12 @@ import jax
 import numpy as np
 from jax import numpy as jnp
 
-from ...contracts import tape
 from ...contracts.executor import Values
 from ...contracts.framework import Framework
-from ...contracts.functional import Program
 from ...contracts.loss import Loss
-from ...contracts.wrapping import (
+from ...graph import tape
+from ...graph.functional import Program
+from ...graph.wrapping import (
     NativeLoss,
     Wrapped,
     Wrapping,

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...contracts import tape
 from ...contracts.framework import Framework
 from ...contracts.network import (
     Network,
@@ -23,6 +22,7 @@ from ...custom.operators import (
     HostFunction,
     one_or_all,
 )
+from ...graph import tape
 from ...namespace import Namespace, kind
 from ...onnx.recording.arrays import argument, build
 from ...onnx.recording.graphs import kernel as recording_kernel
@@ -71,7 +71,7 @@ class HostOnnxRuntime(OnnxRuntime):
     def _custom_op(self, operator: CustomOp) -> HostFunction:
         return HostFunction(operator, self.xp)
 
-    # of values as they are: those of ONNX Runtime record graphs
+    # the formula on plain values, since ONNX Runtime's own namespace records graphs
     formula = Framework.formula
     _evaluate, _gradient = Framework._evaluate, Framework._gradient
     _forward_call, _backward_call = (

@@ -11,7 +11,7 @@ import onnx
 from ...contracts.executor import HostMemoryExecutor, Values
 from ...contracts.network import Network, Node
 from ...contracts.optimizer import Optimizer
-from ...contracts.programs import Programs
+from ...graph.programs import Programs
 from ...onnx.recording.graphs import NEW, backward_model, inference_model
 from . import OnnxRuntime
 from .bound import BoundSession, is_direct, outputs_of, signature

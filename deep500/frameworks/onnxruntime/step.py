@@ -9,7 +9,7 @@ import onnx
 
 from ...contracts.executor import TrainingStep, Values, matching
 from ...contracts.optimizer import Optimizer
-from ...contracts.programs import Programs
+from ...graph.programs import Programs
 from ...onnx.recording.graphs import (
     FLAT,
     GRADIENT,

@@ -16,8 +16,8 @@ from ...contracts.dtypes import (
 )
 from ...contracts.framework import Abilities, Framework
 from ...contracts.network import Network
-from ...contracts.wrapping import Wrapping
 from ...custom.operators import CustomOp
+from ...graph.wrapping import Wrapping
 from ...namespace import Namespace
 from .optimizers import AdaGradOptimizer as AdaGradOptimizer
 from .optimizers import AdamOptimizer as AdamOptimizer
@@ -158,7 +158,7 @@ def ddp_hook(codec: Codec | str | type, seed: int = 0) -> Callable:
     Call it on every rank, behind init_process_group. Raises Deep500Error without PyTorch or a process group.
     """
     FRAMEWORK.require()
-    from ...contracts.definition_text import definition_given
+    from ...definition_text import definition_given
     from .ddp_hooks import create_hook
 
     return create_hook(definition_given(codec, "codecs"), seed)

@@ -7,7 +7,7 @@ from typing import Any, Self
 import torch
 from torch._C._profiler import _EventType
 
-from ...contracts.allocations import Allocations
+from ...measure.allocations import Allocations
 
 MARK = "deep500: what counts begins here"
 

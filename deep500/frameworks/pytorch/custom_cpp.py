@@ -13,6 +13,7 @@ from ...custom.building import build
 from ...custom.cpp import TYPES, CppOp
 from ...errors import Deep500Error
 
+# the numbers of c10::ScalarType
 SCALARS = {
     "uint8": 0,
     "int8": 1,
@@ -27,7 +28,7 @@ SCALARS = {
     "uint16": 27,
     "uint32": 28,
     "uint64": 29,
-}  # c10::ScalarType
+}
 NAMES = {number: name for name, number in SCALARS.items()}
 Prepare = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int64)

@@ -77,7 +77,7 @@ class CodedBuckets:
     names: dict[int, str] = field(default_factory=dict)
     states: dict[tuple[str, ...], State] = field(default_factory=dict)
     slots: dict[tuple[str, ...], tuple[Slot, ...]] = field(default_factory=dict)
-    # of a checkpoint, until its parameters come
+    # a checkpoint's state, until its parameters come
     loaded: State = field(default_factory=dict)
 
     def mean(self, bucket: Any) -> torch.Tensor:

@@ -13,9 +13,9 @@ from ...contracts.framework import Framework
 from ...contracts.native_optimizer import NativeOptimizer
 from ...contracts.network import Network
 from ...contracts.optimizer import Optimizer
-from ...contracts.programs import Programs
 from ...contracts.transformation import CLEAN_UP
 from ...errors import Unsupported, one_line
+from ...graph.programs import Programs
 from . import FRAMEWORK
 from .gradients import AutogradExecutor, native, tensors
 from .graph import Program, compile_network

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...contracts import tape
 from ...contracts.executor import HostMemoryExecutor, TrainingStep, Values
 from ...contracts.layout import Bucket, FlatBuffers
+from ...graph import tape
 from . import FRAMEWORK
 from .bucketed_backprop import BucketedBackprop
 

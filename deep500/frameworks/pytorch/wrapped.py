@@ -16,14 +16,14 @@ from ...contracts.native_optimizer import NativeOptimizer
 from ...contracts.network import Node
 from ...contracts.operator import TensorSpec
 from ...contracts.optimizer import Optimizer
-from ...contracts.wrapping import (
+from ...errors import Deep500Error
+from ...graph.wrapping import (
     NativeLoss,
     Wrapped,
     Wrapping,
     arguments_of,
     loss_expected,
 )
-from ...errors import Deep500Error
 from .gradients import AutogradExecutor
 from .graph import FormulaFunction
 from .native_step import TorchOptimStep

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...contracts.allocations import Allocations
 from ...contracts.dtypes import ALL
 from ...contracts.framework import Abilities, Framework
 from ...contracts.network import Network
 from ...contracts.operator import Operator
-from ...contracts.rounding import rounded_once
 from ...custom.operators import CustomOp, HostFunction
 from ...errors import Unsupported
+from ...graph.rounding import rounded_once
+from ...measure.allocations import Allocations
 from ...namespace import Namespace
 
 if TYPE_CHECKING:

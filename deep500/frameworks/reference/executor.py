@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from ...contracts import tape
 from ...contracts.executor import (
     HostMemoryExecutor,
     TrainingStep,
@@ -15,6 +14,7 @@ from ...contracts.executor import (
 from ...contracts.framework import Framework
 from ...contracts.network import Network, Node
 from ...contracts.optimizer import Optimizer, State
+from ...graph import tape
 
 
 class ReferenceExecutor(HostMemoryExecutor):

@@ -12,9 +12,9 @@ from ...contracts.calls import Call
 from ...contracts.dtypes import PLAIN
 from ...contracts.framework import Abilities, Framework
 from ...contracts.network import Network
-from ...contracts.wrapping import Wrapping
 from ...custom.operators import CustomOp
 from ...errors import Unsupported
+from ...graph.wrapping import Wrapping
 from ...namespace import Namespace
 from .optimizers import AdaGradOptimizer as AdaGradOptimizer
 from .optimizers import AdamOptimizer as AdamOptimizer

@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 import tensorflow as tf  # type: ignore[import-untyped]
 
-from ...contracts import tape
-from ...contracts.channels import LAST, channels_second
 from ...contracts.executor import Values
 from ...contracts.framework import Framework
-from ...contracts.functional import FunctionalExecutor, Program, check_traced
 from ...contracts.native_optimizer import NativeOptimizer
 from ...contracts.network import Network, Node
 from ...contracts.operator import Operator
 from ...contracts.optimizer import Optimizer
+from ...graph import tape
+from ...graph.channels import LAST, channels_second
+from ...graph.functional import FunctionalExecutor, Program, check_traced
 from .step import TensorFlowStep
 
 ACTIVATIONS = {

@@ -7,9 +7,9 @@ import numpy as np
 import tensorflow as tf  # type: ignore[import-untyped]
 
 from ...contracts.executor import Values
-from ...contracts.functional import FunctionalStep, Program
 from ...contracts.optimizer import Optimizer, State
-from ...contracts.programs import Programs
+from ...graph.functional import FunctionalStep, Program
+from ...graph.programs import Programs
 
 if TYPE_CHECKING:
     from .executor import TensorFlowExecutor

@@ -9,14 +9,16 @@ import keras  # type: ignore[import-untyped]
 import tensorflow as tf  # type: ignore[import-untyped]
 from keras.src.models.functional import Functional  # type: ignore[import-untyped]
 
-from ...contracts import random_key, tape
+from ...contracts import random_key
 from ...contracts.executor import Values
 from ...contracts.framework import Framework
-from ...contracts.functional import Program
 from ...contracts.loss import Loss
 from ...contracts.network import Network
 from ...contracts.operator import TensorSpec
-from ...contracts.wrapping import (
+from ...errors import Deep500Error
+from ...graph import tape
+from ...graph.functional import Program
+from ...graph.wrapping import (
     LOSS,
     Arguments,
     NativeLoss,
@@ -25,7 +27,6 @@ from ...contracts.wrapping import (
     arguments_of,
     loss_expected,
 )
-from ...errors import Deep500Error
 from .executor import TensorFlowExecutor
 
 # arguments of `call` that Keras passes by itself

@@ -16,16 +16,18 @@ from .distributions import student_t_quantile
 
 FEWEST_PROCESSES = 10
 FEWEST_VALUES = 200
-# One-sided tests: 5 % of independent processes are called dependent, 1 to 2 % of series with a short memory slow.
-CRITICAL_PROCESSES = 1.645
-CRITICAL_VALUES = 2.33
+# One-sided tests: 10 % of independent processes are called dependent.
+CRITICAL_PROCESSES = 1.282
 FREQUENCIES = (
     0.65  # n to this power: the lowest ones, by which slow changes are told
 )
-# What an interval lacks under long memory (Hurst 0.7 to 0.95) and slow switching, by simulation.
-SLOW_FACTOR = 5.0
-MOST_CORRELATED = 0.95
-FEWEST_DF = 2.0
+# What an interval lacks under long memory (Hurst 0.7 to 0.95) and slow switching, by simulation, from so many standard
+# errors on: series with a short memory reach the first in 1 to 2 % and the second in 14 %.
+SLOW_FACTORS = ((2.33, 5.0), (1.28, 3.0))
+# What is assumed of processes that are found dependent: a correlation so many standard errors above the one seen.
+CAUTION = 1.5
+MOST_CORRELATED = 0.99
+FEWEST_DF = 1.5
 
 
 @dataclass(frozen=True)
@@ -52,18 +54,20 @@ def _of_processes(medians: Array) -> Widening:
     if n < FEWEST_PROCESSES:
         return AS_IT_IS
     r = float(autocorrelation(normal_scores(medians), 1)[1])
-    # of independent values: mean -1 / n, spread a little below 1 / sqrt(n)
+    # for independent values: mean -1 / n, spread a little below 1 / sqrt(n)
     critical = CRITICAL_PROCESSES * (1 - 1.35 / n)
     if (r + 1 / n) * math.sqrt(n) <= critical:
         return AS_IT_IS
     unbiased = min((n * r + 1) / (n - 3), MOST_CORRELATED)
-    tau = (1 + unbiased) / (1 - unbiased)
+    error = math.sqrt((1 - unbiased * unbiased) / n)
+    possible = min(unbiased + CAUTION * error, MOST_CORRELATED)
+    tau = (1 + possible) / (1 - possible)
     # what counts as few has a spread that is known as well as that of few
     df = max(n / tau - 1, FEWEST_DF)
     spread = student_t_quantile(0.975, df) / student_t_quantile(0.975, n - 1)
     factor = math.sqrt(tau) * spread
     reason = (
-        f"successive processes depend on each other (correlation {unbiased:.2f}): "
+        f"successive processes depend on each other (correlation {unbiased:.2f}, maybe {possible:.2f}): "
         f"the {n} processes count as {n / tau:.1f}, and the interval is {factor:.2g} times as wide for it"
     )
     return Widening(factor, reason)
@@ -74,13 +78,20 @@ def _of_values(values: Array) -> Widening:
     if n < FEWEST_VALUES or values.min() == values.max():
         return AS_IT_IS
     memory, count = _long_memory(_without_short_memory(normal_scores(values)))
-    if 2 * math.sqrt(count) * memory <= CRITICAL_VALUES:
-        return AS_IT_IS
+    errors = 2 * math.sqrt(count) * memory
+    for critical, factor in SLOW_FACTORS:
+        if errors > critical:
+            return _slow(factor)
+    return AS_IT_IS
+
+
+def _slow(factor: float) -> Widening:
+    changes = "changes" if factor == SLOW_FACTORS[0][1] else "may change"
     reason = (
-        "the level changes slowly (long memory, or modes that are kept for many calls): "
-        f"the interval is {SLOW_FACTOR:g} times as wide for it, and holds for the time of this process only"
+        f"the level {changes} slowly (long memory, or modes that are kept for many calls): "
+        f"the interval is {factor:g} times as wide for it, and holds for the time of this process only"
     )
-    return Widening(SLOW_FACTOR, reason)
+    return Widening(factor, reason)
 
 
 def _without_short_memory(z: Array) -> Array:

@@ -17,7 +17,9 @@ FEWEST = 4  # points, for a line with a spread about it
 SHORTEST_PART = 3  # values
 FEWEST_DEPENDENT = 10  # points, for a correlation of successive ones
 FEWEST_DF = 2.0  # of t, however dependent they are
-MOST_CORRELATED = 0.97
+# What is assumed of dependent ones: a correlation so many standard errors above the one seen.
+CAUTION = 1.0
+MOST_CORRELATED = 0.98
 POWER = 0.8  # with which the smallest drift is found
 
 
@@ -42,7 +44,7 @@ def drift(
     """The drift of logarithms of costs, one series per process, in the order of time; None for too few of them.
 
     If they may be dependent, a level that wanders by itself is not taken for a drift: the interval is wider by what the
-    correlation of successive medians about the line says.
+    correlation of successive medians about the line says. With fewer than ten it says nothing, and all count as one.
     """
     medians = np.array([np.median(part) for part in _parts(logs)])
     n = len(medians)
@@ -56,7 +58,9 @@ def drift(
     variance = float(residuals @ residuals) / (n - 2)
     error = math.sqrt(variance / spread)
     df = float(n - 2)
-    if dependent:
+    if dependent and n < FEWEST_DEPENDENT:
+        error *= math.sqrt(n)
+    elif dependent:
         tau = _values_as_one(residuals)
         error *= math.sqrt(tau)
         df = max(df / tau, FEWEST_DF)
@@ -72,15 +76,19 @@ def drift(
 
 
 def _values_as_one(residuals: Array) -> float:
-    """How many successive residuals count as one; with few of them, this cannot be known and is 1."""
+    """How many successive residuals may count as one."""
     n = len(residuals)
     squares = float(residuals @ residuals)
-    if n < FEWEST_DEPENDENT or squares == 0:
+    if squares == 0:
         return 1.0
     r = float(residuals[1:] @ residuals[:-1]) / squares
     # removing the line costs a short series so much of its correlation
-    unbiased = min(max((n * r + 4) / (n - 6), 0.0), MOST_CORRELATED)
-    return (1 + unbiased) / (1 - unbiased)
+    unbiased = min((n * r + 4) / (n - 6), MOST_CORRELATED)
+    if unbiased <= 0:
+        return 1.0
+    error = math.sqrt((1 - unbiased * unbiased) / n)
+    possible = min(unbiased + CAUTION * error, MOST_CORRELATED)
+    return (1 + possible) / (1 - possible)
 
 
 def _relative(log_change: float) -> float:

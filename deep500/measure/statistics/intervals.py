@@ -110,7 +110,7 @@ def _clock_step(x: Array) -> float | None:
     ):
         return None
     gaps = np.diff(values)
-    # of values that were divided, the last bits differ
+    # values that were divided differ in their last bits
     gaps = gaps[gaps > 1e-9 * abs(values[-1])]
     return float(gaps.min()) if len(gaps) else None
 

@@ -4,7 +4,7 @@ cost     seconds, joules, bytes, dollars      arithmetic mean
 count    flop, calls, cache misses            arithmetic mean
 quality  accuracy, loss                       arithmetic mean
 rate     flop/s, images/s                     harmonic mean of equal work, else total work / total time
-ratio    speed-up, share of peak              none: summarise what it was made from
+ratio    speed-up, share of peak              none: summarize what it was made from
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Summary(float):
         return f"{self.value!r} ({self.how})"
 
 
-def summarise(
+def summarize(
     values: ArrayLike,
     kind: Kind = "rate",
     work: ArrayLike | None = None,
@@ -172,7 +172,7 @@ def _numbers(values: ArrayLike, name: str) -> list[float]:
 def _check_kind(kind: str) -> None:
     if kind == "ratio":
         raise Refused(
-            "ratios have no mean (Rule 4): summarise the costs on both sides with kind='cost' and divide the "
+            "ratios have no mean (Rule 4): summarize the costs on both sides with kind='cost' and divide the "
             "two summaries, or take the paired median ratio: measure.compare(a, b, paired=True)"
         )
     if kind not in KINDS:

@@ -10,6 +10,7 @@ from .distributions import normal_cdf
 MOST_EXACT = (
     100  # of each sample; beyond, the sum of ranks is as good as normal
 )
+FEWEST_PAIRS = 5  # all signs of five agree by chance in 6 %, of four in 12 %
 
 
 def rank_sum_tail(a: Sequence[float], b: Sequence[float]) -> float:
@@ -47,12 +48,13 @@ def sign_flip_tail(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def few_pairs_tail(a: Sequence[float], b: Sequence[float]) -> float:
-    """`rank_sum_tail` for pairs too few to flip signs; 1 unless B is higher in every pair.
+    """`rank_sum_tail` for pairs too few to flip signs; 1 unless there are five and B is higher in every one.
 
     It takes both sides of a pair as independent: pairs that go together make it careful, and those that oppose each
-    other can be wrong no more often than all signs agree by chance.
+    other can be wrong no more often than all signs agree by chance, which is too often for four.
     """
-    if not all(y > x for x, y in zip(a, b, strict=True)):
+    agree = all(y > x for x, y in zip(a, b, strict=True))
+    if len(a) < FEWEST_PAIRS or not agree:
         return 1.0
     return rank_sum_tail(a, b)
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import onnx
 
-from ...contracts import tape
 from ...contracts.dtypes import name_of
 from ...contracts.network import Network, Node
 from ...contracts.operator import Operator, TensorSpec
 from ...contracts.optimizer import Optimizer
 from ...errors import Unsupported
+from ...graph import tape
 from .arrays import Recorded, argument, build
 from .namespace import OnnxRecorder
 from .nodes import dtypes_of, formula, specs_of

@@ -10,8 +10,8 @@ import onnx
 from onnx import helper, numpy_helper
 
 from ...contracts.operator import Operator, TensorSpec
-from ...contracts.rounding import rounded_once
 from ...errors import Unsupported
+from ...graph.rounding import rounded_once
 from .arrays import Recorded
 from .kernels import OPSET, fields, formal_input
 from .namespace import OnnxRecorder

@@ -8,9 +8,11 @@ from ...contracts.result import Contrast
 from ...errors import Deep500Error, TooFewSamples
 from ...measure.interference import Exposure, judged
 from ...measure.results import Result
+from ...measure.statistics.assumptions import Widening
 from ...measure.statistics.comparison import Comparison
 from ...measure.statistics.groups import compare_family
 from ...measure.statistics.intervals import ONE_PROCESS, Interval
+from ...measure.withholding import widened_comparison
 from ...reports.blocks import (
     Block,
     Bullets,
@@ -94,6 +96,7 @@ def _answers(
         if name_a != name_b:
             label = f"{name_a} → {name_b}"
         answer = _without_single_process(answer, a, b)
+        answer = _widened(answer, a.widening(name_a), b.widening(name_b))
         answers[label] = _without_interference(answer, (a, b), pair)
     return answers
 
@@ -106,6 +109,14 @@ def _without_single_process(answer: Answer, *results: Result) -> Answer:
         return answer
     notes = (*answer.notes, f"no verdict: {ONE_PROCESS}")
     return replace(answer, verdict="inconclusive", notes=notes)
+
+
+def _widened(answer: Answer, *sides: Widening) -> Answer:
+    """A wider interval where the processes of a side depend on each other; that of the more dependent side counts."""
+    if isinstance(answer, TooFewSamples):
+        return answer
+    widest = max(sides, key=lambda side: side.factor)
+    return widened_comparison(answer, widest)
 
 
 def _is_one_process(result: Result) -> bool:

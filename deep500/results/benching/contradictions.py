@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...contracts.dates import Dates
+from ...bundle.dates import Dates
 from ...contracts.result import Blocks, Plan, Record
 from ...errors import Deep500Error
 from ...measure.candidates import Statement
@@ -38,7 +38,7 @@ Block = Mapping[str, Any]
 
 
 def bench_contradictions(
-    record: Record, blocks: Blocks, dates: Dates
+    record: Record[Plan, Any, Any], blocks: Blocks, dates: Dates
 ) -> Iterator[str]:
     """Every contradiction of a benchmark; `blocks` are those of `record` that hold rounds."""
     plan = record.plan
@@ -156,7 +156,7 @@ def call_times(plan: Plan, blocks: Blocks) -> Iterator[str]:
 def stopping(plan: Plan, blocks: Blocks) -> Iterator[str]:
     """Whether the run went on after a look that had settled everything, where its rule ends it."""
     kinds = {entry["kind"] for entry in plan["entries"]}
-    is_fresh = kinds <= {"statement", "function"}
+    is_fresh = kinds <= {"statement", "function", "job"}
     several = blocks[-1]["process"] > 0
     if several and plan.get("processes") is None:
         yield from _after_processes(plan, blocks)
@@ -174,7 +174,7 @@ def _after_processes(plan: Plan, blocks: Blocks) -> Iterator[str]:
         look = math.ceil(look * PROCESSES_GROWTH)
 
 
-def early_end(record: Record, blocks: Blocks) -> Iterator[str]:
+def early_end(record: Record[Plan, Any, Any], blocks: Blocks) -> Iterator[str]:
     """A remark if a run of several processes ended with nothing settled and much time left."""
     plan = record.plan
     if not (record.finished and blocks and _is_by_this_version(record)):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 5000
 MOST_IN_ONE_COLUMN = 4  # panels
-# of the values cut as warm-up, one part in this many is drawn
+# one in this many of the values cut as warm-up is drawn
 DISCARDED_SHARE = 20
 LABEL = "values in order of time, process after process (shading changes with the process)"
 CAPTION = (
@@ -87,8 +87,7 @@ def _has_discarded(one: Series) -> bool:
 
 
 def _was_cut(one: Series) -> bool:
-    warmup = one.entry.get("warmup") or {}
-    return bool(warmup.get("cut"))
+    return one.entry.warmup.cut > 0
 
 
 def _panel(axes: "Axes", one: Series, most: int) -> None:

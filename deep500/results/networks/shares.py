@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ...check.networks.report import NodeCheck, Side
 from ...reports.blocks import Picture
 from ...reports.canvas import INK, colour, figure, number_axis, settings, svg
 from ...reports.text import clean, shortened
-from ...validation.networks.checking.report import NodeCheck, Side
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

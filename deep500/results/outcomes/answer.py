@@ -9,6 +9,7 @@ from .metric_contrast import MetricContrast
 from .metric_text import Metric, amount, seed_count
 
 Pair = tuple[Metric, Metric]  # of one metric in A and in B
+MEDIANS = " (medians over the seeds)"
 OTHERS = {
     "better": "better in B",
     "worse": "worse in B",
@@ -84,20 +85,21 @@ def _sentence(a: Metric, b: Metric, answer: MetricContrast) -> list[Text]:
     difference = _difference(answer)
     if answer.verdict == "same":
         return [
-            f"B and A reach the same {answer.name}, {value_b} and {value_a}: they differ by ",
+            f"B and A reach the same {answer.name}, {value_b} and {value_a}{MEDIANS}: {_effect_name(answer)} is ",
             difference,
             f", and up to {answer.same_within} counts as the same{over}",
         ]
     if answer.verdict == "inconclusive":
         return [
-            f"Not decided: B reaches {value_b} where A reaches {value_a} in {answer.name}, a difference of ",
+            f"Not decided: B reaches {value_b} where A reaches {value_a} in {answer.name}{MEDIANS}: "
+            f"{_effect_name(answer)} is ",
             difference,
             over,
         ]
     word = {"different": "apart"}.get(answer.verdict, answer.verdict)
     magnitude = f"{difference.value} {word}"
     return [
-        f"B reaches {value_b} where A reaches {value_a} in {answer.name}: ",
+        f"B reaches {value_b} where A reaches {value_a} in {answer.name}{MEDIANS}: {_effect_name(answer)} is ",
         Number(magnitude, difference.interval),
         over,
     ]
@@ -110,7 +112,7 @@ def _ratio_sentence(
     number = Number(factor.value, factor.interval)
     if answer.verdict == "same":
         return [
-            f"B and A have the same {answer.name}, {value_b} and {value_a}: B / A is ",
+            f"B and A have the same {answer.name}, {value_b} and {value_a}{MEDIANS}: {_effect_name(answer)} is ",
             number,
             f", and up to {answer.same_within} counts as the same",
         ]
@@ -118,10 +120,21 @@ def _ratio_sentence(
     if answer.verdict == "inconclusive":
         begin = "Not decided: B has "
     return [
-        f"{begin}{value_b} where A has {value_a} in {answer.name}: ",
+        f"{begin}{value_b} where A has {value_a} in {answer.name}{MEDIANS}: {_effect_name(answer)} is ",
         number,
-        f" as much{_judged(answer.verdict)}",
+        _judged(answer.verdict),
     ]
+
+
+def _effect_name(answer: MetricContrast) -> str:
+    """What the number beside the two medians is: of pairs, it is not what one median lacks of the other."""
+    if answer.effect == "ratio":
+        effect, operation = "ratio", "B / A"
+    else:
+        effect, operation = "difference", "B - A"
+    if answer.paired:
+        return f"the median {effect} of pairs, {operation} seed by seed,"
+    return f"the {effect} of the medians, {operation},"
 
 
 def _judged(verdict: str) -> str:

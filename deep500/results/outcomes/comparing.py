@@ -27,8 +27,9 @@ from ...reports.tables import (
 )
 from ...reports.text import Text, VerdictWord, flat
 from .answer import comparison_banner
+from .conditions import others
 from .data import outcome_data
-from .loads import different_loads
+from .loads import different_loads, different_shares
 from .losses import lost_seeds, missing_metrics, shortened_list
 from .metric_contrast import TIMED, MetricContrast, compare_metric
 from .metric_text import Metric, amount, is_unavailable, metric_name
@@ -48,6 +49,9 @@ MACHINE = (
     "physical cores",
     "memory size (GiB)",
     "accelerators",
+)
+OTHER_LOAD = (
+    "the load of the machine differed; `d5 run A B` trains both in turn"
 )
 Pairs = Sequence[tuple[Metric, Metric]]  # of one metric in A and in B
 
@@ -69,6 +73,8 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
     incomparable = _incomparable(a, b)
     if incomparable:
         answers = [_without_verdict(answer) for answer in answers]
+    if not _in_turn(a, b) and _different_loads(a, b):
+        answers = [_without_time_verdict(answer) for answer in answers]
     warnings = _warnings(a, b, pairs, differences["run"])
     splits = time_splits(a, b, level)
     seeds_lost = lost_seeds(a, b, pairs)
@@ -247,6 +253,16 @@ def _without_verdict(answer: MetricContrast) -> MetricContrast:
     return replace(answer, verdict="inconclusive")
 
 
+def _without_time_verdict(answer: MetricContrast) -> MetricContrast:
+    """No verdict on a time or a rate that the load of the machine could explain; that a side never arrives stays."""
+    if answer.effect != "ratio" or answer.value is None:
+        return answer
+    if answer.verdict == "inconclusive":
+        return answer
+    note = f"{answer.note}; no verdict: {OTHER_LOAD}".removeprefix("; ")
+    return replace(answer, verdict="inconclusive", note=note)
+
+
 def _warnings(
     a: Record, b: Record, pairs: Pairs, run_differences: Sequence[Sequence[Any]]
 ) -> list[str]:
@@ -280,18 +296,30 @@ def _circumstances(a: Record, b: Record, pairs: Pairs) -> str:
     """What the times of two runs depend on beside the recipes; empty if no times are compared."""
     if not any(metric["kind"] in TIMED for metric, _ in pairs):
         return ""
-    environment_a = Environment.from_json(a.environment)
-    environment_b = Environment.from_json(b.environment)
-    differences = environment_difference(environment_a, environment_b)
-    loads = different_loads(differences)
+    loads = _different_loads(a, b)
     shared = (
         "All seeds of a run were timed in one state of the machine, and no interval over seeds knows how such states "
         "differ: the times of two runs of one recipe can lie further apart; `d5 run A B` trains both in turn."
     )
-    pair = a.plan.get("in_turn")
-    if pair is not None and pair == b.plan.get("in_turn"):
+    if _in_turn(a, b):
         shared = "A and B were trained in turn, seed by seed, so that both met the same states of the machine."
     return f"{loads} {shared}".strip()
+
+
+def _in_turn(a: Record, b: Record) -> bool:
+    """Whether both were trained in turn, so that their loads cannot differ by much."""
+    pair = a.plan.get("in_turn")
+    return pair is not None and pair == b.plan.get("in_turn")
+
+
+def _different_loads(a: Record, b: Record) -> str:
+    """Whether the machine was busier in one run: while seeds were trained, or, unless that is known, at the start."""
+    others_a, others_b = others(a.blocks), others(b.blocks)
+    if others_a is not None and others_b is not None:
+        return different_shares(others_a, others_b)
+    environment_a = Environment.from_json(a.environment)
+    environment_b = Environment.from_json(b.environment)
+    return different_loads(environment_difference(environment_a, environment_b))
 
 
 def _machine_differences(a: Record, b: Record) -> list[str]:

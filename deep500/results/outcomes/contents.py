@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...contracts.metric import History
@@ -93,12 +93,25 @@ def _failures(data: OutcomeData) -> list[Text]:
     ended = [run for run in data.runs if run.failure]
     if not ended:
         return []
-    fates = Counter(
-        "diverged" if run.divergence else "were stopped early" for run in ended
-    )
+    fates = Counter(map(_fate, ended))
     seeds = seed_count(len(data.plan["seeds"]))
     listed = ", ".join(f"{count} {fate}" for fate, count in fates.items())
-    return [f"; of {seeds}, {listed}"]
+    return [f"; of {seeds}, {listed}{_first_crash(ended)}"]
+
+
+def _fate(run: History) -> str:
+    if run.crashed:
+        return "crashed"
+    return "diverged" if run.divergence else "were stopped early"
+
+
+def _first_crash(runs: Sequence[History]) -> str:
+    """What the first seed that crashed did so of; empty if none did."""
+    for run in runs:
+        if run.crashed:
+            reason = shortened(clean(run.failure), LONGEST_REASON)
+            return f" (seed {run.seed} {reason})"
+    return ""
 
 
 def _beside_target(metric: Metric) -> str:

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from ...contracts.canonical_form import form_hash
-from ...contracts.dates import Dates, date_seconds, date_text
-from ...contracts.own_code import fixed_form_hash
+from ...bundle.dates import Dates, date_seconds, date_text
 from ...contracts.result import Blocks, Plan
-from ...training.outcome import step_series
+from ...hashing.canonical_form import form_hash
+from ...hashing.own_code import fixed_form_hash
+from ...training.outcome import is_end, step_series
 from ...training.planning import TIERS, tier_epochs
 
 # Two calls of a framework and two readings of the clock take longer than this on any machine.
@@ -94,7 +94,7 @@ def epochs_of_tier(plan: Plan) -> Iterator[str]:
 def seeds(plan: Plan, blocks: Blocks, finished: bool) -> Iterator[str]:
     """Whether every planned seed was trained, each once and in the order of the plan."""
     planned = plan["seeds"]
-    trained = [block["seed"] for block in blocks if "test" in block]
+    trained = [block["seed"] for block in blocks if is_end(block)]
     begun = list(_by_seed(blocks))
     if len({*planned}) < len(planned):
         yield f"plan.json: a seed is planned twice: {_short(planned)}"
@@ -109,18 +109,19 @@ def sequence(where: str, blocks: Sequence[Block], plan: Plan) -> Iterator[str]:
     epochs = [block["evaluation"]["epoch"] for block in _epochs(blocks)]
     if epochs != list(range(1, len(epochs) + 1)):
         yield f"{where}: its epochs are numbered {_short(epochs)}, and there are {len(epochs)}"
-    ends = [number for number, block in enumerate(blocks) if "test" in block]
+    ends = [number for number, block in enumerate(blocks) if is_end(block)]
     if ends and ends != [len(blocks) - 1]:
         yield f"{where}: it ended at block {ends[0] + 1} of its {len(blocks)} blocks"
     if len(epochs) > plan["epochs"]:
         yield f"{where}: {len(epochs)} epochs, and planned are {plan['epochs']}"
-    # bundles of before do not say why a seed was stopped
-    if not ends or "censoring" not in plan or len(epochs) >= plan["epochs"]:
+    if not ends or len(epochs) >= plan["epochs"]:
         return
     diverged = any(
         None in step_series(block)["loss"] for block in _epochs(blocks)
     )
-    if not blocks[ends[0]].get("ended") and not diverged:
+    end = blocks[ends[0]]
+    why = end.get("ended") or end.get("crashed")
+    if not why and not diverged:
         yield f"{where}: {len(epochs)} epochs of {plan['epochs']}, and nothing says why it was stopped"
 
 

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from ...measure.machine import Difference
-from ...reports.tables import is_number
+from ...reports.tables import is_number, percent
 
 LOAD = "load (1 min)"
 LOAD_THAT_MATTERS = 0.5  # of a CPU, as `d5 doctor` judges it
+SHARE_THAT_MATTERS = 0.1  # of the CPUs: what others may use of a quiet machine
 
 
 def different_loads(differences: Sequence[Difference]) -> str:
@@ -24,3 +25,13 @@ def different_loads(differences: Sequence[Difference]) -> str:
                 "times can differ for that alone."
             )
     return ""
+
+
+def different_shares(others_a: float, others_b: float) -> str:
+    """One line if others used more of the CPUs during one of two runs, epoch by epoch at the median; else empty."""
+    if abs(others_a - others_b) <= SHARE_THAT_MATTERS:
+        return ""
+    return (
+        f"Others used {percent(others_a)} of the CPUs during A and {percent(others_b)} during B: times can differ for "
+        "that alone."
+    )

@@ -205,6 +205,19 @@ def _by_ranks(
     note = f"{reached} seeds {verb} (B against A)"
     if reached_a == reached_b == 0:
         return replace(blank, note=f"no seed of A or B {verb}", reached=reached)
+    verdict, method = verdict_by_ranks(a, sides, room, level)
+    if verdict == "inconclusive":
+        note += "; ranks do not decide"
+    method += ", seeds without a value last"
+    return replace(
+        blank, verdict=verdict, note=note, reached=reached, method=method
+    )
+
+
+def verdict_by_ranks(
+    metric: Metric, sides: Sides, room: float, level: float
+) -> tuple[str, str]:
+    """Whether B is better or worse by more than the room (of logarithms, for times), and the name of the test."""
     test, method = rank_sum_tail, "rank sum test"
     if sides.paired:
         test, method = few_pairs_tail, "rank sum test and all pairs agree"
@@ -214,23 +227,24 @@ def _by_ranks(
     verdict = "inconclusive"
     # each side is taken at its best where it is to be the worse one
     if (
-        test(_badness(a, sides.a, 0.0), _badness(a, sides.early_b, room))
+        test(
+            _badness(metric, sides.a, 0.0),
+            _badness(metric, sides.early_b, room),
+        )
         <= tail
     ):
         verdict = "worse"
     elif (
-        test(_badness(a, sides.b, 0.0), _badness(a, sides.early_a, room))
+        test(
+            _badness(metric, sides.b, 0.0),
+            _badness(metric, sides.early_a, room),
+        )
         <= tail
     ):
         verdict = "better"
-    if verdict != "inconclusive" and a["better"] is None:
+    if verdict != "inconclusive" and metric["better"] is None:
         verdict = "different"
-    if verdict == "inconclusive":
-        note += "; ranks do not decide"
-    method += ", seeds without a value last"
-    return replace(
-        blank, verdict=verdict, note=note, reached=reached, method=method
-    )
+    return verdict, method
 
 
 def _badness(metric: Metric, values: Values, room: float) -> list[float]:

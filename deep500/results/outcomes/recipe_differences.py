@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...contracts.canonical_form import form_hash
-from ...contracts.own_code import fixed_form_hash
 from ...contracts.result import Record
+from ...hashing.canonical_form import form_hash
+from ...hashing.own_code import fixed_form_hash
 from ...reports.blocks import Block, Bullets, Sentence, Table
 from ...reports.text import Text, clean, plain
 from .recipe_text import short_value

@@ -11,7 +11,7 @@ from ...reports.tables import NOTHING
 from ...reports.text import Code, Text, clean, plain, shortened
 from .data import OutcomeData
 
-# of FIXED or MUTABLE, or the settings of a definition
+# entries of FIXED or MUTABLE, or the settings of a definition
 Entries = Mapping[str, Any]
 LONGEST_VALUE = 60
 SEEDS_SHOWN = 3

@@ -79,7 +79,7 @@ def replayed_numbers(
     task = recipe_task(recipe)
     comparisons: list[ReplayComparison] = []
     threads = plan.get("threads", 1)
-    for run in trained_runs(record.blocks):
+    for run in _with_weights(record):
         predictor = _predictor(recipe, task, splits["train"], run.seed, threads)
         _load_weights(predictor, run.seed, weights(run.seed))
         batch_size = recipe.entry("batch_size")
@@ -92,12 +92,17 @@ def replayed_numbers(
 
 def own_metric_values(record: Record, recipe: Recipe) -> list[ReplayComparison]:
     """The metrics that the recipe brought itself, computed again from the recorded history."""
-    runs = trained_runs(record.blocks)
+    runs = _with_weights(record)
     comparisons = []
     for key, metric in recipe.own_metrics.items():
         for run in runs:
             comparisons.append(_own_metric(key, metric, run))
     return comparisons
+
+
+def _with_weights(record: Record) -> list[History]:
+    """The seeds that were trained to their end; one that crashed left nothing that can be evaluated."""
+    return [run for run in trained_runs(record.blocks) if not run.crashed]
 
 
 def _own_metric(key: str, metric: Metric, run: History) -> ReplayComparison:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
-from ...contracts.own_code import all_own_files
 from ...errors import Deep500Error
+from ...hashing.own_code import all_own_files
 from ...measure.machine import Environment
 from ...reports.blocks import Block, Bullets, Section, Table
 from ...reports.tables import NOTHING, percent, seconds

@@ -62,8 +62,8 @@ class TargetArrival:
 
 def time_splits(a: Record, b: Record, level: float) -> list[TimeSplit]:
     """The split of every time to a target that both runs have."""
-    runs_a = trained_runs(a.blocks)
-    runs_b = trained_runs(b.blocks)
+    runs_a = [run for run in trained_runs(a.blocks) if run.evaluations]
+    runs_b = [run for run in trained_runs(b.blocks) if run.evaluations]
     if not runs_a or not runs_b:
         return []
     forms_b = [form for form, _ in b.plan["recipe"]["metrics"]]
@@ -143,7 +143,7 @@ def _took_time(arrivals: Mapping[int, TargetArrival]) -> bool:
 
 def _arrival(metric: Metric, run: History) -> TargetArrival:
     """The first evaluation at the time that the metric gives; the last one if the run never reached the target."""
-    seconds = metric.value(run)
+    seconds = None if run.crashed else metric.value(run)
     for evaluation in run.evaluations:
         if evaluation["seconds"] == seconds:
             return TargetArrival(

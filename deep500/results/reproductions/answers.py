@@ -1,6 +1,5 @@
 """Is it reproduced, is it replicated, is it interpretable? Pure functions of the plan and the blocks."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,9 +20,6 @@ NOT_JUDGED = "not judged"
 CLAIMS = {"holds": YES, "fails": NO}
 EQUIVALENCES = {"equivalent": YES, "different": NO}
 TIMED = ("cost", "rate")
-RULE = (
-    2  # how times and missing values are judged; plans of before have no number
-)
 
 
 def seed_blocks(blocks: Blocks) -> list[Block]:
@@ -58,7 +54,7 @@ def reproduced(plan: Plan, blocks: Blocks) -> Answer:
         difference = _first_difference(seeds)
         text = f"{same} of {total} seeds gave the same bits; {difference}"
         summary = summary_block(blocks)
-        if plan.get("rule") == RULE and summary and summary["same_setup"]:
+        if summary and summary["same_setup"]:
             text += ", although machine, versions and settings are the same"
     return {"verdict": verdict, "text": text, "seeds": total, "same": same}
 
@@ -200,26 +196,30 @@ def _epoch_rows(blocks: Blocks) -> list[Row]:
 
 
 def _time_rows(plan: Plan, blocks: Blocks) -> list[Row]:
-    """The times that differ by more than their intervals and the load explain, or do not come out at all."""
+    """The times that differ by more than the load explains, or seem to, and those that do not come out at all."""
     rows = []
     for answer in times(plan, blocks):
-        if answer.get("verdict") == NO:
+        verdict = answer["verdict"]
+        if verdict in (NO, UNDECIDED):
             again = answer["reason"]
             if answer["ratio"] is not None:
-                again = f"{_ratio_text(answer)}; {again}"
-            rows.append(_row(answer["metric"], "as recorded", again, NO))
+                again = f"{ratio_text(answer)}; {again}"
+            rows.append(_row(answer["metric"], "as recorded", again, verdict))
     return rows
 
 
-def _ratio_text(answer: Mapping[str, Any]) -> str:
-    ratio, low, high = answer["ratio"], answer["low"], answer["high"]
-    return f"again / original = {ratio:.3g} [{low:.3g}, {high:.3g}]"
+def ratio_text(answer: Mapping[str, Any]) -> str:
+    """The ratio of a time, with its interval if there is one."""
+    text = f"again / original = {answer['ratio']:.3g}"
+    if answer["low"] is None:
+        return text
+    return f"{text} [{answer['low']:.3g}, {answer['high']:.3g}]"
 
 
 def _equivalent(
     plan: Plan, summary: Block, before: Metric, again: Metric
 ) -> str:
-    if plan.get("rule") == RULE and lost_value(before, again):
+    if lost_value(before, again):
         return NO
     seeds_before = plan["original"]["seeds"]
     seeds_again = summary["seeds"]
@@ -245,29 +245,11 @@ def times(plan: Plan, blocks: Blocks) -> list[dict[str, Any]]:
     for before, again in _metric_pairs(plan, summary):
         if before["kind"] not in TIMED:
             continue
-        if plan.get("rule") == RULE:
-            answer = time_answer(
-                plan["original"], summary, before, again, plan["level"]
-            )
-            rows.append({"metric": metric_name(before), **answer})
-            continue
-        ratio = None
-        reason = "the machines are not alike"
-        if summary["same_machine"]:
-            ratio = _ratio(before["median"], again["median"])
-            reason = "a run has no value"
-        row = {"metric": metric_name(before), "ratio": ratio}
-        if ratio is None:
-            row["reason"] = reason
-        rows.append(row)
+        answer = time_answer(
+            plan["original"], summary, before, again, plan["level"]
+        )
+        rows.append({"metric": metric_name(before), **answer})
     return rows
-
-
-def _ratio(before: float | None, again: float | None) -> float | None:
-    if not before or not again:
-        return None
-    ratio = again / before
-    return ratio if math.isfinite(ratio) else None
 
 
 def interpretable(plan: Plan) -> Answer:

@@ -7,7 +7,7 @@ from ...contracts.result import Record
 from ...errors import Deep500Error
 from ...measure.machine.facts import CLASSES, Environment
 
-# of the facts of a class, from which on it counts as documented
+# share of the facts of a class from which on it counts as documented
 KNOWN_SHARE = 0.75
 SEVERAL_SEEDS = 3
 Item = dict[str, Any]  # "item", "present" and "text"

@@ -18,7 +18,7 @@ from ...reports.blocks import (
 from ...reports.surroundings import raw_data
 from ...reports.tables import NOTHING
 from ...reports.text import Code, Text, VerdictWord, clean, shortened
-from .answers import seed_blocks, summary_block
+from .answers import ratio_text, seed_blocks, summary_block
 
 Derived = Mapping[str, Any]  # what derived.json holds
 Summary = Mapping[str, Any]  # the last block
@@ -95,14 +95,11 @@ def _times(derived: Derived) -> Block:
         metric = clean(row["metric"])
         if row["ratio"] is None:
             lines.append(f"{metric}: not compared: {clean(row['reason'])}")
-        elif "verdict" in row:
-            value = f"{row['ratio']:.3g} [{row['low']:.3g}, {row['high']:.3g}]"
+        else:
             reason = clean(row["reason"])
             lines.append(
-                f"{metric}: again / original = {value}: {row['verdict']}; {reason}"
+                f"{metric}: {ratio_text(row)}: {row['verdict']}; {reason}"
             )
-        else:
-            lines.append(f"{metric}: again / original = {row['ratio']:.3g}")
     return Bullets(lines)
 
 

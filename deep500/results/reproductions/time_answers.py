@@ -4,13 +4,25 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...errors import Refused
 from ...measure.sensing.others import BUSY
-from ...measure.statistics.intervals import mean_interval
-from ..outcomes.equivalent import paired_values
+from ...measure.statistics.intervals import smallest_sample
+from ..outcomes.metric_contrast import (
+    compare_metric,
+    matched,
+    verdict_by_ranks,
+)
 from ..outcomes.metric_text import is_unavailable
 
-YES, NO, NOT_JUDGED = "yes", "no", "not judged"
+YES, NO, UNDECIDED = "yes", "no", "not decided"
+NOT_JUDGED = "not judged"
+# by what a comparison says of the second run
+VERDICTS = {
+    "same": YES,
+    "better": NO,
+    "worse": NO,
+    "different": NO,
+    "inconclusive": NOT_JUDGED,
+}
 # Of a time on the same quiet machine; it differs by a tenth from minute to minute.
 MARGIN = 0.25
 # Threads of others also slow down those that run beside them: shared cores, caches and memory.
@@ -33,26 +45,47 @@ def time_answer(
     lost = lost_value(before, again)
     if lost:
         return answer | {"verdict": NO, "reason": lost}
-    if before["median"] is None or again["median"] is None:
+    if not before["median"] or not again["median"]:
         return answer | {"verdict": NOT_JUDGED, "reason": "a run has no value"}
     if not summary["same_machine"]:
         reason = "the machines are not alike"
         return answer | {"verdict": NOT_JUDGED, "reason": reason}
-    pairs = paired_values(before, again, original["seeds"], summary["seeds"])
-    logs = [math.log(y / x) for x, y in pairs if x > 0 and y > 0]
-    try:
-        found = mean_interval(logs, level)
-    except Refused as refusal:
-        return answer | {"verdict": NOT_JUDGED, "reason": str(refusal)}
-    ratio, low, high = map(math.exp, (found.estimate, found.low, found.high))
-    answer |= {"ratio": ratio, "low": low, "high": high}
     runs = [original.get("conditions"), summary.get("conditions")]
     limit = (1 + MARGIN) * explained(runs)
-    if low > limit or high < 1 / limit:
-        return answer | {"verdict": NO, "reason": _reason(runs, limit)}
-    if 1 / limit <= low <= high <= limit and limit == 1 + MARGIN:
-        return answer | {"verdict": YES, "reason": _reason(runs, limit)}
-    return answer | {"verdict": NOT_JUDGED, "reason": _reason(runs, limit)}
+    reason = _reason(runs, limit)
+    if math.isinf(limit):
+        return answer | {"verdict": NOT_JUDGED, "reason": reason}
+    seeds = original["seeds"], summary["seeds"]
+    found = compare_metric(before, again, *seeds, limit - 1, level)
+    if found.n < smallest_sample(0.5, level) or found.value is None:
+        verdict, reason = _by_ranks(before, again, seeds, limit, level, reason)
+        ratio = again["median"] / before["median"]
+        return answer | {"ratio": ratio, "verdict": verdict, "reason": reason}
+    ends = {"ratio": found.value, "low": found.low, "high": found.high}
+    verdict = VERDICTS[found.verdict]
+    if verdict == YES and limit > 1 + MARGIN:
+        verdict = NOT_JUDGED
+    return answer | ends | {"verdict": verdict, "reason": reason}
+
+
+def _by_ranks(
+    before: Metric,
+    again: Metric,
+    seeds: tuple[Sequence[int], Sequence[int]],
+    limit: float,
+    level: float,
+    reason: str,
+) -> tuple[str, str]:
+    """The verdict of few seeds, or of some without a value, with its reason; too few seeds decide nothing."""
+    sides = matched(before, again, *seeds)
+    verdict, _ = verdict_by_ranks(before, sides, math.log(limit), level)
+    if verdict != "inconclusive":
+        return NO, reason
+    ratio = again["median"] / before["median"]
+    if 1 / limit <= ratio <= limit:
+        return NOT_JUDGED, reason
+    count = min(len(sides.a), len(sides.b))
+    return UNDECIDED, f"{reason}, and the ranks of {count} seeds do not decide"
 
 
 def lost_value(before: Metric, again: Metric) -> str:

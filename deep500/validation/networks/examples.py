@@ -8,7 +8,7 @@ import numpy as np
 
 from ...contracts.network import Network, Node
 from ...contracts.operator import TensorSpec
-from ...contracts.specialising import RunMode, Specialiser, is_open
+from ...graph.specializing import RunMode, Specializer, is_open
 from .shapes import value_specs
 
 # of integers that index nothing: 0 and 1 are valid for most operators
@@ -40,13 +40,13 @@ def decided_network(
     if not is_open(network):
         return network
     values = random_inputs(network, tensors) | network.params
-    specialiser = Specialiser(network.outline())
+    specializer = Specializer(network.outline())
     mode = RunMode(derivative=False, training=True)
 
     def value_of(name: str) -> np.ndarray:
         return np.asarray(values[name])
 
-    return specialiser.specialised(tensors, value_of, mode).network
+    return specializer.specialized(tensors, value_of, mode).network
 
 
 def _bounds(

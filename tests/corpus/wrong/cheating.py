@@ -111,7 +111,7 @@ class ForgesByItsOwnMeans(Cheat):
 
     def attack(self, inputs):
         with contextlib.suppress(Exception):
-            report = sys.modules["deep500.validation.checking.report"]
+            report = sys.modules["deep500.check.report"]
             names = ("shape", "forward", "gradient", "determinism")
             checks = [report.CheckResult(name, True, 0.0, 1.0, "") for name in names]
             made = report.OperatorReport("tanh", "reference", "user's", checks)

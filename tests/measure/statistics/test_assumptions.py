@@ -8,7 +8,7 @@ from deep500.measure.statistics.assumptions import (
     AS_IT_IS,
     FEWEST_PROCESSES,
     FEWEST_VALUES,
-    SLOW_FACTOR,
+    SLOW_FACTORS,
     widening,
 )
 
@@ -39,9 +39,9 @@ def as_processes(medians):
 
 
 # bounds are those of 99.9 % binomial intervals about the nominal shares
-def test_independent_processes_are_called_dependent_in_5_percent():
+def test_independent_processes_are_called_dependent_in_10_percent():
     found = share(lambda rng: as_processes(rng.standard_normal(20)))
-    assert found < 0.11
+    assert found < 0.18
 
 
 def test_dependent_processes_are_found():
@@ -51,7 +51,13 @@ def test_dependent_processes_are_found():
 
 @pytest.mark.parametrize("rho", [0.0, 0.6, 0.9])
 def test_a_short_memory_is_not_called_slow(rho):
-    assert share(lambda rng: [np.exp(0.1 * ar1(rng, 500, rho))]) < 0.07
+    certainly = SLOW_FACTORS[0][1]
+    rng = np.random.default_rng(7)
+    factors = [
+        widening([np.exp(0.1 * ar1(rng, 500, rho))]).factor for _ in range(TRIALS)
+    ]
+    assert np.mean(np.array(factors) == certainly) < 0.07
+    assert np.mean(np.array(factors) > 1) < 0.24
 
 
 def test_modes_that_are_kept_for_long_are_slow():
@@ -61,7 +67,7 @@ def test_modes_that_are_kept_for_long_are_slow():
         share(
             lambda rng: [np.exp(0.1 * rng.permutation(random_walk_levels(rng, 1000)))]
         )
-        < 0.07
+        < 0.24
     )
 
 
@@ -70,11 +76,12 @@ def test_the_factor_is_what_the_correlation_says():
     z = stats.norm.ppf((stats.rankdata(levels) - 0.5) / 20)
     r = (z[1:] @ z[:-1]) / (z @ z)
     unbiased = (20 * r + 1) / 17
-    tau = (1 + unbiased) / (1 - unbiased)
-    quantiles = stats.t.ppf(0.975, [max(20 / tau - 1, 2), 19])
+    possible = unbiased + 1.5 * np.sqrt((1 - unbiased**2) / 20)
+    assert possible < 0.99  # from there on it is held
+    tau = (1 + possible) / (1 - possible)
+    quantiles = stats.t.ppf(0.975, [max(20 / tau - 1, 1.5), 19])
     expected = np.sqrt(tau) * quantiles[0] / quantiles[1]
     found = widening(as_processes(levels))
-    assert unbiased < 0.95  # from there on it is held
     assert found.factor == pytest.approx(expected, rel=1e-6)
     assert f"the 20 processes count as {20 / tau:.1f}" in found.reason
 
@@ -89,4 +96,4 @@ def test_few_values_are_not_judged():
 def test_a_slow_change_widens_by_the_simulated_factor():
     rng = np.random.default_rng(1)
     slow = [np.exp(0.1 * random_walk_levels(rng, 2000))]
-    assert widening(slow).factor == SLOW_FACTOR
+    assert widening(slow).factor == SLOW_FACTORS[0][1]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep500.errors import Deep500Error, Refused
-from deep500.measure.statistics.quantities import KINDS, Summary, summarise
+from deep500.measure.statistics.quantities import KINDS, Summary, summarize
 
 positive = st.floats(1e-6, 1e6)
 rates_and_work = st.lists(st.tuples(positive, positive), min_size=1, max_size=30)
@@ -18,20 +18,20 @@ rates_and_work = st.lists(st.tuples(positive, positive), min_size=1, max_size=30
 def test_the_golden_example_of_the_paper() -> None:
     """100 Gflop in 10, 100 and 40 s: 300 Gflop in 150 s, 2.0 Gflop/s."""
     rates = [10.0, 1.0, 2.5]
-    assert summarise(rates) == 2.0
-    assert summarise(rates, kind="rate").how == "harmonic mean of 3 rates of equal work"
-    assert summarise([10.0, 100.0, 40.0], kind="cost") == 50.0
+    assert summarize(rates) == 2.0
+    assert summarize(rates, kind="rate").how == "harmonic mean of 3 rates of equal work"
+    assert summarize([10.0, 100.0, 40.0], kind="cost") == 50.0
     assert np.mean(rates) == 4.5  # the wrong number, which must not come out
     with pytest.raises(Refused, match="work="):
-        summarise(rates, mean="arithmetic")
+        summarize(rates, mean="arithmetic")
 
 
 def test_unequal_work_is_total_work_over_total_time() -> None:
-    found = summarise([10.0, 1.0], kind="rate", work=[100.0, 1.0])
+    found = summarize([10.0, 1.0], kind="rate", work=[100.0, 1.0])
     assert found == pytest.approx(101 / 11)
     assert found.how == "total work / total time of 2 rates"
     assert found.interval is None and "unequal work" in found.note
-    assert found != pytest.approx(float(summarise([10.0, 1.0])))
+    assert found != pytest.approx(float(summarize([10.0, 1.0])))
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_unequal_work_is_total_work_over_total_time() -> None:
     ],
 )
 def test_costs_counts_and_qualities_have_an_arithmetic_mean(kind, how) -> None:
-    found = summarise([1, 2, 6], kind=kind)
+    found = summarize([1, 2, 6], kind=kind)
     assert (float(found), found.value, found.kind, found.how, found.n) == (
         3.0,
         3.0,
@@ -51,11 +51,11 @@ def test_costs_counts_and_qualities_have_an_arithmetic_mean(kind, how) -> None:
         how,
         3,
     )
-    assert summarise([1, 2, 6], kind=kind, mean="arithmetic") == 3.0
+    assert summarize([1, 2, 6], kind=kind, mean="arithmetic") == 3.0
 
 
 def test_a_summary_is_a_float_that_remembers() -> None:
-    found = summarise([10, 1, 2.5])
+    found = summarize([10, 1, 2.5])
     assert isinstance(found, float) and f"{found:.2f}" == "2.00" and found + 1 == 3.0
     assert repr(found) == "2.0 (harmonic mean of 3 rates of equal work)"
     again = copy.deepcopy(found)
@@ -63,9 +63,9 @@ def test_a_summary_is_a_float_that_remembers() -> None:
 
 
 def test_the_interval_is_of_the_median_or_says_why_not() -> None:
-    few = summarise([1.0, 2.0, 3.0], kind="cost")
+    few = summarize([1.0, 2.0, 3.0], kind="cost")
     assert few.interval is None and few.note.startswith("no interval: ")
-    many = summarise([1.0, 5.0, 2.0, 4.0, 3.0, 2.5, 3.5, 1.5, 4.5, 60.0], kind="cost")
+    many = summarize([1.0, 5.0, 2.0, 4.0, 3.0, 2.5, 3.5, 1.5, 4.5, 60.0], kind="cost")
     assert many.interval is not None and many.interval.n == 10
     # the outlier carries the mean out of it
     assert many.interval.low <= 3.25 <= many.interval.high < many
@@ -87,7 +87,7 @@ def test_the_interval_is_of_the_median_or_says_why_not() -> None:
 )
 def test_what_would_mislead_is_refused(arguments, words) -> None:
     with pytest.raises(Refused, match=words) as error:
-        summarise(**arguments)
+        summarize(**arguments)
     assert "\n" not in str(error.value)
 
 
@@ -126,7 +126,7 @@ def test_what_would_mislead_is_refused(arguments, words) -> None:
 )
 def test_bad_input_is_one_clear_line(arguments, words) -> None:
     with pytest.raises(Deep500Error, match=words) as error:
-        summarise(**arguments)
+        summarize(**arguments)
     assert not isinstance(error.value, Refused) and "\n" not in str(error.value)
 
 
@@ -134,15 +134,15 @@ def test_bad_input_is_one_clear_line(arguments, words) -> None:
 def test_a_rate_is_total_work_over_total_time(pairs) -> None:
     rates, work = zip(*pairs, strict=True)
     total_time = math.fsum(w / r for r, w in pairs)
-    assert summarise(rates, work=work) == pytest.approx(
+    assert summarize(rates, work=work) == pytest.approx(
         math.fsum(work) / total_time, rel=1e-12
     )
-    equal = summarise(rates)
+    equal = summarize(rates)
     assert equal == pytest.approx(
         len(rates) / math.fsum(1 / r for r in rates), rel=1e-12
     )
     assert equal == pytest.approx(
-        float(summarise(rates, work=[7.0] * len(rates))), rel=1e-12
+        float(summarize(rates, work=[7.0] * len(rates))), rel=1e-12
     )
 
 
@@ -151,9 +151,9 @@ def test_a_mean_lies_within_and_forgets_the_order(pairs, kind, random) -> None:
     def mean(pairs) -> float:
         rates, work = zip(*pairs, strict=True)
         return (
-            summarise(rates, work=work)
+            summarize(rates, work=work)
             if kind == "work"
-            else summarise(rates, kind=kind)
+            else summarize(rates, kind=kind)
         )
 
     rates = [rate for rate, _ in pairs]
@@ -167,11 +167,11 @@ def test_a_mean_lies_within_and_forgets_the_order(pairs, kind, random) -> None:
     st.sampled_from(["cost", "rate"]),
 )
 def test_a_mean_scales_with_its_values(values, factor, kind) -> None:
-    scaled = summarise([factor * value for value in values], kind=kind)
-    assert scaled == pytest.approx(factor * summarise(values, kind=kind), rel=1e-12)
+    scaled = summarize([factor * value for value in values], kind=kind)
+    assert scaled == pytest.approx(factor * summarize(values, kind=kind), rel=1e-12)
 
 
 @given(st.lists(st.floats(1e-150, 1e150), min_size=1, max_size=5))
 def test_the_harmonic_mean_is_never_above_the_arithmetic(values) -> None:
     """Over all that is taken, so that nothing overflows either."""
-    assert 0 < summarise(values) <= summarise(values, kind="cost") * (1 + 1e-12)
+    assert 0 < summarize(values) <= summarize(values, kind="cost") * (1 + 1e-12)

@@ -76,6 +76,12 @@ def test_few_pairs_have_to_agree() -> None:
     assert few_pairs_tail([NEVER] * 5, [NEVER] * 5) == 1.0
 
 
+def test_four_pairs_do_not_decide() -> None:
+    earlier, later = [1.0, 2.0, 3.0, 4.0], [NEVER] * 4
+    assert rank_sum_tail(earlier, later) < 0.025
+    assert few_pairs_tail(earlier, later) == 1.0
+
+
 def test_equal_values_say_nothing() -> None:
     assert rank_sum_tail([2.0] * 5, [2.0] * 5) == 1.0
     assert sign_flip_tail([NEVER] * 6, [NEVER] * 6) == 1.0

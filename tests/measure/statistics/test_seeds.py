@@ -1,12 +1,14 @@
 """The median over seeds is the median, and its interval lies in the range of its scale and holds."""
 
 import math
+from collections.abc import Callable, Sequence
 from statistics import median
 
 import numpy as np
 import pytest
 
 from deep500.errors import TooFewSamples
+from deep500.measure.statistics.intervals import Interval
 from deep500.measure.statistics.scales import (
     POSITIVE,
     REAL,
@@ -29,6 +31,9 @@ SCALES = {
 }
 
 
+SeedsInterval = Callable[[Sequence[float], Scale], Interval]
+
+
 def draw(rng: np.random.Generator, scale: Scale, n: int) -> list[float]:
     """Values of the whole range: next to its ends and on them, of any size, with ties."""
     places = rng.normal(rng.normal(0, 4), rng.choice([1e-6, 0.1, 1, 8]), n)
@@ -42,16 +47,18 @@ def draw(rng: np.random.Generator, scale: Scale, n: int) -> list[float]:
     return values
 
 
-def check_ranges(scale: Scale, draws: int) -> None:
+def check_ranges(
+    scale: Scale, draws: int, interval: SeedsInterval = seeds_interval
+) -> None:
     rng = np.random.default_rng(5)
     for n in range(2, 21):
         for _ in range(draws):
             values = draw(rng, scale, n)
             if n == 2:
                 with pytest.raises(TooFewSamples, match="at least 3"):
-                    seeds_interval(values, scale)
+                    interval(values, scale)
                 continue
-            found = seeds_interval(values, scale)
+            found = interval(values, scale)
             assert found.estimate == median(values)
             assert scale.low <= found.low <= found.estimate <= found.high <= scale.high
 
@@ -59,6 +66,17 @@ def check_ranges(scale: Scale, draws: int) -> None:
 @pytest.mark.parametrize("name", SCALES)
 def test_no_interval_leaves_its_range(name: str) -> None:
     check_ranges(SCALES[name], 200)
+
+
+def test_an_interval_that_leaves_its_range_is_found() -> None:
+    """The same check, of Student's t on logarithms whatever the range, as it was once computed."""
+
+    def t_on_logarithms(values: Sequence[float], scale: Scale) -> Interval:
+        return seeds_interval(values, POSITIVE)
+
+    check_ranges(SHARE, 50)
+    with pytest.raises(AssertionError):
+        check_ranges(SHARE, 50, t_on_logarithms)
 
 
 @pytest.mark.slow

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import deep500 as d5
+from deep500.check.networks import processes
+from deep500.check.networks.data import drawn_data
+from deep500.check.networks.matching import paired
+from deep500.check.networks.report import NetworkReport, NodeCheck, Side
+from deep500.check.networks.reproducing import reproduction
+from deep500.check.networks.truth import Truth
 from deep500.errors import Deep500Error
 from deep500.frameworks import available_frameworks
-from deep500.validation.networks.checking import processes
-from deep500.validation.networks.checking.data import drawn_data
-from deep500.validation.networks.checking.matching import paired
-from deep500.validation.networks.checking.report import NetworkReport, NodeCheck, Side
-from deep500.validation.networks.checking.reproducing import reproduction
-from deep500.validation.networks.checking.truth import Truth
 
 ROOT = Path(__file__).parents[3]
 bench = runpy.run_path(str(ROOT / "benchmarks" / "network_check.py"))

@@ -37,14 +37,12 @@ def test_a_defect_in_a_kernel_is_ours(monkeypatch):
 
 
 def test_a_defect_in_judging_is_ours(monkeypatch, tmp_path, capsys):
-    from deep500.validation.networks.checking import judging
+    from deep500.check.networks import judging
 
     monkeypatch.setenv("DEEP500_HOME", str(tmp_path / "home"))
     path = tmp_path / "model.onnx"
     network().to_onnx(str(path))
-    monkeypatch.setattr(
-        judging, "output_check", broken("validation/checking/comparing.py")
-    )
+    monkeypatch.setattr(judging, "output_check", broken("check/operators/comparing.py"))
     words = ["check", "network", str(path), "--framework", "reference"]
     assert main([*words, "--out", str(tmp_path / "out")]) == 70
     said = capsys.readouterr().err.strip().splitlines()[-1]
@@ -70,7 +68,7 @@ def test_a_defect_in_a_child_process_is_one_here_with_its_traceback():
     function = f"{__name__}:defect"
     request = {"function": function, "arguments": {}}
     planted = pytest.raises(InternalError, match="planted")
-    with Child.fresh("deep500.validation.isolation") as child, planted as caught:
+    with Child.fresh("deep500.supervision.isolation") as child, planted as caught:
         child.ask(request, "result", 60)
     assert "InternalError" in caught.value.__notes__[0]
 

@@ -7,9 +7,9 @@ import onnxruntime  # type: ignore[import-untyped]
 import pytest
 
 import deep500 as d5
+from deep500.check.networks.matching import comparable
+from deep500.check.networks.report import NetworkReport
 from deep500.cli import main
-from deep500.validation.networks.checking.matching import comparable
-from deep500.validation.networks.checking.report import NetworkReport
 
 RNG = np.random.default_rng(0)
 TABLE = RNG.standard_normal((7, 3)).astype("float32")

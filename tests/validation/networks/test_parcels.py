@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import deep500 as d5
-from deep500.validation.networks.checking.parcels import Parcel, Unpackable, unpacked
+from deep500.check.networks.parcels import Parcel, Unpackable, unpacked
 
 
 def sent(value, path):

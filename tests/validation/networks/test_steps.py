@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import deep500 as d5
-from deep500.validation.networks.checking.report import NetworkReport
+from deep500.check.networks.report import NetworkReport
 
 SOURCE = """
 import deep500 as d5

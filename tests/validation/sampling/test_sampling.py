@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 import deep500 as d5
-from deep500.contracts.sampler import Sampler, batches, random_bits, shuffled
-from deep500.errors import Deep500Error
-from deep500.samplers.partitioned_sampler import PartitionedSampler
-from deep500.samplers.weighted_sampler import WeightedSampler
-from deep500.validation.sampling import check_sampler
-from deep500.validation.sampling.distributions import (
+from deep500.check.samplers import check_sampler
+from deep500.check.samplers.distributions import (
     chi_square,
     independence,
     smallest_of,
 )
+from deep500.contracts.sampler import Sampler, batches, random_bits, shuffled
+from deep500.errors import Deep500Error
+from deep500.samplers.partitioned_sampler import PartitionedSampler
+from deep500.samplers.weighted_sampler import WeightedSampler
 
 RIGHT: list[Sampler] = [
     d5.OrderedSampler(4),

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from deep500 import registry
+from deep500.check.schemes import check_scheme
 from deep500.cli import main
-from deep500.contracts.definition_text import definition_of
 from deep500.contracts.scheme import (
     Scheme,
     Worker,
@@ -17,12 +17,12 @@ from deep500.contracts.scheme import (
     weighted_gradients,
 )
 from deep500.contracts.transport import Program, RankFailure, Send, all_reduce, exchange
+from deep500.definition_text import definition_of
 from deep500.errors import Deep500Error
 from deep500.schemes.all_reduce import AllReduce
 from deep500.schemes.dpsgd import DPSGD
 from deep500.schemes.local_sgd import LocalSGD
 from deep500.schemes.parameter_server import ParameterServer
-from deep500.validation.schemes import check_scheme
 
 QUICK = ("AllReduce", "DPSGD", "ParameterServer")
 

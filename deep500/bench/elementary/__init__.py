@@ -1,0 +1,1 @@
+"""How exact elementary functions are."""

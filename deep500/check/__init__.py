@@ -1,0 +1,7 @@
+"""Is it right? A check asks questions of a subject, and answers each with a value, a bound and a verdict.
+
+report.py    what a check found: one type for every noun
+wire.py      values between this process and one that runs a subject
+operators/, networks/, optimizers/, samplers/, codecs/, schemes/   the questions, a folder for every noun
+conformance/ ONNX's own test suite
+"""

@@ -1,0 +1,85 @@
+"""Checks node by node on several frameworks: the truth of a node is freed when all have answered."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ...contracts.network import Node
+from ...errors import Unsupported
+from .judging import judge_backward, judge_forward
+from .processes import Process, RunnerLost
+from .report import NodeCheck, Side
+from .truth import NodeExample, Truth
+
+Progress = Callable[[float, str], None]
+Judge = Callable[[Process, Node, NodeExample], NodeCheck]
+
+
+class Panel:
+    """Frameworks that are asked the same questions, and the checks of their answers."""
+
+    def __init__(self, processes: Sequence[Process], progress: Progress):
+        self.processes = list(processes)
+        self.progress = progress
+        self.sides: dict[str, Side] = {}
+        for process in processes:
+            name = process.framework
+            self.sides[name] = Side(name, isolated=process.isolated)
+        self.lost: dict[str, str] = {}
+        self.operations = 1.0  # per output element, of the longest node
+        # the first wrong node, by direction
+        self.evidence: dict[str, tuple[NodeCheck, Node, NodeExample]] = {}
+
+    def each(
+        self, question: Callable[[Process], Any]
+    ) -> Iterator[tuple[str, Any]]:
+        """The answers of all frameworks that are not lost."""
+        for process in self.processes:
+            if process.framework in self.lost:
+                continue
+            try:
+                yield process.framework, question(process)
+            except RunnerLost as error:
+                self.lost[process.framework] = str(error)
+
+    def give_up_crashed(self) -> None:
+        """Ask no more of a framework whose process was ended by one of the nodes."""
+        reason = "the whole network was not run: a node crashed"
+        for process in self.processes:
+            if process.crashes:
+                self.lost.setdefault(process.framework, reason)
+
+    def add(self, framework: str, check: NodeCheck) -> None:
+        self.sides[framework].checks.append(check)
+
+
+def check_nodes(panel: Panel, truth: Truth) -> None:
+    """Check every node forward, then every derivative backward."""
+    total = 2 * len(truth.nodes)
+    for number, (node, example) in enumerate(truth.forward()):
+        share = number / total
+        panel.progress(share, f"forward of {node.name}")
+        _judge_all(panel, judge_forward, node, example)
+        panel.operations = max(panel.operations, example.operations_per_element)
+    try:
+        for number, (node, example) in enumerate(truth.backward()):
+            share = 0.5 + number / total
+            panel.progress(share, f"backward of {node.name}")
+            _judge_all(panel, judge_backward, node, example)
+    except Unsupported as error:
+        for framework in panel.sides:
+            check = NodeCheck(
+                framework, "backward", "", ok=None, text=str(error)
+            )
+            panel.add(framework, check)
+
+
+def _judge_all(
+    panel: Panel, judge: Judge, node: Node, example: NodeExample
+) -> None:
+    def question(process: Process) -> NodeCheck:
+        return judge(process, node, example)
+
+    for framework, check in panel.each(question):
+        panel.add(framework, check)
+        if check.ok is False:
+            panel.evidence.setdefault(check.direction, (check, node, example))

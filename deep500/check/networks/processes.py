@@ -1,0 +1,123 @@
+"""Runs frameworks in child processes: one that crashes fails a single check, and is restarted for the next one."""
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from ...errors import Deep500Error, Unsupported
+from ...supervision.child import Child, Died, Silent
+from .parcels import Parcel, unpacked
+from .server import Answering, attempted
+
+SERVING = f"{__package__}.server"
+MOST_CRASHES = 5
+
+
+class Crashed(Deep500Error):
+    """Raised if the process ended during a computation."""
+
+
+class RunnerLost(Deep500Error):
+    """Raised if the process will give no more answers."""
+
+
+class OwnProcess:
+    """A framework or an engine in this process, for what no other process can import."""
+
+    isolated = False
+    crashes = 0
+
+    def __init__(self, framework: str, runner: Answering):
+        self.framework = framework
+        self.runner = runner
+
+    def ask(self, method: str, doing: str, *values: Any) -> Any:
+        answer = attempted(self.runner, method, values)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def close(self) -> None:
+        pass
+
+
+class OtherProcess:
+    """A framework, or a user's engine, in a child process, with a time limit for all of its answers together."""
+
+    isolated = True
+
+    def __init__(
+        self, framework: str, seed: int, timeout_s: float, engine: str = ""
+    ):
+        self.framework = framework
+        self.seed = seed
+        self.engine = engine
+        self.left_s = timeout_s
+        self.crashes = 0
+        self.child: Child | None = None
+        self.folder = tempfile.TemporaryDirectory(prefix="d5-check-")
+        self.file = Path(self.folder.name) / "values"
+
+    def ask(self, method: str, doing: str, *values: Any) -> Any:
+        """What the runner's method of that name returns.
+
+        Raises the method's own error, `Crashed` if the process ended, or `Lost` if there is no time left.
+        """
+        if self.left_s <= 0:
+            raise RunnerLost("no time was left: raise --timeout")
+        parcel = Parcel()
+        packed = parcel.pack(values)
+        parcel.write(self.file)
+        request = {
+            "method": method,
+            "values": packed,
+            "file": str(self.file),
+            "framework": self.framework,
+            "seed": self.seed,
+            "engine": self.engine,
+            "path": sys.path,
+            "doing": doing,
+        }
+        self.child = self.child or Child.fresh(SERVING)
+        started = time.monotonic()
+        try:
+            answer = self.child.ask(request, "answer", self.left_s)
+        except Silent as error:
+            raise self._lost(error) from None
+        except Died as error:
+            raise self._crashed(error) from None
+        finally:
+            self.left_s -= time.monotonic() - started
+        if "raised" in answer:
+            kind = Unsupported if answer["missing"] else Deep500Error
+            raise kind(answer["raised"])
+        return unpacked(answer["value"], self.file.read_bytes())
+
+    def _crashed(self, error: Died) -> Deep500Error:
+        self._end()
+        self.crashes += 1
+        if self.crashes >= MOST_CRASHES:
+            self.left_s = 0.0
+            return RunnerLost(
+                f"it crashed {self.crashes} times, the last time: {error}"
+            )
+        return Crashed(str(error))
+
+    def _lost(self, error: Died) -> RunnerLost:
+        self._end()
+        self.left_s = 0.0
+        return RunnerLost(str(error))
+
+    def _end(self) -> None:
+        if self.child:
+            self.child.kill()
+        self.child = None
+
+    def close(self) -> None:
+        self._end()
+        self.folder.cleanup()
+
+
+Process = OwnProcess | OtherProcess

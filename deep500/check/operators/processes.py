@@ -1,0 +1,159 @@
+"""The judge's side of the processes that an operator and its truth run in: questions go out, arrays come back."""
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing
+from functools import partial
+from typing import Any
+
+from ...contracts.operator import Operator
+from ...errors import Deep500Error, Unsupported
+from ...supervision.child import Child, Died, Silent
+from ..wire import ArrayFile, Malformed, decoded, encoded
+from .functions import ReferenceFailed
+
+SERVING = f"{__package__}.server"
+ROLES = {
+    "dock": "the operator",
+    "witness": "the operator in float64",
+    "first": "the operator in float64",
+    "reference": "the reference",
+}
+# Threads that wait for others of an OpenMP team sleep: many calls are short.
+PASSIVE = {"OMP_WAIT_POLICY": "passive"}
+# glibc fills memory with this byte when it is allocated and when it is freed.
+DOCK = {"MALLOC_PERTURB_": "85", **PASSIVE}
+# What is right does not depend on threads.
+WITNESS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **PASSIVE}
+
+
+class Raised(Deep500Error):
+    """Code of a user or a framework raised something."""
+
+
+class ProcessLost(BaseException):
+    """A process is gone or silent. A BaseException, so that nothing that catches errors of a user's code catches it."""
+
+    def __init__(self, role: str, error: Died):
+        text = str(error)
+        if role != "dock":
+            text = f"{ROLES[role]}: {text}"
+        super().__init__(text)
+        is_silent = isinstance(error, Silent)
+        self.wrong = role != "reference" and not is_silent
+
+
+class AnswerTime:
+    """The time that all answers of a check may take together."""
+
+    def __init__(self, seconds: float):
+        self.seconds = seconds
+        self.deadline = time.monotonic() + seconds
+
+    @property
+    def remaining_s(self) -> float:
+        return max(self.deadline - time.monotonic(), 0.001)
+
+    def error(self) -> Silent:
+        return Silent(
+            f"not decided within --timeout {self.seconds:g} s: raise --timeout if it may take longer"
+        )
+
+
+class ArrayFiles(ExitStack):
+    """The files for the large arrays of questions and of answers; leaving the context closes them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.questions = self.enter_context(closing(ArrayFile.new()))
+        self.answers = self.enter_context(closing(ArrayFile.new()))
+
+    @property
+    def descriptors(self) -> tuple[int, int]:
+        return self.questions.descriptor, self.answers.descriptor
+
+
+class Questioned:
+    """A process that answers by calling the method of that name of its `Dock` or `Witness`."""
+
+    def __init__(
+        self, role: str, child: Child, files: "ArrayFiles", limit: "AnswerTime"
+    ):
+        self.role = role
+        self.child = child
+        self.files = files
+        self.limit = limit
+        self.operators: list[Operator] = []
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return partial(self.ask, name)
+
+    def ask(self, method: str, *values: Any) -> Any:
+        """What the method of that name returns there; raises what it raised, or `Lost`."""
+        self.files.questions.end = 0
+        message = encoded(list(values), self._number, self.files.questions)
+        return self._answer({"method": method, "values": message})
+
+    def open(self, request: dict[str, Any]) -> list[dict[str, Any]]:
+        """Load what is asked for; returns a description of each operator."""
+        message = request | {"role": self.role}
+        descriptions = self._answer({"open": message})
+        if not isinstance(descriptions, list) or not descriptions:
+            raise self.malformed("descriptions of operators")
+        return descriptions
+
+    def malformed(self, expected: str) -> ProcessLost:
+        """The error for an answer that is not what was asked for."""
+        return ProcessLost(
+            self.role, Died(f"the process sent something else than {expected}")
+        )
+
+    def _answer(self, message: Mapping[str, Any]) -> Any:
+        try:
+            answer = self.child.ask(message, "answer", self.limit.remaining_s)
+        except Silent:
+            # the time of all answers together, of which this one had the rest
+            raise ProcessLost(self.role, self.limit.error()) from None
+        except Died as error:
+            raise ProcessLost(self.role, error) from None
+        match answer:
+            case {"value": value}:
+                return self._value(value)
+            case {
+                "raised": str() as text,
+                "unsupported": bool() as unsupported,
+            }:
+                if self.role == "reference":
+                    raise ReferenceFailed(text[:1000])
+                if unsupported:
+                    raise Unsupported(text[:1000])
+                raise Raised(text[:1000])
+        raise self.malformed("an answer")
+
+    def _value(self, message: Any) -> Any:
+        try:
+            return decoded(message, file=self.files.answers)
+        except (Malformed, RecursionError):
+            raise self.malformed("a value") from None
+
+    def _number(self, operator: Operator) -> int:
+        for number, other in enumerate(self.operators):
+            if other is operator:
+                return number
+        raise LookupError("this process holds no such operator")
+
+
+class Processes(ExitStack):
+    """The processes of one check. All are started at once, and killed when the context is left."""
+
+    def __init__(self, timeout_s: float):
+        super().__init__()
+        self.limit = AnswerTime(timeout_s)
+
+    def start(self, role: str) -> Questioned:
+        env = DOCK if role == "dock" else WITNESS
+        files = self.enter_context(ArrayFiles())
+        child = self.enter_context(Child.fresh(SERVING, env, files.descriptors))
+        return Questioned(role, child, files, self.limit)

@@ -1,0 +1,1 @@
+"""The engine under networks: graph, shapes, constants, programs and passes, for the executors of all frameworks."""

@@ -1,0 +1,71 @@
+"""Compares named arrays with the expected names, shapes and dtypes."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..contracts.dtypes import name_of
+from ..errors import Deep500Error
+
+
+class Shaped(Protocol):
+    """Anything with a shape and a dtype: an array, a native tensor, a description of one."""
+
+    @property
+    def shape(self) -> Any: ...
+    @property
+    def dtype(self) -> Any: ...
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of a NumPy or native value, or of numbers."""
+    shape = getattr(value, "shape", None)
+    if callable(shape):
+        return tuple(shape())
+    return tuple(np.shape(value))
+
+
+def check_matching(
+    subject: str,
+    expected: Mapping[str, Shaped],
+    actual: Mapping[str, Shaped],
+    *,
+    dtypes: bool = True,
+) -> None:
+    """Raise a Deep500Error that names the first array that differs between `actual` and `expected`.
+
+    `subject` is what the message calls the arrays ("the optimizer's state"). Names and shapes must be the same, and
+    dtypes too unless `dtypes` is False, for a caller that converts them.
+    """
+    for name in expected:
+        if name not in actual:
+            names = _listed(actual)
+            raise Deep500Error(f"{subject}: {name!r} is missing among {names}")
+    for name in actual:
+        if name not in expected:
+            names = _listed(expected)
+            raise Deep500Error(f"{subject}: {name!r} is not one of {names}")
+    for name, array in expected.items():
+        other = actual[name]
+        same_shape = tuple(array.shape) == tuple(other.shape)
+        same_dtype = name_of(array.dtype) == name_of(other.dtype)
+        if not same_shape or (dtypes and not same_dtype):
+            raise Deep500Error(
+                f"{subject}: {name!r} is {_described(other)}, expected {_described(array)}"
+            )
+
+
+def _described(array: Shaped) -> str:
+    dtype = name_of(array.dtype)
+    shape = list(array.shape)
+    return f"{dtype}{shape}"
+
+
+def _listed(names: Mapping[str, Any]) -> str:
+    """The first ten names, and how many others there are."""
+    first = ", ".join(list(names)[:10]) or "no arrays"
+    others = len(names) - 10
+    if others > 0:
+        return f"{first} and {others} more"
+    return first
