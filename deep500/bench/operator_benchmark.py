@@ -103,16 +103,20 @@ class OperatorBenchmark(Benchmark):
     def finished(self, record: Record, notes: Notes) -> None:
         """Discard stored peaks of the machine that a measurement has exceeded, and tell."""
         planned_entries = record.plan["entries"]
-        entries = (record.derived or {})["entries"]
-        for planned, entry in zip(planned_entries, entries, strict=True):
-            roofline = entry["rates"].get("roofline") or {}
-            if not roofline.get("alarm") or roofline["limited_by"] != "compute":
+        derived: Any = record.derived
+        for planned, entry in zip(
+            planned_entries, derived.entries, strict=True
+        ):
+            roofline = entry.rates.roofline
+            if not roofline or not roofline.alarm:
+                continue
+            if roofline.limited_by != "compute" or not entry.rates.flops:
                 continue
             dtype = planned["work"]["dtype"]
-            rate = entry["rates"]["flops"]["value"]
+            rate = entry.rates.flops.value
             if refute_peak(dtype, rate):
                 notes.tell(
-                    f"{entry['name']!r} ran at {rate / 1e9:.3g} GFLOP/s, above the kept peak of {dtype}: the peaks "
+                    f"{entry.name!r} ran at {rate / 1e9:.3g} GFLOP/s, above the kept peak of {dtype}: the peaks "
                     "will be measured again at their next use"
                 )
 
