@@ -11,6 +11,8 @@ from keyword import iskeyword
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ..check.nouns import nouns as checked_nouns
+from ..check.nouns import own_nouns, summary
 from ..errors import (
     INTERNAL,
     TRACEBACK,
@@ -29,16 +31,14 @@ from .plain_warnings import plain_warnings
 from .streams import unbroken
 
 LONGEST_COMPLAINT = 10_000  # characters
+CHECK_OF_NOUN = "check of a noun"  # a file of check/, not one of this folder
 # Every verb with its module, which is imported when the verb is typed.
 VERBS = {
     "doctor": "doctor",
     "check": "check",
     "check operator": "check_operator",
     "check network": "check_network",
-    "check sampler": "check_sampler",
-    "check optimizer": "check_optimizer",
-    "check codec": "check_codec",
-    "check scheme": "check_scheme",
+    **{f"check {noun}": CHECK_OF_NOUN for noun in own_nouns()},
     "bench": "bench",
     "bench operator": "bench_operator",
     "bench network": "bench_network",
@@ -97,8 +97,7 @@ def parser(
     subparsers = top.add_subparsers(dest="verb", metavar="VERB", required=True)
     for verb in VERBS:
         if verb in verbs:
-            module = importlib.import_module(f"{__package__}.{VERBS[verb]}")
-            _add_verb(subparsers, verb, _summary(verb), module)
+            _add_verb(subparsers, verb, _summary(verb), _module(verb))
         elif verbs:
             subparsers.add_parser(verb, add_help=False)
         else:
@@ -117,18 +116,34 @@ def _add_verb(subparsers: Any, verb: str, summary: str, module: Any) -> None:
     subparser.set_defaults(call=module.call)
 
 
+def _module(verb: str) -> Any:
+    if VERBS[verb] != CHECK_OF_NOUN:
+        return importlib.import_module(f"{__package__}.{VERBS[verb]}")
+    from .check import CheckVerb
+
+    return CheckVerb(verb.removeprefix("check "))
+
+
 def _summary(verb: str) -> str:
     """What a verb does: the first line of its file, which is not imported."""
+    if VERBS[verb] == CHECK_OF_NOUN:
+        return summary(verb.removeprefix("check "))
     file = Path(__file__).with_name(f"{VERBS[verb]}.py")
     with file.open(encoding="utf-8") as lines:
         return lines.readline().strip().strip('"')
 
 
 def _nouns(argv: Sequence[str]) -> Mapping[str, Any]:
-    """The verb `bench NOUN` of these arguments, if there is such a benchmark."""
+    """The verb `bench NOUN` or `check NOUN` of these arguments, if an installed package brings it."""
     verb, noun, *_ = [*argv, "", ""]
     is_noun = NOUN.fullmatch(noun) and not iskeyword(noun)
-    if verb != "bench" or not is_noun or f"bench {noun}" in VERBS:
+    if not is_noun or f"{verb} {noun}" in VERBS:
+        return NO_NOUNS
+    if verb == "check" and noun in checked_nouns():
+        from .check import CheckVerb
+
+        return {f"check {noun}": CheckVerb(noun)}
+    if verb != "bench":
         return NO_NOUNS
     from .bench_noun import noun_verbs
 
