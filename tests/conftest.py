@@ -32,6 +32,7 @@ signal.pthread_sigmask(signal.SIG_SETMASK, ())
 TESTS = Path(__file__).parent
 BUILDS = TESTS.parent / ".venv" / "builds"
 os.environ.setdefault("DEEP500_CACHE", str(BUILDS))
+os.environ.setdefault("MPLCONFIGDIR", str(BUILDS / "matplotlib"))
 
 # Both start their threads once, with the first array: whichever test comes first, there is one.
 os.environ.update(

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import product
 from typing import Any, ClassVar, Self
 
 from ..check.operators.formats import FORMATS
@@ -15,7 +14,7 @@ from ..measure.bounds.roofline import kept_peaks, peaks, refute_peak
 from ..measure.machine.host.files import HostFiles
 from ..measure.machine.host.memory import memory_available
 from ..measure.numbers import BenchNumbers, RooflineShare
-from .benchmark import Benchmark, Trial
+from .benchmark import Benchmark, Trial, combinations
 from .notes import Notes
 from .operators.agreement import check_rivals, differing_rivals
 from .operators.jobs import DIRECTIONS, BenchProblem, OperatorJob
@@ -65,25 +64,18 @@ class OperatorBenchmark(Benchmark):
 
     def jobs(self) -> list[OperatorJob]:
         jobs = []
-        for name, problem, dtype, direction, kernel in product(
-            self.frameworks,
-            self.problems,
-            self.dtypes,
-            self.directions,
-            self.kernels,
+        for levels in combinations(
+            framework=self.frameworks,
+            problem=self.problems,
+            dtype=self.dtypes,
+            direction=self.directions,
+            kernel=self.kernels,
         ):
             job = OperatorJob(
-                problem.operator,
-                problem.attributes,
-                problem.shape,
-                dtype,
-                name,
-                kernel,
-                direction,
-                self.threads,
-                self.reference,
-                problem.name,
-                problem.rival,
+                **vars(levels.pop("problem")),
+                **levels,
+                threads=self.threads,
+                reference=self.reference,
             )
             jobs.append(job)
         return jobs
@@ -117,9 +109,15 @@ class OperatorBenchmark(Benchmark):
         if numbers is None:
             return
         planned_entries = record.plan["entries"]
-        for planned, entry in zip(planned_entries, numbers.entries, strict=True):
+        for planned, entry in zip(
+            planned_entries, numbers.entries, strict=True
+        ):
             rates = entry.rates
-            if not rates or not rates.flops or not _exceeds_peak(rates.roofline):
+            if (
+                not rates
+                or not rates.flops
+                or not _exceeds_peak(rates.roofline)
+            ):
                 continue
             dtype = planned["work"]["dtype"]
             rate = rates.flops.value or 0.0

@@ -3,9 +3,11 @@
 import argparse
 import importlib
 import os
+import re
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -55,6 +57,9 @@ VERBS = {
     "list": "list_",
 }
 
+# what may be a benchmark behind `bench`, and no statement
+NOUN = re.compile(r"[A-Za-z][\w-]*")
+NO_NOUNS: Mapping[str, Any] = {}
 EXIT_CODES = (
     "exit codes: 0 good, 1 a check said no, 2 bad input, 3 not decided, "
     "70 a defect of d5 itself"
@@ -77,8 +82,13 @@ class _Parser(argparse.ArgumentParser):
         )
 
 
-def parser(verbs: Collection[str] = VERBS) -> argparse.ArgumentParser:
-    """The parser of `d5`: with the options of these verbs, and only the names of the others."""
+def parser(
+    verbs: Collection[str] = VERBS, nouns: Mapping[str, Any] = NO_NOUNS
+) -> argparse.ArgumentParser:
+    """The parser of `d5`: with the options of these verbs, and only the names of the others.
+
+    `nouns` are the verbs of benchmarks that have no file here.
+    """
     top = _Parser(
         prog="d5",
         description="Is it right? Is it fast? Would anyone else get the same answer?",
@@ -87,17 +97,18 @@ def parser(verbs: Collection[str] = VERBS) -> argparse.ArgumentParser:
     subparsers = top.add_subparsers(dest="verb", metavar="VERB", required=True)
     for verb in VERBS:
         if verb in verbs:
-            _add_verb(subparsers, verb)
+            module = importlib.import_module(f"{__package__}.{VERBS[verb]}")
+            _add_verb(subparsers, verb, _summary(verb), module)
         elif verbs:
             subparsers.add_parser(verb, add_help=False)
         else:
             subparsers.add_parser(verb, add_help=False, help=_summary(verb))
+    for verb, noun in nouns.items():
+        _add_verb(subparsers, verb, noun.summary, noun)
     return top
 
 
-def _add_verb(subparsers: Any, verb: str) -> None:
-    module: Any = importlib.import_module(f"{__package__}.{VERBS[verb]}")
-    summary = _summary(verb)
+def _add_verb(subparsers: Any, verb: str, summary: str, module: Any) -> None:
     subparser = subparsers.add_parser(
         verb, help=summary, description=summary, allow_abbrev=False
     )
@@ -113,9 +124,22 @@ def _summary(verb: str) -> str:
         return lines.readline().strip().strip('"')
 
 
+def _nouns(argv: Sequence[str]) -> Mapping[str, Any]:
+    """The verb `bench NOUN` of these arguments, if there is such a benchmark."""
+    verb, noun, *_ = [*argv, "", ""]
+    is_noun = NOUN.fullmatch(noun) and not iskeyword(noun)
+    if verb != "bench" or not is_noun or f"bench {noun}" in VERBS:
+        return NO_NOUNS
+    from .bench_noun import noun_verbs
+
+    return noun_verbs(noun)
+
+
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
+    nouns = _nouns(argv)
+    argv = _joined(argv, [*VERBS, *nouns])
     words = [word for word in argv if not word.startswith("-")]
-    top = parser([word for word in words[:1] if word in VERBS])
+    top = parser([word for word in words[:1] if word in VERBS], nouns)
     args, unparsed = top.parse_known_args(argv)
     if not unparsed:
         return args
@@ -149,10 +173,10 @@ def options_of(
     return actions
 
 
-def _joined(argv: Sequence[str]) -> list[str]:
+def _joined(argv: Sequence[str], verbs: Collection[str]) -> list[str]:
     """The arguments with a verb of two words, such as `bench operator`, joined into one, as the parser expects it."""
     two_words = " ".join(argv[:2])
-    if two_words in VERBS:
+    if two_words in verbs:
         return [two_words, *argv[2:]]
     return list(argv)
 
@@ -181,7 +205,7 @@ def _unbroken(argv: Sequence[str]) -> int:
 def _run(argv: Sequence[str]) -> int:
     try:
         with interruptible(), terminable(), plain_warnings():
-            args = _parsed(_joined(argv))
+            args = _parsed(argv)
             args.argv = argv
             return args.call(args)
     except Wrong as error:

@@ -75,8 +75,8 @@ def test_special_points():
 
 def test_numpy_is_measured_and_the_table_is_honest(tmp_path, monkeypatch):
     monkeypatch.setenv("DEEP500_HOME", str(tmp_path / "home"))
-    functions, dtypes = ["exp", "pow"], ["float32", "float64"]
-    benchmark = ElementaryBenchmark(functions, "reference", dtypes, 100, 1)
+    functions, dtypes = ("exp", "pow"), ("float32", "float64")
+    benchmark = ElementaryBenchmark(functions, ("reference",), dtypes, 100, 1)
     record = run_benchmark(benchmark, out=tmp_path / "out")
     [block] = record.blocks
     rows = block["rows"]
@@ -114,7 +114,7 @@ def test_a_framework_that_dies_leaves_rows_with_the_reason(tmp_path, monkeypatch
         return [Died("the process ended")] * len(calls)
 
     monkeypatch.setattr(trials, "isolated_each", died)
-    record = run_benchmark(ElementaryBenchmark(["exp", "pow"], "reference"))
+    record = run_benchmark(ElementaryBenchmark(("exp", "pow"), ("reference",)))
     rows = record.blocks[0]["rows"]
     assert [row["unsupported"] for row in rows] == ["the process ended"] * 2
     assert [row["n"] for row in rows] == [0, 0]
@@ -123,11 +123,11 @@ def test_a_framework_that_dies_leaves_rows_with_the_reason(tmp_path, monkeypatch
 @pytest.mark.parametrize(
     ("functions", "dtypes", "n", "text"),
     [
-        (["exq"], ["float32"], 9, "Did you mean 'exp'"),
-        (["exp"], ["float16"], 9, "no dtype"),
-        (["exp"], ["float32"], 0, "n = 0"),
+        (("exq",), ("float32",), 9, "Did you mean 'exp'"),
+        (("exp",), ("float16",), 9, "no dtype"),
+        (("exp",), ("float32",), 0, "n = 0"),
     ],
 )
 def test_bad_input_is_one_line(functions, dtypes, n, text):
     with pytest.raises(Deep500Error, match=text):
-        ElementaryBenchmark(functions, ["reference"], dtypes, n)
+        ElementaryBenchmark(functions, ("reference",), dtypes, n)
