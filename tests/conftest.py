@@ -46,10 +46,11 @@ LONGEST = (
 
 # How many cells of a slow test `make test-all` runs at most, chosen with a seed; DEEP500_EXHAUSTIVE=1 runs all.
 SAMPLE = 40
-SAMPLES = {  # where a cell takes a tenth of a second, or is a defect of its own
+SAMPLES = {  # cells of a tenth of a second, cells of 70 checks, planted defects
     "operators/test_autodiff.py": 300,
     "operators/test_backward_models.py": 300,
     "operators/test_cases.py": 300,
+    "grids/test_operator_checks.py": 6,
     "corpus/test_corpus.py": 1000,
 }
 
