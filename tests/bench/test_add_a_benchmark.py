@@ -19,7 +19,7 @@ from sort_benchmark import SortBenchmark
 
 benchmark = SortBenchmark(length=[50], algorithm="stable")
 record = d5.run_benchmark(benchmark, budget_s=0.3, processes=3)
-print(record.derived["entries"][0]["name"])
+print(record.derived.entries[0].name)
 """
 
 
