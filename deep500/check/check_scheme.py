@@ -23,6 +23,7 @@ class CheckScheme(NounCheck):
         "file, 'my.py:Mine(period=8)'"
     )
     field_help: ClassVar = {"ranks": "how many ranks, all of them virtual (4)"}
+    field_metavar: ClassVar = {"ranks": "P"}
     frameworks = ("reference",)
     seeded = "data and networks"
     grace_s = 20.0

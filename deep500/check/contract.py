@@ -26,6 +26,8 @@ class NounCheck(Definition):
     set_help: ClassVar[str] = ""
     # of the fields, by name
     field_help: ClassVar[Mapping[str, str]] = {}
+    # what stands for their values in the help; N for a number, NAME for a text
+    field_metavar: ClassVar[Mapping[str, str]] = {}
     # where it runs unless --framework says otherwise; none if it needs no framework
     frameworks: ClassVar[tuple[str, ...]] = ()
     framework_help: ClassVar[str] = ""

@@ -1,7 +1,6 @@
 """check that something is right: `d5 check operator`, `d5 check network` … have their own options"""
 
 import argparse
-from collections.abc import Mapping
 from dataclasses import Field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -76,7 +75,7 @@ class CheckVerb:
                 default: Any = field.default
                 options.dtype(parser, default, choices)
             elif field.name != "seed":
-                _add_field(parser, field, cls.field_help)
+                _add_field(parser, field, cls)
         common_arguments(
             parser, cls.seeded, "all checks in one place", cls.timeout_s
         )
@@ -119,14 +118,15 @@ class CheckVerb:
 def _add_field(
     parser: argparse.ArgumentParser,
     field: "Field[Any]",
-    help_texts: Mapping[str, str],
+    cls: "type[NounCheck]",
 ) -> None:
     """The option of a field: a number or a text, as its default is."""
     is_number = isinstance(field.default, int | float)
+    usual = "N" if is_number else "NAME"
     parser.add_argument(
         f"--{field.name.replace('_', '-')}",
         type=type(field.default),
         default=field.default,
-        metavar="N" if is_number else "NAME",
-        help=help_texts.get(field.name, f"({field.default})"),
+        metavar=cls.field_metavar.get(field.name, usual),
+        help=cls.field_help.get(field.name, f"({field.default})"),
     )
