@@ -27,23 +27,21 @@ from .contracts.recipe import Recipe, own_definitions
 from .contracts.result import Record
 from .contracts.sampler import Sampler
 from .contracts.transport import DEADLINE
-from .distributed.crew import Crew
+from .distributed.crew import Crew, raise_for_all_ranks
 from .distributed.distribution import recipe_distribution
 from .errors import (
     Deep500Error,
     Deep500Warning,
-    InternalError,
     Unsupported,
     errors_of_user_code,
     one_line,
     raise_if_internal,
-    raising_function,
     with_place,
 )
 from .evidence.recording import recording
 from .evidence.resuming import finished_record
 from .measure.sensing.others import Others
-from .training.attempts import Attempts
+from .training.attempts import Attempts, crash_reason
 from .training.building import (
     in_float32,
     recipe_dataset,
@@ -185,6 +183,8 @@ class RecipeRun:
             copy.deepcopy(event.state()) for event in self.events
         ]
         self.task = recipe_task(recipe)
+        # by seed: how many numbers of every series are in the blocks
+        self._written: dict[int, Counter[str]] = {}
 
     @contextmanager
     def recording(
@@ -370,8 +370,10 @@ class RecipeRun:
             attempts.forget(seed)
             raise
         except (Exception, SystemExit) as error:
-            reason = _crash_reason(error)
+            reason = crash_reason(error)
             attempts.failed(seed, reason)
+            if self.crew and self.blocks:
+                raise_for_all_ranks(self.recipe, seed, error)
             if not reason or not self._goes_on:
                 raise
             self._append_crash(seed, reason, trainer.build_seconds)
@@ -462,6 +464,7 @@ class RecipeRun:
             events=events,
             task=self.task,
             workers=self.recipe.entry("workers", 0),
+            evaluate_every=self.plan.get("evaluate_every"),
         )
 
     def _order(self, seed: int, finished_epochs: int) -> None:
@@ -505,14 +508,20 @@ class RecipeRun:
         save_checkpoint(path, trainer.checkpoint())
         if self.crew:
             self.crew.barrier()  # until every rank has saved its state of this epoch
-        evaluation = {key: record[key] for key in ("epoch", "step", "seconds")}
-        evaluation["validation"] = _finite_qualities(record["validation"])
+        within = {}
+        if "evaluate_every" in self.plan:
+            within["within"] = [
+                _written_look(look)
+                for look in history.within_epochs
+                if look["epoch"] == record["epoch"]
+            ]
         self._append(
             {
                 "seed": seed,
                 "series": self._new_numbers(seed, history),
                 "counters": history.counters,
-                "evaluation": evaluation,
+                "evaluation": _written_look(record),
+                **within,
                 "checkpoint": self._digest(path),
                 **load,
             }
@@ -531,16 +540,24 @@ class RecipeRun:
         self, seed: int, history: History
     ) -> dict[str, list[float | None]]:
         """The numbers that every series has gained since the last block of this seed."""
+        if seed not in self._written:
+            self._written[seed] = self._numbers_in_blocks(seed)
+        written = self._written[seed]
+        new_numbers = {}
+        for name, numbers in history.series.items():
+            unwritten = numbers[written[name] :]
+            new_numbers[name] = [_finite(number) for number in unwritten]
+            written[name] = len(numbers)
+        return new_numbers
+
+    def _numbers_in_blocks(self, seed: int) -> Counter[str]:
+        """How many numbers of every series the blocks of a seed hold, also those of a run that is resumed."""
         written: Counter[str] = Counter()
         for block in self.blocks:
             if block["seed"] == seed:
                 for name, part in block["series"].items():
                     written[name] += len(part)
-        new_numbers = {}
-        for name, numbers in history.series.items():
-            unwritten = numbers[written[name] :]
-            new_numbers[name] = [_finite(number) for number in unwritten]
-        return new_numbers
+        return written
 
     def _procedure(self, seed: int) -> Procedure:
         train, threads = self.splits["train"], self.plan["threads"]
@@ -602,16 +619,6 @@ class _Record(Event):
         self.recipe_run.keep(trainer, self.seed, record, load)
 
 
-def _crash_reason(error: BaseException) -> str:
-    """What a seed crashed of, in one line; empty for a defect of Deep500 itself, or a disk that is full."""
-    if isinstance(error, InternalError):
-        return ""
-    of_run = isinstance(error, Deep500Error | MemoryError)
-    if not of_run and raising_function(error) is None:
-        return ""
-    return with_place(error)
-
-
 def _check_events(recipe: str, events: Iterable[Any]) -> None:
     for event in events:
         if not isinstance(event, Event):
@@ -633,6 +640,13 @@ def _metric_value(metric: Metric, history: History) -> float | None:
         raise Deep500Error(
             f"the metric {name} cannot be computed: {reason}"
         ) from None
+
+
+def _written_look(record: Mapping[str, Any]) -> dict[str, Any]:
+    """An evaluation on the validation data, for a block."""
+    written = {key: record[key] for key in ("epoch", "step", "seconds")}
+    written["validation"] = _finite_qualities(record["validation"])
+    return written
 
 
 def _finite_qualities(

@@ -21,7 +21,7 @@ from .numbers import (
     RatioAtQuantile,
     RatioMeaning,
     TimeAtQuantile,
-    WarmUp,
+    WarmupNumbers,
 )
 from .plan import PROCEDURE as PROCEDURE
 from .rates import Times, rates
@@ -101,7 +101,7 @@ def _entry(result: "Result", name: str) -> EntryNumbers:
         method=middle.method if middle else "none",
         unit="s",
         batch=result.batch(name),
-        warmup=WarmUp(usual_kind, cut),
+        warmup=WarmupNumbers(usual_kind, cut),
         modes=_modes(result, name),
         quantiles=[_quantile(result, name, q) for q in (0.9, 0.99)],
         notes=notes,

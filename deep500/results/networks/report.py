@@ -34,10 +34,10 @@ from ..benching.contents import comparisons
 from ..benching.data import ReportData
 from ..benching.plan import plan_table
 from .breakdowns import (
-    Breakdown,
-    MedianTime,
+    BreakdownTime,
+    NetworkBreakdown,
     NetworkNumbers,
-    NoBreakdown,
+    NoNetworkBreakdown,
     OperatorMedian,
 )
 from .pictures import pictures
@@ -84,7 +84,9 @@ def work_of(data: ReportData, name: str) -> Work:
     return {}
 
 
-def breakdowns_of(data: ReportData) -> Sequence[Breakdown | NoBreakdown]:
+def breakdowns_of(
+    data: ReportData,
+) -> Sequence[NetworkBreakdown | NoNetworkBreakdown]:
     if isinstance(data.derived, NetworkNumbers):
         return data.derived.breakdowns
     return ()
@@ -167,7 +169,9 @@ def _memory_ratio(work: Work) -> str:
     return number(predicted_bytes / measured_bytes)
 
 
-def breakdown_table(breakdown: Breakdown, most: int | None = None) -> Table:
+def breakdown_table(
+    breakdown: NetworkBreakdown, most: int | None = None
+) -> Table:
     """The operators from the slowest on, with their share of the sum."""
     headers = [
         "node",
@@ -195,7 +199,7 @@ def breakdown_table(breakdown: Breakdown, most: int | None = None) -> Table:
     return Table(headers, rows, "lllllr")
 
 
-def overhead_sentence(breakdown: Breakdown) -> Text:
+def overhead_sentence(breakdown: NetworkBreakdown) -> Text:
     """The time of the network, of its operators one by one, and their difference."""
     end = "."
     if breakdown.overhead.median < 0:
@@ -270,7 +274,7 @@ def _breakdowns(data: ReportData) -> list[Block]:
     sections: list[Block] = []
     for breakdown in breakdowns_of(data):
         title = f"Operators of {clean(breakdown.of)}"
-        if isinstance(breakdown, NoBreakdown):
+        if isinstance(breakdown, NoNetworkBreakdown):
             reason = clean(breakdown.unsupported)
             refusal = Sentence(f"{title}: not taken apart: {reason}")
             sections.append(Section(title, [refusal], quiet=True))
@@ -306,7 +310,9 @@ def _throughput(entry: EntryNumbers, batch: object) -> Text:
     return Number(value, f"[{low}, {high}]", count(entry.n))
 
 
-def _time(time: MedianTime | OperatorMedian, breakdown: Breakdown) -> Text:
+def _time(
+    time: BreakdownTime | OperatorMedian, breakdown: NetworkBreakdown
+) -> Text:
     return measured(time.median, time.low, time.high, time.n, breakdown.level)
 
 
