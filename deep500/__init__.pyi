@@ -28,6 +28,7 @@ from .check.operators import check_operator as check_operator
 from .check.operators import differences as differences
 from .check.optimizers.checking import check_optimizer as check_optimizer
 from .check.samplers import check_sampler as check_sampler
+from .check.samplers.dataset_bias import dataset_bias as dataset_bias
 from .check.schemes import check_scheme as check_scheme
 from .contracts.augmentation import Augmentation as Augmentation
 from .contracts.claim import Claim as Claim
@@ -54,6 +55,7 @@ from .contracts.task import Quality as Quality
 from .contracts.task import Task as Task
 from .contracts.three_step import ThreeStepOptimizer as ThreeStepOptimizer
 from .contracts.three_step import UpdateRuleOptimizer as UpdateRuleOptimizer
+from .costs.network_costs import network_costs as network_costs
 from .custom.cpp import compile_custom_cppop as compile_custom_cppop
 from .custom.description import tensordesc as tensordesc
 from .custom.python import CustomPythonOp as CustomPythonOp
@@ -103,7 +105,5 @@ from .samplers.weighted_sampler import WeightedSampler as WeightedSampler
 from .training import events as events
 from .training.loading import Loader as Loader
 from .training.trainer import Trainer as Trainer
-from .validation.dataset_bias import dataset_bias as dataset_bias
-from .validation.networks.costs import network_costs as network_costs
 
 __version__: str

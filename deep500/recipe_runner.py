@@ -57,8 +57,8 @@ from .training.events import Event
 from .training.gradient_noise import MeasureNoise
 from .training.outcome import check_plan, is_end, qualities
 from .training.planning import make_plan, tier_recipe
+from .training.sources import Sources, sources_for
 from .training.trainer import Trainer
-from .validation.sources import Sources, sources_for
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .bundle import Bundle, read
+from .check.networks.determinism import unstable_operators
 from .contracts.dataset_splits import loaded_splits
 from .contracts.metric import History
 from .contracts.network import Network
@@ -42,7 +43,6 @@ from .training.claims import recorded_claim
 from .training.events import Event
 from .training.metric_summary import recorded_metric
 from .training.outcome import trained_runs
-from .validation.networks.determinism import unstable_operators
 
 # percentage points of a quality in %, per cent of the median of others
 MARGIN = 1.5

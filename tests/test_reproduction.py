@@ -10,6 +10,7 @@ import pytest
 
 import deep500 as d5
 from deep500 import bundle
+from deep500.check.networks.determinism import unstable_operators
 from deep500.cli import main
 from deep500.errors import UNDECIDED, Deep500Error
 from deep500.evidence.loading import load, record_of
@@ -19,7 +20,6 @@ from deep500.recipe_runner import run
 from deep500.reports.terminal import terminal
 from deep500.reproduction import reproduce
 from deep500.results.reproductions.time_answers import time_answer
-from deep500.validation.networks.determinism import unstable_operators
 
 from .evidence.forging import Forger
 

@@ -55,9 +55,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
+    from ..check.networks.loading import load_network
     from ..evidence.recording import recording
     from ..results.network_check import side_block
-    from ..validation.networks.loading import load_network
 
     _check_arguments(args)
     names = _networks(args)

@@ -9,8 +9,8 @@ from . import options
 from .output import print_json, write_page
 
 if TYPE_CHECKING:
+    from ..check.samplers.dataset_bias import BiasReport
     from ..contracts.dataset import Split
-    from ..validation.dataset_bias import BiasReport
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def call(args: argparse.Namespace) -> int:
     from .. import registry
-    from ..validation.dataset_bias import bias_svg, dataset_bias
+    from ..check.samplers.dataset_bias import bias_svg, dataset_bias
 
     if args.histogram and args.histogram.suffix != ".svg":
         raise Deep500Error(

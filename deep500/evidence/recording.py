@@ -25,7 +25,7 @@ from ..measure.machine import environment
 from ..measure.plan import Plan
 from ..measure.running import Progress, measure_plan
 from ..schema import encoded
-from ..validation.diagnosis import diagnosis_document, noise_plan
+from .diagnosis import diagnosis_document, noise_plan
 from .ledger import Ledger
 from .resuming import check_same_plan
 from .resumption import resumption_note

@@ -10,8 +10,8 @@ import pytest
 
 import deep500 as d5
 from deep500 import cli
+from deep500.check.samplers.dataset_bias import bias_svg, dataset_bias
 from deep500.errors import Deep500Error
-from deep500.validation.dataset_bias import bias_svg, dataset_bias
 
 
 def splits_of(**labels: Any) -> dict[str, d5.Split]:

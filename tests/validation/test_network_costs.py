@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 import deep500 as d5
+from deep500.bench.networks.measured_memory import measured_inference, measured_training
+from deep500.costs.examples import random_inputs
+from deep500.costs.hollow import Meter, new
+from deep500.costs.hollow_namespace import HollowNamespace
+from deep500.costs.memory import inference_memory, training_memory
+from deep500.costs.shapes import input_tensors
 from deep500.errors import Deep500Error
 from deep500.frameworks import framework
 from deep500.frameworks.reference.namespace import NumpyNamespace
 from deep500.networks import DigitsCnn, Mlp
-from deep500.validation.networks.examples import random_inputs
-from deep500.validation.networks.hollow import Meter, new
-from deep500.validation.networks.hollow_namespace import HollowNamespace
-from deep500.validation.networks.measured import measured_inference, measured_training
-from deep500.validation.networks.memory import inference_memory, training_memory
-from deep500.validation.networks.shapes import input_tensors
 
 
 def chain() -> d5.Network:

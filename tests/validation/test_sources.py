@@ -8,10 +8,10 @@ import deep500 as d5
 from deep500.errors import Deep500Error
 from deep500.measure.machine.host.files import HostFiles
 from deep500.training.events import Event
+from deep500.training.sources import sources_for
+from deep500.training.sources.energy import energy
+from deep500.training.sources.work import work
 from deep500.training.trainer import Trainer
-from deep500.validation.sources import sources_for
-from deep500.validation.sources.energy import energy
-from deep500.validation.sources.work import work
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...contracts.network import Network
-from ...reports.graph import Box, graph_svg
-from .costs import NetworkCosts, NodeCosts
+from ..contracts.network import Network
+from ..reports.graph import Box, graph_svg
+from .network_costs import NetworkCosts, NodeCosts
 from .units import amount, shape_text
 
 MOST_BOXES = 250  # with more nodes than that, groups of nodes are drawn

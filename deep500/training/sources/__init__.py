@@ -11,7 +11,7 @@ from typing import TypeAlias
 from ...contracts.executor import Executor
 from ...contracts.metric import Metric
 from ...errors import Deep500Error
-from ...training.events import Event
+from ..events import Event
 from .energy import energy
 from .peak_memory import peak_memory
 from .training_quality import training_quality

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..check.samplers.distributions import chi_square, independence
-from ..contracts.dataset import Column, Dataset, Split
-from ..errors import Deep500Error
+from ...contracts.dataset import Column, Dataset, Split
+from ...errors import Deep500Error
+from .distributions import chi_square, independence
 
 RESAMPLES = 2000
 LEVEL = 0.95
@@ -123,7 +123,7 @@ def _distance(shares: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 def bias_svg(report: BiasReport) -> str:
     """A histogram of the classes of every split, as shares, with the equal share as a line."""
-    from ..reports import canvas
+    from ...reports import canvas
 
     with canvas.settings():
         count = len(report.splits)

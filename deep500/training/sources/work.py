@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING
 
 from ...contracts.executor import Executor
 from ...contracts.network import Network
+from ...costs.network_costs import NetworkCosts, network_costs
 from ...errors import Deep500Error
 from ...measure.bounds.roofline import roofline as bound
-from ...training.events import Event
-from ..networks.costs import NetworkCosts, network_costs
+from ..events import Event
 
 if TYPE_CHECKING:
-    from ...training.trainer import Trainer
+    from ..trainer import Trainer
 
 
 class ConstantCounter(Event):

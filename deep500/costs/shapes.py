@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from ...contracts.network import Network
-from ...contracts.operator import TensorSpec
-from ...errors import Deep500Error
-from ...graph import shape_inference
-from ...graph.shape_inference import spec_of
+from ..contracts.network import Network
+from ..contracts.operator import TensorSpec
+from ..errors import Deep500Error
+from ..graph import shape_inference
+from ..graph.shape_inference import spec_of
 
 
 def input_tensors(

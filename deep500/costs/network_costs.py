@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ...contracts.framework import Framework
-from ...contracts.network import Network, Node
-from ...contracts.operator import TensorSpec
-from ...contracts.optimizer import Optimizer
-from ...frameworks import framework as framework_named
+from ..contracts.framework import Framework
+from ..contracts.network import Network, Node
+from ..contracts.operator import TensorSpec
+from ..contracts.optimizer import Optimizer
+from ..frameworks import framework as framework_named
 from .examples import decided_network
 from .memory import MemoryPeak, NodeMemory, inference_memory, training_memory
 from .shapes import input_tensors, value_specs

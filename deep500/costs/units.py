@@ -1,7 +1,7 @@
 """Counts, bytes and shapes as short texts."""
 
-from ...contracts.operator import TensorSpec
-from ...reports.tables import NOTHING
+from ..contracts.operator import TensorSpec
+from ..reports.tables import NOTHING
 
 PREFIXES = {"T": 10**12, "G": 10**9, "M": 10**6, "k": 10**3}
 BINARY = {"GiB": 2**30, "MiB": 2**20, "KiB": 2**10}

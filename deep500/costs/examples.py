@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ...contracts.network import Network, Node
-from ...contracts.operator import TensorSpec
-from ...graph.specializing import RunMode, Specializer, is_open
+from ..contracts.network import Network, Node
+from ..contracts.operator import TensorSpec
+from ..graph.specializing import RunMode, Specializer, is_open
 from .shapes import value_specs
 
 # of integers that index nothing: 0 and 1 are valid for most operators

@@ -6,10 +6,10 @@ from ...contracts.executor import Executor
 from ...errors import Deep500Error
 from ...measure.machine.host.files import HostFiles
 from ...measure.sensing.process import MemorySensor, Reading
-from ...training.events import Event
+from ..events import Event
 
 if TYPE_CHECKING:
-    from ...training.trainer import Trainer
+    from ..trainer import Trainer
 
 
 class MemoryCounter(Event):

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import Unsupported
-from ...namespace import Axis, Namespace, Pads, count, ints, window_counts
+from ..errors import Unsupported
+from ..namespace import Axis, Namespace, Pads, count, ints, window_counts
 from .hollow import (
     Hollow,
     Meter,

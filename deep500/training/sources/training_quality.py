@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 from ...contracts.executor import Executor
-from ...training.evaluation import evaluate
-from ...training.events import Event
+from ..evaluation import evaluate
+from ..events import Event
 
 if TYPE_CHECKING:
-    from ...training.trainer import Trainer
+    from ..trainer import Trainer
 
 
 class TrainingQuality(Event):

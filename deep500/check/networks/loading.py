@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from ... import networks
-from ...check.operators.subjects import named_function
 from ...contracts.network import Network
 from ...definition_text import create
 from ...errors import Deep500Error, did_you_mean
+from ..operators.subjects import named_function
 
 
 def load_network(

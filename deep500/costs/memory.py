@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...contracts.framework import Framework
-from ...contracts.network import Network, Node
-from ...contracts.operator import TensorSpec
-from ...contracts.optimizer import Optimizer
-from ...errors import Deep500Error
-from ...graph import tape
+from ..contracts.framework import Framework
+from ..contracts.network import Network, Node
+from ..contracts.operator import TensorSpec
+from ..contracts.optimizer import Optimizer
+from ..errors import Deep500Error
+from ..graph import tape
 from .hollow import WORKSPACE, Buffer, Hollow, Meter, depth_of, new
 from .hollow_namespace import HollowNamespace
 

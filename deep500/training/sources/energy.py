@@ -7,10 +7,10 @@ from ...errors import Deep500Error
 from ...measure.machine.host.files import HostFiles
 from ...measure.sensing.energy import GpuEnergy, PackageEnergy
 from ...measure.sensing.process import Reading, Sensor
-from ...training.events import Event
+from ..events import Event
 
 if TYPE_CHECKING:
-    from ...training.trainer import Trainer
+    from ..trainer import Trainer
 
 
 class EnergyCounter(Event):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import Unsupported
+from ..errors import Unsupported
 
 WORKSPACE = "workspace"
 # bytes: NumPy reuses the memory of a temporary of this size or more for the result

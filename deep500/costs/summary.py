@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from ...reports.blocks import Banner, Block, Bullets, Report, Section, Table
-from ...reports.tables import NOTHING
-from ...reports.text import Text, clean
-from .costs import NetworkCosts, NodeCosts
+from ..reports.blocks import Banner, Block, Bullets, Report, Section, Table
+from ..reports.tables import NOTHING
+from ..reports.text import Text, clean
 from .memory import MemoryPeak
+from .network_costs import NetworkCosts, NodeCosts
 from .units import amount, nbytes, shape_text
 
 HEADERS = [
