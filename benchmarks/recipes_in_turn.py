@@ -21,7 +21,7 @@ from pathlib import Path
 
 from scipy.stats import binomtest
 
-from deep500.evidence.comparing import compare
+from deep500.bundle.records.bundle_comparison import compare
 from deep500.recipe_files import load_recipe
 from deep500.runs_in_turn import run_in_turn
 

@@ -22,6 +22,13 @@ from . import transports as transports
 from .bench.from_python import bench_network as bench_network
 from .bench.from_python import bench_operator as bench_operator
 from .bench.pipeline import run_benchmark as run_benchmark
+from .bundle.records.bundle_comparison import compare as compare
+from .bundle.records.loading import load as load
+from .bundle.records.profiling import profile_bundles as profile_bundles
+from .bundle.records.recording import recording as recording
+from .bundle.records.replay import replay as replay
+from .bundle.records.signing import sign as sign
+from .bundle.records.verification import verify as verify
 from .check.codecs import check_codec as check_codec
 from .check.networks import check_network as check_network
 from .check.operators import check_operator as check_operator
@@ -69,13 +76,6 @@ from .errors import Refused as Refused
 from .errors import TooFewSamples as TooFewSamples
 from .errors import Unsupported as Unsupported
 from .errors import Wrong as Wrong
-from .evidence.comparing import compare as compare
-from .evidence.loading import load as load
-from .evidence.profiling import profile_bundles as profile_bundles
-from .evidence.recording import recording as recording
-from .evidence.replay import replay as replay
-from .evidence.signing import sign as sign
-from .evidence.verification import verify as verify
 from .frameworks import available_frameworks as available_frameworks
 from .frameworks import evaluate as evaluate
 from .frameworks import framework as framework

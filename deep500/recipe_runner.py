@@ -17,6 +17,8 @@ from typing import Any, TypedDict, Unpack
 from safetensors.numpy import save
 
 from . import registry
+from .bundle.records.recording import recording
+from .bundle.records.resuming import finished_record
 from .canonical import shown
 from .contracts.claim import Claim
 from .contracts.dataset_splits import loaded_splits
@@ -40,8 +42,6 @@ from .errors import (
     raising_function,
     with_place,
 )
-from .evidence.recording import recording
-from .evidence.resuming import finished_record
 from .measure.sensing.others import Others
 from .training.attempts import Attempts
 from .training.building import (

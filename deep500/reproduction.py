@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from .bundle import Bundle, read
+from .bundle.records.loading import record_of
+from .bundle.records.recording import Recording, recording
+from .bundle.records.resumption import recorded_environment
 from .check.networks.determinism import unstable_operators
 from .contracts.dataset_splits import loaded_splits
 from .contracts.metric import History
@@ -18,9 +21,6 @@ from .contracts.recipe_entries import TABLE
 from .contracts.result import Record
 from .definition_text import Names, parts_of
 from .errors import Deep500Error, errors_of_user_code
-from .evidence.loading import record_of
-from .evidence.recording import Recording, recording
-from .evidence.resumption import recorded_environment
 from .frameworks.library_optimizers import library_maker
 from .hashing.canonical_form import form_hash
 from .measure.machine import Difference, environment_difference

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from deep500 import bundle, cli
+from deep500.bundle.records.loading import load
+from deep500.bundle.records.verification import verify
 from deep500.errors import Deep500Error, Deep500Warning
-from deep500.evidence.loading import load
-from deep500.evidence.verification import verify
 from deep500.recipe_files import load_recipe
 from deep500.recipe_runner import run
 from deep500.reproduction import reproduce

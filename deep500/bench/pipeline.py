@@ -6,8 +6,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Unpack
 
+from ..bundle.records.recording import Recording, recorded_run, recording
 from ..contracts.result import Record
-from ..evidence.recording import Recording, recorded_run, recording
 from ..measure.plan import (
     Plan,
     PlanEntry,

@@ -76,7 +76,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.recording import recorded_run
+    from ..bundle.records.recording import recorded_run
     from ..measure.plan import make_plan
 
     plan = make_plan(

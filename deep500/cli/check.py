@@ -82,8 +82,8 @@ class CheckVerb:
         )
 
     def call(self, args: argparse.Namespace) -> int:
+        from ..bundle.records.recording import recording
         from ..check.asking import checked_elsewhere
-        from ..evidence.recording import recording
         from ..results.check import check_block
 
         check = self._check(args)

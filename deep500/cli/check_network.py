@@ -55,8 +55,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
+    from ..bundle.records.recording import recording
     from ..check.networks.loading import load_network
-    from ..evidence.recording import recording
     from ..results.network_check import side_block
 
     _check_arguments(args)

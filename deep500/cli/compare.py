@@ -51,8 +51,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.comparing import compare
-    from ..evidence.recording import find_bundle
+    from ..bundle.records.bundle_comparison import compare
+    from ..bundle.records.recording import find_bundle
 
     if args.gate and args.equivalent is not None:
         raise Deep500Error(
@@ -82,8 +82,8 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _profile(args: argparse.Namespace) -> int:
-    from ..evidence.profiling import profile_bundles
-    from ..evidence.recording import find_bundle
+    from ..bundle.records.profiling import profile_bundles
+    from ..bundle.records.recording import find_bundle
 
     paths = [find_bundle(name) for name in (args.a, args.b, *args.more)]
     profiles = profile_bundles(paths, args.metric, args.level)

@@ -29,7 +29,7 @@ def call(args: argparse.Namespace) -> int:
 
 def _ledger_code() -> int:
     """Print the problems of the ledger; returns 1 if there are any."""
-    from ..evidence.ledger import Ledger
+    from ..bundle.records.ledger import Ledger
 
     problems = Ledger().problems()
     for problem in problems[:MOST_PROBLEMS]:
@@ -69,7 +69,7 @@ def _print_list(args: argparse.Namespace) -> None:
 
 
 def _runs(most: int) -> tuple[list[str], list[list]]:
-    from ..evidence.ledger import Ledger
+    from ..bundle.records.ledger import Ledger
 
     rows: list[list] = []
     for run in Ledger().runs()[:most]:

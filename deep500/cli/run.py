@@ -79,7 +79,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.recording import new_folder
+    from ..bundle.records.recording import new_folder
     from ..recipe_files import load_recipe
     from ..recipe_runner import run
     from ..training.events import ProgressBar
@@ -119,8 +119,8 @@ def call(args: argparse.Namespace) -> int:
 
 def run_both(args: argparse.Namespace, recipe: "Recipe") -> int:
     """Train two recipes in turn into --out/a and --out/b, and print the comparison; 1 if one is not acceptable."""
-    from ..evidence.comparing import compare
-    from ..evidence.recording import new_folder
+    from ..bundle.records.bundle_comparison import compare
+    from ..bundle.records.recording import new_folder
     from ..recipe_files import load_recipe
     from ..runs_in_turn import run_in_turn
     from ..training.events import ProgressBar

@@ -33,9 +33,9 @@ def call(args: argparse.Namespace) -> int:
 def _of_bundle(name: str) -> dict[str, Any] | None:
     """The recipe in the plan of a bundle; None if this is not a bundle."""
     from ..bundle.encoding import MANIFEST
+    from ..bundle.records.loading import load
+    from ..bundle.records.recording import find_bundle
     from ..errors import Deep500Error
-    from ..evidence.loading import load
-    from ..evidence.recording import find_bundle
 
     path = Path(name)
     if path.suffix == ".py":

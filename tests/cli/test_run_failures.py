@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from deep500 import bundle
+from deep500.bundle.records.verification import verify
 from deep500.errors import Deep500Error
-from deep500.evidence.verification import verify
 from deep500.optimizers import SGD
 from deep500.recipe_files import load_recipe
 from deep500.recipe_runner import run as run_recipe

@@ -12,7 +12,7 @@ from safetensors.numpy import load, save
 
 import deep500 as d5
 from deep500 import bundle, cli
-from deep500.evidence import replay as replaying
+from deep500.bundle.records import replay as replaying
 from deep500.frameworks import framework
 from deep500.measure.machine import Environment, environment
 from deep500.recipe_files import load_recipe

@@ -11,11 +11,11 @@ import pytest
 
 import deep500 as d5
 from deep500 import bundle, cli
+from deep500.bundle.records.loading import load
+from deep500.bundle.records.replay import evaluated_in
+from deep500.bundle.records.verification import verify
 from deep500.contracts.recipe import Recipe
 from deep500.errors import Deep500Error
-from deep500.evidence.loading import load
-from deep500.evidence.replay import evaluated_in
-from deep500.evidence.verification import verify
 from deep500.recipe_runner import run
 from deep500.reports.html import html
 from deep500.results.outcomes.contents import resumption_sentence

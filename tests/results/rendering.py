@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from deep500.evidence.loading import load, report_of
+from deep500.bundle.records.loading import load, report_of
 from deep500.reports import html as page
 from deep500.reports import markdown as marked
 from deep500.reports import terminal as shown

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from ..bundle.encoding import ZERO, link
-from ..errors import Deep500Error, one_line
-from ..home import home, make_folder
+from ...errors import Deep500Error, one_line
+from ...home import home, make_folder
+from ..encoding import ZERO, link
 
 _FORMAT = 1
 _BUSY_S = 10.0  # how long to wait for other processes, each of which takes milliseconds

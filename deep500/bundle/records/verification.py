@@ -3,9 +3,9 @@
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ..bundle import read
-from ..errors import Deep500Error
-from ..reports.text import clean
+from ...errors import Deep500Error
+from ...reports.text import clean
+from .. import read
 from .loading import record_of
 from .testimony import Testimony, checked_testimony
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import Deep500Error
-from ..reports.blocks import Report
-from ..results.outcomes.profiling import RunsProfile, runs_profile
+from ...errors import Deep500Error
+from ...reports.blocks import Report
+from ...results.outcomes.profiling import RunsProfile, runs_profile
 from .loading import load, one_line
 
 

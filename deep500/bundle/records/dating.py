@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from ..bundle import Bundle
-from ..bundle.dates import Dates, date_seconds, date_text
-from ..bundle.encoding import MANIFEST
-from ..errors import Deep500Error
-from ..measure.machine import Environment
+from ...errors import Deep500Error
+from ...measure.machine import Environment
+from .. import Bundle
+from ..dates import Dates, date_seconds, date_text
+from ..encoding import MANIFEST
 
 MOMENT = ("benchmark measurement setup", "moment")
 SETUP_S = 60.0  # an environment is described before its bundle is created, and this takes a while

@@ -7,22 +7,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..bundle import Bundle, read
-from ..contracts.recipe import Recipe
-from ..contracts.result import Record
-from ..errors import Deep500Error, Wrong
-from ..hashing.imported_files import file_hashes, import_closure
-from ..measure.machine import Environment, environment, environment_difference
-from ..measure.machine.facts import Fact
-from ..measure.machine.table import RESULTS
-from ..reports.text import clean
-from ..results.outcomes.rebuilding import changed_definitions, rebuilt_recipe
-from ..results.outcomes.replaying import (
+from ...contracts.recipe import Recipe
+from ...contracts.result import Record
+from ...errors import Deep500Error, Wrong
+from ...hashing.imported_files import file_hashes, import_closure
+from ...measure.machine import Environment, environment, environment_difference
+from ...measure.machine.facts import Fact
+from ...measure.machine.table import RESULTS
+from ...reports.text import clean
+from ...results.outcomes.rebuilding import changed_definitions, rebuilt_recipe
+from ...results.outcomes.replaying import (
     ReplayComparison,
     own_metric_values,
     replayed_numbers,
 )
-from ..training.outcome import is_end
+from ...training.outcome import is_end
+from .. import Bundle, read
 from .loading import HOSTILE, record_of
 from .resumption import recorded_environment
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..bundle.encoding import MANIFEST
-from ..bundle.reading import read_attestations
-from ..errors import Deep500Error, Unsupported, Wrong, one_line
+from ...errors import Deep500Error, Unsupported, Wrong, one_line
+from ..encoding import MANIFEST
+from ..reading import read_attestations
 from .ssh_signature import (
     PublicKey,
     SshSignature,

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .. import bundle
-from ..bundle.encoding import MANIFEST
-from ..contracts.result import Record, ResultKind, result_kind
-from ..errors import Deep500Error
+from ... import bundle
+from ...contracts.result import Record, ResultKind, result_kind
+from ...errors import Deep500Error
+from ..encoding import MANIFEST
 from .loading import record_of
 
 # a hash of other entries, and what the ledger had when the run began

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from ..bundle import Bundle
-from ..errors import Deep500Error
+from ...errors import Deep500Error
+from .. import Bundle
 from .ledger import Ledger, LedgerRun
 
 AGREES = "the ledger knows this run and agrees"

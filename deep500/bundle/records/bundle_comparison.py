@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..contracts.result import Contrast, Record
-from ..errors import Deep500Error
-from ..measure.machine import Difference, Environment, environment_difference
-from ..reports.blocks import (
+from ...contracts.result import Contrast, Record
+from ...errors import Deep500Error
+from ...measure.machine import Difference, Environment, environment_difference
+from ...reports.blocks import (
     Block,
     Bullets,
     Report,
@@ -16,8 +16,8 @@ from ..reports.blocks import (
     Table,
     unverified,
 )
-from ..reports.text import clean
-from ..results.outcomes.loads import different_loads
+from ...reports.text import clean
+from ...results.outcomes.loads import different_loads
 from .loading import load, one_line
 
 DIFFERENCES_SHOWN = 12

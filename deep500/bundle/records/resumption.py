@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from ..errors import Deep500Error
-from ..measure.machine import (
+from ...errors import Deep500Error
+from ...measure.machine import (
     Difference,
     Environment,
     environment,
     environment_difference,
 )
-from ..measure.machine.table import CONTEXT
+from ...measure.machine.table import CONTEXT
 
 MACHINE = "host name"  # only context for a measurement, but it shows that the machine is another one
 

@@ -10,17 +10,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..bundle import Bundle, read
-from ..contracts.result import (
+from ...contracts.result import (
     Record,
     ResultKind,
     derived_document,
     derived_numbers,
     result_kind,
 )
-from ..errors import Deep500Error
-from ..reports.blocks import Report
-from ..reports.text import clean
+from ...errors import Deep500Error
+from ...reports.blocks import Report
+from ...reports.text import clean
+from .. import Bundle, read
 from .dating import bundle_dates, date_problems, future_remark
 from .testimony import testimony
 

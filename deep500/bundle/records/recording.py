@@ -10,21 +10,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from .. import bundle
-from ..contracts.result import (
+from ... import bundle
+from ...contracts.result import (
     Record,
     ResultKind,
     derived_document,
     derived_numbers,
     result_kind,
 )
-from ..errors import Deep500Error, Wrong, one_line
-from ..home import home
-from ..measure.clock import calibrate
-from ..measure.machine import environment
-from ..measure.plan import Plan
-from ..measure.running import Progress, measure_plan
-from ..schema import encoded
+from ...errors import Deep500Error, Wrong, one_line
+from ...home import home
+from ...measure.clock import calibrate
+from ...measure.machine import environment
+from ...measure.plan import Plan
+from ...measure.running import Progress, measure_plan
+from ...schema import encoded
 from .diagnosis import diagnosis_document, noise_plan
 from .ledger import Ledger
 from .resuming import check_same_plan

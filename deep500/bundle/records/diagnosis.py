@@ -5,10 +5,10 @@ from dataclasses import asdict
 from importlib import metadata
 from typing import Any
 
-from ..errors import Deep500Error
-from ..measure.clock import Clock
-from ..measure.machine import Environment, advice
-from ..measure.plan import Plan, make_plan
+from ...errors import Deep500Error
+from ...measure.clock import Clock
+from ...measure.machine import Environment, advice
+from ...measure.plan import Plan, make_plan
 
 PROCESSES = 6
 PROBE = "sum(range(30_000))"  # takes the interpreter about half a millisecond
@@ -34,7 +34,7 @@ def diagnosis_document(
 def installed() -> dict[str, str | None]:
     """The version of every framework, ours and from plug-ins, and of MPI; None if it is not installed."""
     # other measurements import this file, and they must not import a framework
-    from ..frameworks import known_frameworks
+    from ...frameworks import known_frameworks
 
     packages = metadata.packages_distributions()
     versions = {
@@ -46,7 +46,7 @@ def installed() -> dict[str, str | None]:
 def _framework_version(
     name: str, packages: Mapping[str, Sequence[str]]
 ) -> str | None:
-    from ..frameworks import framework
+    from ...frameworks import framework
 
     try:
         adapter = framework(name)
