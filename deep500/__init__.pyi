@@ -26,7 +26,6 @@ from .bundle.records.bundle_comparison import compare as compare
 from .bundle.records.loading import load as load
 from .bundle.records.profiling import profile_bundles as profile_bundles
 from .bundle.records.recording import recording as recording
-from .bundle.records.replay import replay as replay
 from .bundle.records.signing import sign as sign
 from .bundle.records.verification import verify as verify
 from .check.codecs import check_codec as check_codec
@@ -89,12 +88,13 @@ from .metrics.time_to_accuracy import TimeToAccuracy as TimeToAccuracy
 from .metrics.validation_accuracy import (
     ValidationAccuracy as ValidationAccuracy,
 )
-from .recipe_files import known_recipes as known_recipes
-from .recipe_files import load_recipe as load_recipe
-from .recipe_runner import run as run
-from .recipe_runner import run_recipe as run_recipe
-from .reproduction import reproduce as reproduce
-from .runs_in_turn import run_in_turn as run_in_turn
+from .rerun.recipe_files import known_recipes as known_recipes
+from .rerun.recipe_files import load_recipe as load_recipe
+from .rerun.recipe_runner import run as run
+from .rerun.recipe_runner import run_recipe as run_recipe
+from .rerun.replay import replay as replay
+from .rerun.reproduction import reproduce as reproduce
+from .rerun.runs_in_turn import run_in_turn as run_in_turn
 from .samplers.bucket_sampler import BucketSampler as BucketSampler
 from .samplers.ordered_sampler import OrderedSampler as OrderedSampler
 from .samplers.partitioned_sampler import (

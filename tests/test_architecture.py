@@ -35,8 +35,7 @@ LAYERS = [
     "check",
     "results",
     "bundle/records",
-    "bench recipe_files recipe_runner instrumentation",
-    "reproduction runs_in_turn",
+    "bench rerun instrumentation",
     "cli",
 ]
 # Two rooms of one layer: the network contract is built on the graph, and the graph is made of operators, a contract.
@@ -71,7 +70,7 @@ BY_NAME = {
     "import_address.py": "loads what another process names",
     "measure/candidates.py": "imports what the user names",
     "measure/machine/host/nvidia.py": "imports NVIDIA's library where it is installed",
-    "recipe_files.py": "runs a recipe that the user names",
+    "rerun/recipe_files.py": "runs a recipe that the user names",
     "supervision/launch.py": "runs, in a child process, the module that the parent named",
     "check/operators/subjects.py": "runs what the user names",
     "check/conformance/suite.py": "imports every file of ONNX's own test suite",

@@ -194,7 +194,7 @@ def test_shown_code_imports_public_modules_only() -> None:
             ["deep500.bundle.records.loading"],
         ),
         ("def f():\n    import deep500.cli", ["deep500.cli"]),
-        ("from deep500 import recipe_runner", ["deep500.recipe_runner"]),
+        ("from deep500 import rerun", ["deep500.rerun"]),
     ],
 )
 def test_a_private_import_is_found(code: str, private: list[str]) -> None:

@@ -15,10 +15,10 @@ from deep500.bundle.records.verification import verify
 from deep500.check.networks.determinism import unstable_operators
 from deep500.cli import main
 from deep500.errors import UNDECIDED, Deep500Error
-from deep500.recipe_files import load_recipe
-from deep500.recipe_runner import run
 from deep500.reports.terminal import terminal
-from deep500.reproduction import reproduce
+from deep500.rerun.recipe_files import load_recipe
+from deep500.rerun.recipe_runner import run
+from deep500.rerun.reproduction import reproduce
 from deep500.results.reproductions.time_answers import time_answer
 
 from .evidence.forging import Forger

@@ -112,7 +112,7 @@ def _frameworks(most: int) -> tuple[list[str], list[list]]:
 
 
 def _recipes(most: int) -> tuple[list[str], list[list]]:
-    from ..recipe_files import known_recipes
+    from ..rerun.recipe_files import known_recipes
 
     recipes = list(known_recipes().items())[:most]
     rows: list[list] = [[name, str(path)] for name, path in recipes]

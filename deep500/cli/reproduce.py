@@ -43,7 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def call(args: argparse.Namespace) -> int:
     from ..bundle.records.recording import find_bundle
-    from ..reproduction import reproduce
+    from ..rerun.reproduction import reproduce
     from ..training.events import ProgressBar
 
     definitions = {}

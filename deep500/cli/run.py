@@ -80,8 +80,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def call(args: argparse.Namespace) -> int:
     from ..bundle.records.recording import new_folder
-    from ..recipe_files import load_recipe
-    from ..recipe_runner import run
+    from ..rerun.recipe_files import load_recipe
+    from ..rerun.recipe_runner import run
     from ..training.events import ProgressBar
 
     if args.resume and not args.out:
@@ -121,8 +121,8 @@ def run_both(args: argparse.Namespace, recipe: "Recipe") -> int:
     """Train two recipes in turn into --out/a and --out/b, and print the comparison; 1 if one is not acceptable."""
     from ..bundle.records.bundle_comparison import compare
     from ..bundle.records.recording import new_folder
-    from ..recipe_files import load_recipe
-    from ..runs_in_turn import run_in_turn
+    from ..rerun.recipe_files import load_recipe
+    from ..rerun.runs_in_turn import run_in_turn
     from ..training.events import ProgressBar
 
     other = changed_recipe(load_recipe(args.other), args)

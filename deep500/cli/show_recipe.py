@@ -56,7 +56,7 @@ def _of_bundle(name: str) -> dict[str, Any] | None:
 
 
 def _of_file(args: argparse.Namespace) -> dict[str, Any]:
-    from ..recipe_files import load_recipe
+    from ..rerun.recipe_files import load_recipe
     from ..training.planning import make_plan, tier_recipe
 
     recipe = tier_recipe(load_recipe(args.recipe), args.tier)

@@ -9,8 +9,8 @@ from . import options
 from .output import print_json
 
 if TYPE_CHECKING:
-    from ..bundle.records.replay import Replay
     from ..bundle.records.signing import Attestations
+    from ..rerun.replay import Replay
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,8 +72,8 @@ def _further_checks(
 
     checks: dict[str, Any] = {"signatures": attestations(path, args.signer)}
     if args.replay:
-        from ..bundle.records.replay import replay
-        from ..recipe_files import load_recipe
+        from ..rerun.recipe_files import load_recipe
+        from ..rerun.replay import replay
 
         checks["replay"] = replay(path, args.recipe, load_recipe)
     return checks

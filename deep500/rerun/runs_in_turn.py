@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from .contracts.recipe import Recipe
-from .distributed.distribution import recipe_distribution
-from .errors import Deep500Error
+from ..contracts.recipe import Recipe
+from ..distributed.distribution import recipe_distribution
+from ..errors import Deep500Error
+from ..training.events import Event
+from ..training.planning import make_plan, tier_recipe
 from .recipe_runner import Outcome, RecipeRun, finished_outcome
-from .training.events import Event
-from .training.planning import make_plan, tier_recipe
 
 SIDES = ("a", "b")
 

@@ -10,19 +10,19 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load
 
-from ...contracts.dataset import Split
-from ...contracts.dataset_splits import loaded_splits
-from ...contracts.executor import Executor
-from ...contracts.metric import History, Metric
-from ...contracts.procedure import Procedure, load_procedure
-from ...contracts.recipe import Recipe
-from ...contracts.result import Record
-from ...contracts.task import Task
-from ...errors import Deep500Error, Wrong, one_line
-from ...reports.text import clean
-from ...training.building import recipe_executor, recipe_procedure, recipe_task
-from ...training.evaluation import measured_elements, qualities_of
-from ...training.outcome import qualities, trained_runs
+from ..contracts.dataset import Split
+from ..contracts.dataset_splits import loaded_splits
+from ..contracts.executor import Executor
+from ..contracts.metric import History, Metric
+from ..contracts.procedure import Procedure, load_procedure
+from ..contracts.recipe import Recipe
+from ..contracts.result import Record
+from ..contracts.task import Task
+from ..errors import Deep500Error, Wrong, one_line
+from ..reports.text import clean
+from ..training.building import recipe_executor, recipe_procedure, recipe_task
+from ..training.evaluation import measured_elements, qualities_of
+from ..training.outcome import qualities, trained_runs
 from .rebuilding import NotReplayable
 
 SPLITS = ("validation", "test")

@@ -8,17 +8,17 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ... import registry
-from ...contracts.device import CPUDevice, GPUDevice
-from ...contracts.modifier import Modified
-from ...contracts.recipe import Recipe
-from ...contracts.recipe_entries import TABLE, definition_keys, subject_of
-from ...definition_text import KINDS
-from ...errors import Deep500Error
-from ...frameworks import framework
-from ...hashing.canonical_form import canonical_form
-from ...hashing.source_form import source_hash
-from ...reports.text import clean
+from .. import registry
+from ..contracts.device import CPUDevice, GPUDevice
+from ..contracts.modifier import Modified
+from ..contracts.recipe import Recipe
+from ..contracts.recipe_entries import TABLE, definition_keys, subject_of
+from ..definition_text import KINDS
+from ..errors import Deep500Error
+from ..frameworks import framework
+from ..hashing.canonical_form import canonical_form
+from ..hashing.source_form import source_hash
+from ..reports.text import clean
 
 DEVICES = {device.__name__: device for device in (CPUDevice, GPUDevice)}
 DEFINITION_KEYS = {"definition", "name", "partial", "instance", "array"}

@@ -7,24 +7,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ...contracts.recipe import Recipe
-from ...contracts.result import Record
-from ...errors import Deep500Error, Wrong
-from ...hashing.imported_files import file_hashes, import_closure
-from ...measure.machine import Environment, environment, environment_difference
-from ...measure.machine.facts import Fact
-from ...measure.machine.table import RESULTS
-from ...reports.text import clean
-from ...results.outcomes.rebuilding import changed_definitions, rebuilt_recipe
-from ...results.outcomes.replaying import (
+from ..bundle import Bundle, read
+from ..bundle.records.loading import HOSTILE, record_of
+from ..bundle.records.resumption import recorded_environment
+from ..contracts.recipe import Recipe
+from ..contracts.result import Record
+from ..errors import Deep500Error, Wrong
+from ..hashing.imported_files import file_hashes, import_closure
+from ..measure.machine import Environment, environment, environment_difference
+from ..measure.machine.facts import Fact
+from ..measure.machine.table import RESULTS
+from ..reports.text import clean
+from ..training.outcome import is_end
+from .rebuilding import changed_definitions, rebuilt_recipe
+from .replayed_numbers import (
     ReplayComparison,
     own_metric_values,
     replayed_numbers,
 )
-from ...training.outcome import is_end
-from .. import Bundle, read
-from .loading import HOSTILE, record_of
-from .resumption import recorded_environment
 
 # the classes of facts on which the bits of an evaluation may depend
 SETUP = ("hardware compute", "software runtime", "benchmark measurement setup")

@@ -9,11 +9,11 @@ import types
 from pathlib import Path
 from typing import Any
 
-from .contracts.recipe import Recipe, own_definitions
-from .errors import Deep500Error, did_you_mean, with_place
-from .hashing.source_form import RECIPE_MODULE
-from .own_modules import own_modules
-from .user_files import imported
+from ..contracts.recipe import Recipe, own_definitions
+from ..errors import Deep500Error, did_you_mean, with_place
+from ..hashing.source_form import RECIPE_MODULE
+from ..own_modules import own_modules
+from ..user_files import imported
 
 
 def load_recipe(path: str | Path) -> Recipe:

@@ -16,22 +16,22 @@ from typing import Any, TypedDict, Unpack
 
 from safetensors.numpy import save
 
-from . import registry
-from .bundle.records.recording import recording
-from .bundle.records.resuming import finished_record
-from .canonical import shown
-from .contracts.claim import Claim
-from .contracts.dataset_splits import loaded_splits
-from .contracts.executor import Executor
-from .contracts.metric import History, Metric
-from .contracts.procedure import Procedure
-from .contracts.recipe import Recipe, own_definitions
-from .contracts.result import Record
-from .contracts.sampler import Sampler
-from .contracts.transport import DEADLINE
-from .distributed.crew import Crew
-from .distributed.distribution import recipe_distribution
-from .errors import (
+from .. import registry
+from ..bundle.records.recording import recording
+from ..bundle.records.resuming import finished_record
+from ..canonical import shown
+from ..contracts.claim import Claim
+from ..contracts.dataset_splits import loaded_splits
+from ..contracts.executor import Executor
+from ..contracts.metric import History, Metric
+from ..contracts.procedure import Procedure
+from ..contracts.recipe import Recipe, own_definitions
+from ..contracts.result import Record
+from ..contracts.sampler import Sampler
+from ..contracts.transport import DEADLINE
+from ..distributed.crew import Crew
+from ..distributed.distribution import recipe_distribution
+from ..errors import (
     Deep500Error,
     Deep500Warning,
     InternalError,
@@ -42,23 +42,23 @@ from .errors import (
     raising_function,
     with_place,
 )
-from .measure.sensing.others import Others
-from .training.attempts import Attempts
-from .training.building import (
+from ..measure.sensing.others import Others
+from ..training.attempts import Attempts
+from ..training.building import (
     in_float32,
     recipe_dataset,
     recipe_executor,
     recipe_procedure,
     recipe_task,
 )
-from .training.checkpoint import load_checkpoint, save_checkpoint
-from .training.checks import check_data
-from .training.events import Event
-from .training.gradient_noise import MeasureNoise
-from .training.outcome import check_plan, is_end, qualities
-from .training.planning import make_plan, tier_recipe
-from .training.sources import Sources, sources_for
-from .training.trainer import Trainer
+from ..training.checkpoint import load_checkpoint, save_checkpoint
+from ..training.checks import check_data
+from ..training.events import Event
+from ..training.gradient_noise import MeasureNoise
+from ..training.outcome import check_plan, is_end, qualities
+from ..training.planning import make_plan, tier_recipe
+from ..training.sources import Sources, sources_for
+from ..training.trainer import Trainer
 
 
 @dataclass(frozen=True)

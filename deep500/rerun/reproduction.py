@@ -8,41 +8,41 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from .bundle import Bundle, read
-from .bundle.records.loading import record_of
-from .bundle.records.recording import Recording, recording
-from .bundle.records.resumption import recorded_environment
-from .check.networks.determinism import unstable_operators
-from .contracts.dataset_splits import loaded_splits
-from .contracts.metric import History
-from .contracts.network import Network
-from .contracts.recipe import Recipe
-from .contracts.recipe_entries import TABLE
-from .contracts.result import Record
-from .definition_text import Names, parts_of
-from .errors import Deep500Error, errors_of_user_code
-from .frameworks.library_optimizers import library_maker
-from .hashing.canonical_form import form_hash
-from .measure.machine import Difference, environment_difference
-from .measure.machine.table import RESULTS
-from .recipe_files import known_recipes, load_recipe
-from .recipe_runner import run
-from .reports.text import clean
-from .results.outcomes.comparing import MACHINE
-from .results.outcomes.conditions import conditions
-from .results.outcomes.rebuilding import rebuilt_recipe
-from .results.outcomes.recipe_differences import source_difference
-from .results.reproductions.documentation import documentation
-from .training.building import (
+from ..bundle import Bundle, read
+from ..bundle.records.loading import record_of
+from ..bundle.records.recording import Recording, recording
+from ..bundle.records.resumption import recorded_environment
+from ..check.networks.determinism import unstable_operators
+from ..contracts.dataset_splits import loaded_splits
+from ..contracts.metric import History
+from ..contracts.network import Network
+from ..contracts.recipe import Recipe
+from ..contracts.recipe_entries import TABLE
+from ..contracts.result import Record
+from ..definition_text import Names, parts_of
+from ..errors import Deep500Error, errors_of_user_code
+from ..frameworks.library_optimizers import library_maker
+from ..hashing.canonical_form import form_hash
+from ..measure.machine import Difference, environment_difference
+from ..measure.machine.table import RESULTS
+from ..reports.text import clean
+from ..results.outcomes.comparing import MACHINE
+from ..results.outcomes.conditions import conditions
+from ..results.outcomes.recipe_differences import source_difference
+from ..results.reproductions.documentation import documentation
+from ..training.building import (
     recipe_dataset,
     recipe_framework,
     recipe_model,
     recipe_task,
 )
-from .training.claims import recorded_claim
-from .training.events import Event
-from .training.metric_summary import recorded_metric
-from .training.outcome import trained_runs
+from ..training.claims import recorded_claim
+from ..training.events import Event
+from ..training.metric_summary import recorded_metric
+from ..training.outcome import trained_runs
+from .rebuilding import rebuilt_recipe
+from .recipe_files import known_recipes, load_recipe
+from .recipe_runner import run
 
 # percentage points of a quality in %, per cent of the median of others
 MARGIN = 1.5
