@@ -9,7 +9,7 @@ from typing import Any
 
 from ..bundle import Bundle, read
 from ..bundle.records.loading import HOSTILE, record_of
-from ..bundle.records.resumption import recorded_environment
+from ..bundle.records.resumption_note import recorded_environment
 from ..contracts.recipe import Recipe
 from ..contracts.result import Record
 from ..errors import Deep500Error, Wrong

@@ -11,7 +11,7 @@ from typing import Any
 from ..bundle import Bundle, read
 from ..bundle.records.loading import record_of
 from ..bundle.records.recording import Recording, recording
-from ..bundle.records.resumption import recorded_environment
+from ..bundle.records.resumption_note import recorded_environment
 from ..check.networks.determinism import unstable_operators
 from ..contracts.dataset_splits import loaded_splits
 from ..contracts.metric import History
@@ -26,8 +26,8 @@ from ..hashing.canonical_form import form_hash
 from ..measure.machine import Difference, environment_difference
 from ..measure.machine.table import RESULTS
 from ..reports.text import clean
-from ..results.outcomes.comparing import MACHINE
 from ..results.outcomes.conditions import conditions
+from ..results.outcomes.recipe_comparison import MACHINE
 from ..results.outcomes.recipe_differences import source_difference
 from ..results.reproductions.documentation import documentation
 from ..training.building import (

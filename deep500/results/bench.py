@@ -20,10 +20,10 @@ from ..measure.samples import check_blocks, check_plan
 from ..measure.statistics.comparison import Verdict
 from ..reports.blocks import Report
 from ..schema import encoded
-from .benching.comparing import contrast
 from .benching.contradictions import bench_contradictions, early_end
 from .benching.data import ReportData
-from .benching.report import bench_report
+from .benching.measurement_comparison import contrast
+from .benching.measurement_report import bench_report
 
 Times = dict[str, Any]  # a block, as check_blocks has seen it
 BenchRecord = Record[Plan, Times, BenchNumbers]

@@ -13,7 +13,7 @@ from ..reports.blocks import Report
 from .bench import Bench, BenchRecord, Times, report_data
 from .benching.contradictions import bench_contradictions, early_end
 from .networks.breakdowns import NetworkNumbers, breakdowns
-from .networks.report import network_report
+from .networks.network_bench_report import network_report
 
 OPERATOR = {
     "node": str,

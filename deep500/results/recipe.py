@@ -7,12 +7,12 @@ from ..bundle.dates import Dates
 from ..contracts.result import Blocks, Contrast, Plan, Record, ResultKind
 from ..reports.blocks import Report
 from ..training import outcome as training
-from .outcomes.comparing import contrast
 from .outcomes.contradictions import recipe_contradictions
 from .outcomes.data import check_shown, outcome_data
 from .outcomes.equivalent import equivalence_contrast
+from .outcomes.recipe_comparison import contrast
+from .outcomes.recipe_report import outcome_report
 from .outcomes.remarks import recipe_remarks
-from .outcomes.report import outcome_report
 
 
 class Recipe(ResultKind):

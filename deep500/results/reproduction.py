@@ -15,7 +15,7 @@ from .reproductions.answers import (
     summary_block,
     times,
 )
-from .reproductions.report import reproduction_report
+from .reproductions.reproduction_report import reproduction_report
 
 OPTIONAL_NUMBER = (*NUMBER, type(None))
 PLAN = {"original": dict, "margin": NUMBER, "level": NUMBER, "changes": list}

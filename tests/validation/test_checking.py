@@ -6,9 +6,9 @@ import pytest
 
 import deep500 as d5
 from deep500.check.operators import check_operator
+from deep500.check.operators.array_checks import check_outputs
 from deep500.check.operators.bounds import allowed
 from deep500.check.operators.checks import NAMES
-from deep500.check.operators.comparing import check_outputs
 from deep500.check.report import CheckReport, Reports
 from deep500.errors import Deep500Error
 from deep500.frameworks import available_frameworks

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import erf
 
 import deep500 as d5
-from deep500.check.operators.comparing import output_check
+from deep500.check.operators.array_checks import output_check
 from deep500.check.operators.examples import Example
 from deep500.check.operators.functions import ReferenceFunction
 from deep500.check.operators.subjects import function_operator

@@ -13,7 +13,7 @@ import pytest
 
 import deep500 as d5
 from deep500.check.operators import check_operator
-from deep500.check.operators.comparing import check_outputs
+from deep500.check.operators.array_checks import check_outputs
 from deep500.check.operators.derivatives import difference_check
 from deep500.check.operators.examples import Domain, Example
 from deep500.check.report import Reports

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import deep500 as d5
+from deep500.check.operators.array_checks import output_check
 from deep500.check.operators.bounds import output_bounds
-from deep500.check.operators.comparing import output_check
 from deep500.check.operators.examples import Example
 from deep500.check.operators.subjects import function_operator
 from deep500.custom.cpp import CppOp

@@ -28,7 +28,7 @@ from ...schema import encoded
 from .diagnosis import diagnosis_document, noise_plan
 from .ledger import Ledger
 from .resuming import check_same_plan
-from .resumption import resumption_note
+from .resumption_note import resumption_note
 
 DOCUMENTS = ("plan.json", "environment.json")  # written before the first block
 MOST_PROBLEMS = 10  # the most problems of the ledger that a diagnosis lists

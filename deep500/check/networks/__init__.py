@@ -31,13 +31,6 @@ from ..operators.judging import quiet
 from ..optimizers.origins import origin_of
 from ..optimizers.subjects import as_optimizer
 from ..report import CheckReport, Reports
-from .comparing import (
-    TrustedNetwork,
-    WrappedModel,
-    check_against,
-    check_engine,
-    check_model,
-)
 from .data import checked_data, drawn_data
 from .engine import Engine, engine_name, engine_named, engine_of
 from .matching import comparable, remarks_on_pairs
@@ -50,6 +43,13 @@ from .runner import NetworkRunner
 from .stepping import AnyOptimizer, check_step
 from .subjects import differentiated
 from .truth import Truth
+from .two_forms import (
+    TrustedNetwork,
+    WrappedModel,
+    check_against,
+    check_engine,
+    check_model,
+)
 from .whole import check_whole
 
 TIMEOUT_S = 600.0

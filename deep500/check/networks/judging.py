@@ -8,8 +8,8 @@ import numpy as np
 
 from ...contracts.network import Node, in_evaluation
 from ...errors import Unsupported, raise_if_internal
+from ..operators.array_checks import Deviation, deviation, joined, output_check
 from ..operators.bounds import gradient_bounds
-from ..operators.comparing import Deviation, deviation, joined, output_check
 from ..report import CheckResult
 from .divergence import node_check
 from .processes import Crashed, Process, RunnerLost

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...contracts.network import Network
 from ...errors import Unsupported, one_line, raise_if_internal
-from ..operators.comparing import deviation, output_check
+from ..operators.array_checks import deviation, output_check
 from ..report import CheckResult
 from .accumulated import Expected, expected_gradients, expected_outputs
 from .divergence import node_check

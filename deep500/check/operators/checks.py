@@ -6,8 +6,8 @@ from typing import Any
 
 from ...errors import Deep500Error, Unsupported, one_line, raise_if_mistake
 from ..report import CheckResult
+from .array_checks import gradient_check, output_check, shape_check
 from .batches import batch
-from .comparing import gradient_check, output_check, shape_check
 from .derivatives import difference_check
 from .examples import Example
 from .formats import Values, is_float

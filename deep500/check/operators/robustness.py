@@ -6,8 +6,8 @@ import numpy as np
 
 from ...errors import Unsupported, one_line, raise_if_mistake
 from ..report import CheckResult
+from .array_checks import deviation, gradient_check, output_check
 from .bounds import FEW, MOST, loose_bounds
-from .comparing import deviation, gradient_check, output_check
 from .examples import Example
 from .formats import Array, Values
 from .memory import LAYOUTS

@@ -25,7 +25,6 @@ from .namesakes import namesakes
 from .oracles import RULES
 from .origins import origin_of
 from .problems import Arrays, TrainingProblem, problems, slope
-from .report import FORMULA, NEW_PROCESS, NOT_INDEPENDENT, SAME_PROCESS
 from .resuming import resumed_elsewhere, resumed_run, whole_run
 from .stepping import trajectory
 from .subjects import as_optimizer, load_optimizer
@@ -40,6 +39,7 @@ from .truths import (
     precision,
     truth_of,
 )
+from .unjudged_checks import FORMULA, NEW_PROCESS, NOT_INDEPENDENT, SAME_PROCESS
 
 DTYPES = ("float64", "float32")
 # of the error, relative to the distance that the parameter has moved

@@ -9,8 +9,8 @@ from ...measure.statistics.comparison import compare
 from ...reports.blocks import Banner, Block, Bullets, Table
 from ...reports.tables import Number, number, ratio
 from ...reports.text import Text, VerdictWord, clean, flat, plain
+from .instrumented_report import step_time
 from .numbers import region_series, step_seconds, value_series
-from .report import step_time
 
 Row = dict[str, Any]  # of the comparison that `--json` prints
 LOSS = "loss"

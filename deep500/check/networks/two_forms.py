@@ -11,7 +11,7 @@ import numpy as np
 
 from ...contracts.executor import Executor
 from ...contracts.network import Network
-from ..operators.comparing import deviation
+from ..operators.array_checks import deviation
 from ..report import CheckReport, CheckResult
 from .accumulated import Expected, expected_gradients, expected_outputs
 from .divergence import FLOAT64, node_check

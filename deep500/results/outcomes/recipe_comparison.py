@@ -17,14 +17,7 @@ from ...reports.blocks import (
     Picture,
     Table,
 )
-from ...reports.tables import (
-    NOTHING,
-    Number,
-    count,
-    percent,
-    quantity,
-    ratio,
-)
+from ...reports.tables import NOTHING, Number, count, percent, quantity, ratio
 from ...reports.text import Text, VerdictWord, flat
 from .answer import comparison_banner
 from .conditions import others
