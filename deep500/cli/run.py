@@ -55,6 +55,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "tiny (2 seeds, a tenth of the epochs), small (6 seeds) or full (20 seeds)",
     )
     add(
+        "--evaluate-every",
+        type=int,
+        default=None,
+        metavar="STEPS",
+        help="evaluate also within epochs, every so many steps; no step's time includes it (the recipe's)",
+    )
+    add(
         "--device",
         default=None,
         metavar="DEVICE",
@@ -184,6 +191,8 @@ def changed_recipe(recipe: "Recipe", args: argparse.Namespace) -> "Recipe":
         settings["executor"] = args.framework
     if isinstance(name := settings.get("executor"), str):
         settings["executor"] = framework(name).from_model
+    if args.evaluate_every is not None:
+        settings["evaluate_every"] = args.evaluate_every
     if args.optimizer is not None:
         settings["optimizer"] = args.optimizer
     for key in definition_keys():

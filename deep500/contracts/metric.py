@@ -31,6 +31,8 @@ class History:
     # after every epoch: "epoch" (from 1), "step", "seconds" (of training), "validation" and "test" (last only; None
     # before), which are the qualities of the task by name
     evaluations: list[dict[str, Any]] = field(default_factory=list)
+    # the same between two steps of an epoch, without "test", if the run evaluates there
+    within_epochs: list[dict[str, Any]] = field(default_factory=list)
     # the values of metrics that were computed during the run, by name
     recorded: dict[str, float | None] = field(default_factory=dict)
     # why the run stopped before its last epoch; empty if it did not
@@ -49,6 +51,12 @@ class History:
     @property
     def steps(self) -> int:
         return len(self.step_seconds)
+
+    @property
+    def looks(self) -> list[dict[str, Any]]:
+        """Every evaluation on the validation data, within epochs and after them, in order."""
+        records = [*self.evaluations, *self.within_epochs]
+        return sorted(records, key=lambda record: record["step"])
 
     @property
     def divergence(self) -> tuple[int, int] | None:
@@ -183,7 +191,7 @@ def first_reaching(
     history: History, quality: str, target: float, better: str = "higher"
 ) -> dict[str, Any] | None:
     """The first evaluation whose quality on the validation data reaches the target; None if there is none."""
-    for evaluation in history.evaluations:
+    for evaluation in history.looks:
         value = evaluation["validation"].get(quality, math.nan)
         if _reaches(value, target, better):
             return evaluation
@@ -197,7 +205,7 @@ def last_before(
     if reached is None:
         return None
     before = 0.0
-    for evaluation in history.evaluations:
+    for evaluation in history.looks:
         if evaluation is reached:
             break
         before = float(evaluation[key])

@@ -51,7 +51,8 @@ class Recipe:
     FIXED    model, dataset, task (classification), loss (the task's), train_sampler (ShuffleSampler), epochs; or
              a procedure of your own in place of the model
     MUTABLE  batch_size, executor (a framework's from_model, or its name), executor_kwargs, optimizer, precision
-             (float32), events, workers; for many ranks: ranks, transport, scheme, codec
+             (float32), events, workers, evaluate_every (steps, within epochs); for many ranks: ranks, transport,
+             scheme, codec
     METRICS  pairs of a metric and its target (None: only reported)
     CLAIMS   optional: statements about the metrics, such as d5.TestAccuracy() >= 97.0
     TIERS    optional: by the name of a tier, how many seeds and epochs, and smaller data and networks
@@ -312,6 +313,10 @@ class Recipe:
         if self.entry("epochs") < 1 or self.entry("batch_size") < 1:
             raise Deep500Error(
                 f"recipe {self.name}: epochs and batch_size must be at least 1"
+            )
+        if self.entry("evaluate_every", 1) < 1:
+            raise Deep500Error(
+                f"recipe {self.name}: evaluate_every must be at least 1 step"
             )
 
     def _checked_metrics(self) -> list[tuple[Metric, float | None]]:

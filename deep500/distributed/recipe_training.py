@@ -11,6 +11,7 @@ from ..contracts.scheme import Scheme
 from ..contracts.transport import Transport
 from ..training.building import recipe_executor, recipe_framework, recipe_task
 from ..training.events import Event
+from .distribution import check_whole_epochs
 from .trainer import DistributedTrainer
 
 
@@ -23,6 +24,7 @@ def distributed_trainer(
     events: Iterable[Event] = (),
 ) -> DistributedTrainer:
     """The trainer of one seed: every rank of this process has the initial parameters of that seed."""
+    check_whole_epochs(recipe)
     task = recipe_task(recipe)
     splits = loaded_splits(recipe.make("dataset"))
     owner = recipe_framework(recipe)

@@ -29,21 +29,19 @@ from ..contracts.recipe import Recipe, own_definitions
 from ..contracts.result import Record
 from ..contracts.sampler import Sampler
 from ..contracts.transport import DEADLINE
-from ..distributed.crew import Crew
+from ..distributed.crew import Crew, raise_for_all_ranks
 from ..distributed.distribution import recipe_distribution
 from ..errors import (
     Deep500Error,
     Deep500Warning,
-    InternalError,
     Unsupported,
     errors_of_user_code,
     one_line,
     raise_if_internal,
-    raising_function,
     with_place,
 )
 from ..measure.sensing.others import Others
-from ..training.attempts import Attempts
+from ..training.attempts import Attempts, crash_reason
 from ..training.building import (
     in_float32,
     recipe_dataset,
@@ -372,8 +370,10 @@ class RecipeRun:
             attempts.forget(seed)
             raise
         except (Exception, SystemExit) as error:
-            reason = _crash_reason(error)
+            reason = crash_reason(error)
             attempts.failed(seed, reason)
+            if self.crew and self.blocks:
+                raise_for_all_ranks(self.recipe, seed, error)
             if not reason or not self._goes_on:
                 raise
             self._append_crash(seed, reason, trainer.build_seconds)
@@ -464,6 +464,7 @@ class RecipeRun:
             events=events,
             task=self.task,
             workers=self.recipe.entry("workers", 0),
+            evaluate_every=self.plan.get("evaluate_every"),
         )
 
     def _order(self, seed: int, finished_epochs: int) -> None:
@@ -507,14 +508,20 @@ class RecipeRun:
         save_checkpoint(path, trainer.checkpoint())
         if self.crew:
             self.crew.barrier()  # until every rank has saved its state of this epoch
-        evaluation = {key: record[key] for key in ("epoch", "step", "seconds")}
-        evaluation["validation"] = _finite_qualities(record["validation"])
+        within = {}
+        if "evaluate_every" in self.plan:
+            within["within"] = [
+                _written_look(look)
+                for look in history.within_epochs
+                if look["epoch"] == record["epoch"]
+            ]
         self._append(
             {
                 "seed": seed,
                 "series": self._new_numbers(seed, history),
                 "counters": history.counters,
-                "evaluation": evaluation,
+                "evaluation": _written_look(record),
+                **within,
                 "checkpoint": self._digest(path),
                 **load,
             }
@@ -612,16 +619,6 @@ class _Record(Event):
         self.recipe_run.keep(trainer, self.seed, record, load)
 
 
-def _crash_reason(error: BaseException) -> str:
-    """What a seed crashed of, in one line; empty for a defect of Deep500 itself, or a disk that is full."""
-    if isinstance(error, InternalError):
-        return ""
-    of_run = isinstance(error, Deep500Error | MemoryError)
-    if not of_run and raising_function(error) is None:
-        return ""
-    return with_place(error)
-
-
 def _check_events(recipe: str, events: Iterable[Any]) -> None:
     for event in events:
         if not isinstance(event, Event):
@@ -643,6 +640,13 @@ def _metric_value(metric: Metric, history: History) -> float | None:
         raise Deep500Error(
             f"the metric {name} cannot be computed: {reason}"
         ) from None
+
+
+def _written_look(record: Mapping[str, Any]) -> dict[str, Any]:
+    """An evaluation on the validation data, for a block."""
+    written = {key: record[key] for key in ("epoch", "step", "seconds")}
+    written["validation"] = _finite_qualities(record["validation"])
+    return written
 
 
 def _finite_qualities(

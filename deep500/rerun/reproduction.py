@@ -385,13 +385,14 @@ def _compared_seeds(original: Record, again: Record) -> list[dict[str, Any]]:
 
 def _epoch_difference(before: History, again: History) -> int | None:
     """The first epoch whose evaluation differs, or that only one of them has; None if none does."""
-    pairs = zip_longest(before.evaluations, again.evaluations)
-    for epoch, (x, y) in enumerate(pairs, 1):
-        if x is None or y is None or x["step"] != y["step"]:
-            return epoch
+    for x, y in zip_longest(before.looks, again.looks):
+        if x is None or y is None:
+            return (x or y)["epoch"]
+        if x["step"] != y["step"]:
+            return min(x["epoch"], y["epoch"])
         for split in ("validation", "test"):
-            if not _same_qualities(x[split], y[split]):
-                return epoch
+            if not _same_qualities(x.get(split), y.get(split)):
+                return x["epoch"]
     return None
 
 

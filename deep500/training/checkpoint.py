@@ -60,6 +60,7 @@ def save_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
         "seed": history.seed,
         "counters": history.counters,
         "evaluations": [_written(record) for record in history.evaluations],
+        "within_epochs": [_written(look) for look in history.within_epochs],
     }
     # safetensors copies the memory of an array as it is, whatever its strides
     contiguous = {
@@ -170,7 +171,11 @@ def _checkpoint(tensors: Arrays, about: Any) -> Checkpoint:
     evaluations = [
         _evaluation(record, steps) for record in about["evaluations"]
     ]
-    history = History(seed, series, counters, evaluations)
+    # older checkpoints have no such list
+    within_epochs = [
+        _evaluation(look, steps) for look in about.get("within_epochs", [])
+    ]
+    history = History(seed, series, counters, evaluations, within_epochs)
     epoch, batch = _count(about["epoch"]), _count(about["batch"])
     if epoch + batch > steps:
         raise ValueError(
@@ -209,7 +214,7 @@ def _written(record: Mapping[str, Any]) -> dict[str, Any]:
     """An evaluation as JSON values; qualities become strings, since they may be infinite or NaN."""
     written = dict(record)
     for split in ("validation", "test"):
-        qualities = record[split]
+        qualities = record.get(split)
         if qualities is None:
             continue
         written[split] = {
@@ -227,7 +232,7 @@ def _evaluation(record: dict[str, Any], steps: int) -> dict[str, Any]:
         )
     evaluation = dict(record)
     for split in ("validation", "test"):
-        qualities = record[split]
+        qualities = record.get(split)
         if qualities is not None:
             evaluation[split] = {
                 name: float(text) for name, text in qualities.items()

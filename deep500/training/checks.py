@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ..canonical import shown
 from ..contracts.dataset import Split
 from ..contracts.executor import Executor, Values
 from ..contracts.procedure import Procedure
@@ -78,6 +79,16 @@ def check_outputs(
     array = procedure.framework.array
     arrays = {name: array(outputs[name]) for name in reads}
     task.check_data(splits, arrays)
+
+
+def check_evaluate_every(steps: object) -> None:
+    """Raise a Deep500Error unless this is a number of steps, or None."""
+    if steps is None:
+        return
+    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
+        raise Deep500Error(
+            f"evaluate_every is {shown(steps)}: give a number of steps, at least 1"
+        )
 
 
 def check_epochs(start: Checkpoint, epochs: int) -> None:

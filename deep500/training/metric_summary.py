@@ -117,6 +117,8 @@ def metric_summary(
         return summary | {"unavailable": reason}
     if metric.has_goal:
         summary["not_before"] = _not_before(metric, values, runs)
+        if "evaluate_every" in plan:
+            summary["looked_every"] = plan["evaluate_every"]
     if None in values:
         notes.append(_missing_note(metric, values, runs))
     try:

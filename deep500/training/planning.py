@@ -64,6 +64,8 @@ def make_plan(
     }
     plan["seeds"] = _seeds(recipe, tier, seeds)
     plan["epochs"] = _epochs(recipe, tier)
+    if recipe.has("evaluate_every"):
+        plan["evaluate_every"] = recipe.entry("evaluate_every")
     plan["task"] = {"name": type(task).__name__, "qualities": qualities}
     plan["level"] = LEVEL
     plan["threads"] = recipe_threads(recipe, threads)

@@ -39,6 +39,7 @@ def recipe_contradictions(
         yield from sequence(where, of_seed, plan)
         yield from counts(where, of_seed)
         yield from evaluation_times(where, of_seed)
+        yield from within_epochs(where, of_seed, plan)
         if "distribution" not in plan:
             yield from step_times(where, of_seed)
             yield from run_times(where, of_seed)
@@ -159,6 +160,39 @@ def evaluation_times(where: str, blocks: Sequence[Block]) -> Iterator[str]:
             epoch = block["evaluation"]["epoch"]
             yield f"{where}, epoch {epoch}: evaluated at {claimed:g} s, and the steps until then took {total:g} s"
             return
+
+
+def within_epochs(
+    where: str, blocks: Sequence[Block], plan: Plan
+) -> Iterator[str]:
+    """Whether every epoch was evaluated within, after as many steps as planned, at the time of all steps before."""
+    every = plan.get("evaluate_every")
+    seconds: list[float] = []
+    for block in _epochs(blocks):
+        number = block["evaluation"]["epoch"]
+        steps_before = len(seconds)
+        seconds += step_series(block)["seconds"]
+        planned = []
+        if every:
+            # the evaluation after the epoch is its last one
+            planned = [*range(steps_before + every, len(seconds), every)]
+        looks = block.get("within", [])
+        evaluated = [look["step"] for look in looks]
+        if evaluated != planned:
+            yield (
+                f"{where}, epoch {number}: evaluated within it after the steps {_short(evaluated)}, and planned are "
+                f"{_short(planned)}"
+            )
+            return
+        for look in looks:
+            total = math.fsum(seconds[: look["step"]])
+            step, claimed = look["step"], look["seconds"]
+            if not math.isclose(claimed, total, rel_tol=SAME, abs_tol=SAME):
+                yield f"{where}, step {step}: evaluated at {claimed:g} s, and the steps until then took {total:g} s"
+                return
+            if look["epoch"] != number:
+                yield f"{where}, step {step}: evaluated in epoch {look['epoch']}, and it is one of epoch {number}"
+                return
 
 
 def step_times(where: str, blocks: Sequence[Block]) -> Iterator[str]:

@@ -275,7 +275,7 @@ def draw_targets(
 def _points(run: History, main: Quality) -> np.ndarray:
     """Seconds and quality after every epoch, as far as they can be drawn."""
     points = []
-    for evaluation in run.evaluations:
+    for evaluation in run.looks:
         value = evaluation["validation"].get(main.name)
         if 0 < evaluation["seconds"] < LARGEST and drawable(value, main):
             points.append((evaluation["seconds"], value))

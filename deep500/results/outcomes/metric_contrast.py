@@ -38,7 +38,8 @@ TIMED = "cost", "rate"
 DRIFTING = *TIMED, "ratio"
 # The margin of a quality as a share of the margin of times: 2 % of a time, 0.2 points of an accuracy.
 QUALITY_SHARE = 0.1
-LOOKS = "a goal is looked for after every epoch only, so the interval is at least as wide as the epoch before it"
+LOOKS = "a goal is looked for {when} ({quantum}), so the interval is at least as wide as {stretch} before it"
+EPOCH = "one epoch"
 Values = Sequence[float | None]
 
 
@@ -132,7 +133,7 @@ def compare_metric(
         effect = _effect(a, sides, level)
     except TooFewSamples as error:
         return replace(blank, note=f"no interval: {error}")
-    note = LOOKS if has_goal(a) else ""
+    note = _looks(a, b) if has_goal(a) else ""
     if not (math.isfinite(effect.low) and math.isfinite(effect.high)):
         return replace(
             blank, note=f"{note}; it was reached before the second look"
@@ -151,6 +152,27 @@ def compare_metric(
         verdict=_verdict(effect, room, a),
         note=note,
     )
+
+
+def _looks(a: Metric, b: Metric) -> str:
+    """How often each side looked for a goal, and what follows from it."""
+    of_a, of_b = _quantum(a), _quantum(b)
+    quantum = f"its quantum is {of_a}"
+    if of_a != of_b:
+        quantum += f" in A and {of_b} in B"
+    if of_a == of_b == EPOCH:
+        return LOOKS.format(
+            when="after every epoch only", quantum=quantum, stretch="the epoch"
+        )
+    return LOOKS.format(
+        when="now and then", quantum=quantum, stretch="the stretch"
+    )
+
+
+def _quantum(metric: Metric) -> str:
+    """The stretch of training between two looks for a goal."""
+    every = metric.get("looked_every")
+    return f"{every} steps" if every else EPOCH
 
 
 def _room(metric: Metric, margin: float) -> tuple[float, str]:

@@ -130,7 +130,8 @@ def _costs(
     of_events = _gain(before, after, "event cpu seconds")
     of_training = _gain(before, after, "training cpu seconds") - of_events
     training = of_training / samples
-    evaluation = _gain(before, after, "evaluation cpu seconds") / examples
+    evaluated = examples * (1 + len(after.get("within", [])))
+    evaluation = _gain(before, after, "evaluation cpu seconds") / evaluated
     return training, evaluation
 
 

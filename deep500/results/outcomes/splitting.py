@@ -144,7 +144,7 @@ def _took_time(arrivals: Mapping[int, TargetArrival]) -> bool:
 def _arrival(metric: Metric, run: History) -> TargetArrival:
     """The first evaluation at the time that the metric gives; the last one if the run never reached the target."""
     seconds = None if run.crashed else metric.value(run)
-    for evaluation in run.evaluations:
+    for evaluation in run.looks:
         if evaluation["seconds"] == seconds:
             return TargetArrival(
                 evaluation["step"], evaluation["seconds"], True
