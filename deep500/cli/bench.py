@@ -13,9 +13,7 @@ from .quiet import quiet_moment
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add(
-        "statements", nargs="*", metavar="STATEMENT", help="Python code to time"
-    )
+    add("statements", nargs="*", metavar="STATEMENT", help="Python code to time")
     add(
         "--function",
         action="append",

@@ -62,9 +62,7 @@ class CheckVerb:
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         cls = self.check_class
-        parser.add_argument(
-            self.noun, metavar=self.noun.upper(), help=cls.subject_help
-        )
+        parser.add_argument(self.noun, metavar=self.noun.upper(), help=cls.subject_help)
         if cls.frameworks:
             default_text = cls.framework_help or " ".join(cls.frameworks)
             options.framework(parser, default_text)
@@ -77,9 +75,7 @@ class CheckVerb:
                 options.dtype(parser, default, choices)
             elif field.name != "seed":
                 _add_field(parser, field, cls.field_help)
-        common_arguments(
-            parser, cls.seeded, "all checks in one place", cls.timeout_s
-        )
+        common_arguments(parser, cls.seeded, "all checks in one place", cls.timeout_s)
 
     def call(self, args: argparse.Namespace) -> int:
         from ..bundle.records.recording import recording
@@ -101,9 +97,7 @@ class CheckVerb:
         ):
             for number, where in enumerate(places):
                 line(number / len(places), f"{text} {where}")
-                report = checked_elsewhere(
-                    check, text, settings, where, args.timeout
-                )
+                report = checked_elsewhere(check, text, settings, where, args.timeout)
                 record.append(check_block(report))
             finished = record.finish()
         return show_record(args, finished, args.report)

@@ -72,9 +72,7 @@ def call(args: argparse.Namespace) -> int:
         equivalent=args.equivalent,
     )
     show_comparison(args, compared.report(), compared.to_json(), args.out)
-    if not compared.verified or (
-        args.gate and (compared.worse or compared.lost)
-    ):
+    if not compared.verified or (args.gate and (compared.worse or compared.lost)):
         return 1
     if args.equivalent is None:
         return 0

@@ -16,9 +16,7 @@ MOST_PROBLEMS = 10  # the most problems of the ledger that are printed
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "what", nargs="?", choices=sorted(LISTS), default="runs"
-    )
+    parser.add_argument("what", nargs="?", choices=sorted(LISTS), default="runs")
     options.most(parser, "all; of the runs the last 100")
 
 
@@ -58,9 +56,7 @@ def _print_list(args: argparse.Namespace) -> None:
         # few rows and many columns: transposed, so that the table fits narrow terminals
         first, *others = zip(headers, *rows, strict=True)
         print(table_text(Table(first, others), sys.stdout.isatty()))
-        print(
-            "\nyes: the framework has it by itself; d5: it has it through Deep500"
-        )
+        print("\nyes: the framework has it by itself; d5: it has it through Deep500")
     else:
         cells = [[clean(cell) for cell in row] for row in rows]
         alignment = "lt" if len(headers) == 2 else ""
@@ -73,9 +69,7 @@ def _runs(most: int) -> tuple[list[str], list[list]]:
 
     rows: list[list] = []
     for run in Ledger().runs()[:most]:
-        rows.append(
-            [run.run, run.state, run.started, run.kind, run.folder, run.detail]
-        )
+        rows.append([run.run, run.state, run.started, run.kind, run.folder, run.detail])
     return ["run", "state", "started", "kind", "folder", "detail"], rows
 
 

@@ -21,9 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="html",
         help="the form of the page (html)",
     )
-    options.out(
-        parser, "the page (html: beside the bundle; others: standard output)"
-    )
+    options.out(parser, "the page (html: beside the bundle; others: standard output)")
 
 
 def call(args: argparse.Namespace) -> int:

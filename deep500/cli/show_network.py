@@ -51,9 +51,7 @@ def call(args: argparse.Namespace) -> int:
             f"the picture is an .svg file, and {args.picture.name} is none"
         )
     network, sizes = load_network(args.model, options.settings(args.set))
-    costs = network_costs(
-        network, args.batch, sizes=sizes, framework=args.framework
-    )
+    costs = network_costs(network, args.batch, sizes=sizes, framework=args.framework)
     picture = _drawn(args.picture, network, costs) if args.picture else None
     if args.json:
         print_json(costs.to_json() | {"picture": picture})

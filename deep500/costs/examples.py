@@ -33,9 +33,7 @@ def random_inputs(
     return inputs
 
 
-def decided_network(
-    network: Network, tensors: Mapping[str, TensorSpec]
-) -> Network:
+def decided_network(network: Network, tensors: Mapping[str, TensorSpec]) -> Network:
     """The network with its value-dependent parts fixed to what random inputs give; itself if it has none."""
     if not is_open(network):
         return network
@@ -49,9 +47,7 @@ def decided_network(
     return specializer.specialized(tensors, value_of, mode).network
 
 
-def _bounds(
-    network: Network, tensors: Mapping[str, TensorSpec]
-) -> dict[str, int]:
+def _bounds(network: Network, tensors: Mapping[str, TensorSpec]) -> dict[str, int]:
     """The exclusive upper bound of every integer input: the smallest that any node it reaches allows."""
     specs = value_specs(network, tensors)
     # the integer inputs that a value comes from

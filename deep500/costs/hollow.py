@@ -173,9 +173,7 @@ def tree(count: int) -> int:
     return max(0, count - 1).bit_length()
 
 
-def elementwise(
-    meter: Meter, operands: Sequence[Any], dtype: Any = None
-) -> Hollow:
+def elementwise(meter: Meter, operands: Sequence[Any], dtype: Any = None) -> Hollow:
     """The result of an elementwise operation: operands are broadcast, Python numbers take the arrays' dtype."""
     shape = np.broadcast_shapes(*(shape_of(operand) for operand in operands))
     result_dtype = dtype or common_dtype(operands)

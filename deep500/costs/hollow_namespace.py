@@ -42,9 +42,7 @@ def _reduction(
     return new(self.meter, shape, x.dtype, depth=depth)  # type: ignore[attr-defined]
 
 
-def _reduced_shape(
-    shape: Sequence[int], axis: Axis, keepdims: bool
-) -> tuple[int, ...]:
+def _reduced_shape(shape: Sequence[int], axis: Axis, keepdims: bool) -> tuple[int, ...]:
     axes = range(len(shape)) if axis is None else ints(axis)
     reduced_axes = {a % len(shape) for a in axes}
     sizes = []
@@ -147,17 +145,13 @@ class HollowNamespace(Namespace):
         compact = formula.replace(" ", "")
         terms, arrow, result = compact.partition("->")
         if not arrow or "." in formula:
-            raise Unsupported(
-                f"the shape of einsum {formula!r} is not worked out"
-            )
+            raise Unsupported(f"the shape of einsum {formula!r} is not worked out")
         sizes: dict[str, int] = {}
         for term, x in zip(terms.split(","), xs, strict=True):
             for letter, size in zip(term, x.shape, strict=True):
                 sizes[letter] = max(size, sizes.get(letter, 1))
         shape = [sizes[letter] for letter in result]
-        summed = [
-            size for letter, size in sizes.items() if letter not in result
-        ]
+        summed = [size for letter, size in sizes.items() if letter not in result]
         additions = tree(math.prod(summed))
         depth = depth_of(xs) + 1 + additions
         return new(self.meter, shape, common_dtype(xs), depth=depth)
@@ -174,9 +168,7 @@ class HollowNamespace(Namespace):
         depth = depth_of((x, indices))
         return new(self.meter, indices.shape, x.dtype, depth=depth)
 
-    def scatter_add(
-        self, x: Any, indices: Any, values: Any, axis: int
-    ) -> Hollow:
+    def scatter_add(self, x: Any, indices: Any, values: Any, axis: int) -> Hollow:
         additions = tree(values.shape[axis] + 1)
         depth = depth_of((x, indices, values)) + additions
         return new(self.meter, x.shape, x.dtype, depth=depth)

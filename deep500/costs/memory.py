@@ -128,9 +128,7 @@ class _Walk:
     def train(self, y: str, optimizer: Optimizer | None) -> None:
         network, xp = self.network, self.xp
         by = {name: self.params[name] for name in network.trainable}
-        states = {
-            name: self._state(optimizer, param) for name, param in by.items()
-        }
+        states = {name: self._state(optimizer, param) for name, param in by.items()}
         old = self._old_gradients(by)
         flat = self._flat_gradients(by, optimizer)
         names = [*network.outputs, y, *network.state_updates.values()]
@@ -161,9 +159,7 @@ class _Walk:
         memory.workspace = max(memory.workspace, workspace)
         return results
 
-    def _rule(
-        self, entry: tape.TapeEntry, grads: Mapping[str, Any]
-    ) -> Sequence[Any]:
+    def _rule(self, entry: tape.TapeEntry, grads: Mapping[str, Any]) -> Sequence[Any]:
         node, meter = entry.node, self.meter
         meter.begin(f"{node.name}, backward")
         before = meter.level
@@ -208,9 +204,7 @@ class _Walk:
         if self.framework is None or not self._native(node):
             return
         tensors = _tensors(inputs)
-        nbytes = node.operator.workspace(
-            self.framework.name, direction, *tensors
-        )
+        nbytes = node.operator.workspace(self.framework.name, direction, *tensors)
         if nbytes:
             Buffer(self.meter, nbytes)
 
@@ -226,10 +220,7 @@ class _Walk:
         """Move newly allocated arrays to a category, and return how many bytes they have."""
         allocated = 0
         for result in results:
-            if (
-                isinstance(result, Hollow)
-                and result.buffer.category == WORKSPACE
-            ):
+            if isinstance(result, Hollow) and result.buffer.category == WORKSPACE:
                 result.buffer.count_as(category)
                 allocated += result.buffer.nbytes
         return allocated
@@ -269,9 +260,7 @@ class _Walk:
             gradients.append(gradient)
         return gradients
 
-    def _state(
-        self, optimizer: Optimizer | None, param: Hollow
-    ) -> dict[str, Any]:
+    def _state(self, optimizer: Optimizer | None, param: Hollow) -> dict[str, Any]:
         state = optimizer.init(self.xp, param) if optimizer else {}
         self._count_as(STATE, list(state.values()))
         return state
@@ -302,9 +291,7 @@ class _Walk:
             if at_once:
                 param = gradient = self._piece(param, at_once)
                 old = dict.fromkeys(old, param)
-            new_param, state = optimizer.update(
-                self.xp, param, gradient, old, step
-            )
+            new_param, state = optimizer.update(self.xp, param, gradient, old, step)
             if not at_once:
                 states[name] = state
         del new_param
@@ -315,9 +302,7 @@ class _Walk:
         return flat[:size]
 
 
-def _inferred_outputs(
-    node: Node, inputs: Sequence[Any]
-) -> Sequence[TensorSpec]:
+def _inferred_outputs(node: Node, inputs: Sequence[Any]) -> Sequence[TensorSpec]:
     operator = node.operator
     tensors = _tensors(inputs)
     if operator.random:  # the last input is the key

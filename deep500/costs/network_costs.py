@@ -112,9 +112,7 @@ def network_costs(
     `sizes` are those of other open dimensions, by name. Memory is predicted for a framework, whose composed kernels
     need workspace; without one, for kernels that need none. A training step includes the optimizer's state.
     """
-    engine = (
-        framework_named(framework) if isinstance(framework, str) else framework
-    )
+    engine = framework_named(framework) if isinstance(framework, str) else framework
     tensors = input_tensors(network, batch, sizes)
     network = decided_network(network, tensors)
     inference = inference_memory(network, tensors, engine)
@@ -180,9 +178,7 @@ def _node(
     )
 
 
-def _counted(
-    count: Callable[..., int | None], inputs: Sequence[Any]
-) -> int | None:
+def _counted(count: Callable[..., int | None], inputs: Sequence[Any]) -> int | None:
     try:
         return count(*inputs)
     except Exception:  # it needs a value or a shape that only a run provides

@@ -76,9 +76,7 @@ def network_svg(network: Network, costs: NetworkCosts) -> str:
     return graph_svg(title, all_boxes, edges)
 
 
-def grouped(
-    nodes: Sequence[NodeCosts], most: int = MOST_BOXES
-) -> list[NodeGroup]:
+def grouped(nodes: Sequence[NodeCosts], most: int = MOST_BOXES) -> list[NodeGroup]:
     """Nodes grouped by the longest name prefix that gives at most `most` groups.
 
     If no prefix does, equal groups in a row are folded into one.

@@ -110,9 +110,7 @@ def _remarks(costs: NetworkCosts, most: int) -> list[Text]:
     ]
     hidden = len(costs.nodes) - most
     if hidden > 0:
-        lines.append(
-            f"{hidden} lighter nodes are not shown: --most shows more."
-        )
+        lines.append(f"{hidden} lighter nodes are not shown: --most shows more.")
     if costs.unknown:
         nodes = _some_of(costs.unknown)
         lines.append(

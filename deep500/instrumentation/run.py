@@ -95,8 +95,7 @@ class InstrumentedRun:
         if self._wait:
             with self.region("wait"):
                 values = {
-                    name: as_number(name, value)
-                    for name, value in values.items()
+                    name: as_number(name, value) for name, value in values.items()
                 }
         regions = self._regions.take()
         moment = perf_counter()

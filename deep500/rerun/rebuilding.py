@@ -220,7 +220,9 @@ def _foreign_definition(key: str, value: Any) -> NotReplayable:
     subject = key.replace("_", " ")
     or_option = ""
     if key in ("optimizer", "scheme", "codec"):
-        or_option = f", or what an option of the run named again: --{key} FILE:{short_name}"
+        or_option = (
+            f", or what an option of the run named again: --{key} FILE:{short_name}"
+        )
     return NotReplayable(
         f"the recipe brings its own {subject} {short_name!r}, and code from a bundle is never run: "
         f"give the recipe's file with --recipe FILE{or_option}"

@@ -34,9 +34,7 @@ def load_recipe(path: str | Path) -> Recipe:
     except BaseException as error:
         # a user's file may raise anything, even SystemExit
         reason = with_place(error)
-        raise Deep500Error(
-            f"the recipe {path} cannot be read: {reason}"
-        ) from None
+        raise Deep500Error(f"the recipe {path} cannot be read: {reason}") from None
     for part in ("FIXED", "MUTABLE", "METRICS"):
         if part not in parts:
             raise Deep500Error(

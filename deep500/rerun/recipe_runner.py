@@ -152,9 +152,7 @@ def run(
         return recipe_run.finish()
 
 
-def finished_outcome(
-    plan: Mapping[str, Any], folder: str | Path
-) -> Outcome | None:
+def finished_outcome(plan: Mapping[str, Any], folder: str | Path) -> Outcome | None:
     """The outcome of a run of this plan that is finished already; None if there is none."""
     record = finished_record("recipe", plan, folder)
     if record is None:
@@ -179,17 +177,13 @@ class RecipeRun:
         self.data = data
         self.expected_data: Mapping[str, str] = {}
         self.crew: Crew | None = None  # the ranks, if there are several
-        self.first_states = [
-            copy.deepcopy(event.state()) for event in self.events
-        ]
+        self.first_states = [copy.deepcopy(event.state()) for event in self.events]
         self.task = recipe_task(recipe)
         # by seed: how many numbers of every series are in the blocks
         self._written: dict[int, Counter[str]] = {}
 
     @contextmanager
-    def recording(
-        self, folder: str | Path | None, resume: bool
-    ) -> Iterator[None]:
+    def recording(self, folder: str | Path | None, resume: bool) -> Iterator[None]:
         """Keep the run in a bundle: what is trained inside is on disk, whatever ends it."""
         recorder = recording(
             "recipe",
@@ -252,9 +246,7 @@ class RecipeRun:
     def _check_digests(self) -> None:
         """Raise a Deep500Error if the data are not the expected ones."""
         for name, digest in self.expected_data.items():
-            actual = (
-                self.splits[name].digest() if name in self.splits else "none"
-            )
+            actual = self.splits[name].digest() if name in self.splits else "none"
             if actual != digest:
                 split = name[:40]
                 start, recorded = actual[:12], digest[:12]
@@ -313,9 +305,7 @@ class RecipeRun:
             "kernels": kernels,
             "update": update,
             "data": digests,
-            "examples": {
-                name: len(split) for name, split in self.splits.items()
-            },
+            "examples": {name: len(split) for name, split in self.splits.items()},
         }
 
     def _unsupported(self, error: Unsupported) -> Unsupported:
@@ -361,9 +351,7 @@ class RecipeRun:
             self._order(seed, len(epochs))
         start = None
         if epochs:
-            start = self._load_checkpoint(
-                seed, len(epochs), epochs[-1]["checkpoint"]
-            )
+            start = self._load_checkpoint(seed, len(epochs), epochs[-1]["checkpoint"])
         try:
             history = trainer.run(start)
         except KeyboardInterrupt:
@@ -391,8 +379,7 @@ class RecipeRun:
         metrics = self.recipe.own_metrics
         if metrics:
             block["recorded"] = {
-                key: _metric_value(metric, history)
-                for key, metric in metrics.items()
+                key: _metric_value(metric, history) for key, metric in metrics.items()
             }
         self._append(block)
         self._remove_checkpoints(seed)
@@ -407,9 +394,7 @@ class RecipeRun:
 
     def _append_crash(self, seed: int, reason: str, build_s: float) -> None:
         """End a seed that crashed, and say so."""
-        self._append(
-            {"seed": seed, "crashed": reason, "build_seconds": build_s}
-        )
+        self._append({"seed": seed, "crashed": reason, "build_seconds": build_s})
         self._remove_checkpoints(seed)
         warnings.warn(
             f"seed {seed} crashed, and counts as one that reaches nothing: {reason}",
@@ -637,9 +622,7 @@ def _metric_value(metric: Metric, history: History) -> float | None:
         raise_if_internal(error)
         name = type(metric).__name__
         reason = with_place(error)
-        raise Deep500Error(
-            f"the metric {name} cannot be computed: {reason}"
-        ) from None
+        raise Deep500Error(f"the metric {name} cannot be computed: {reason}") from None
 
 
 def _written_look(record: Mapping[str, Any]) -> dict[str, Any]:

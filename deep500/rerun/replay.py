@@ -51,9 +51,7 @@ class Replay:
 
     @property
     def differences(self) -> list[str]:
-        return [
-            number.sentence for number in self.comparisons if not number.holds
-        ]
+        return [number.sentence for number in self.comparisons if not number.holds]
 
     @property
     def lines(self) -> list[str]:
@@ -141,9 +139,7 @@ def replay(
         return Replay("not decided", reason=reason)
 
 
-def _replayed(
-    bundle: Bundle, record: Record, loaded_recipe: Recipe | None
-) -> Replay:
+def _replayed(bundle: Bundle, record: Record, loaded_recipe: Recipe | None) -> Replay:
     recipe = rebuilt_recipe(record.plan, loaded_recipe)
     setups = _Setups(record)
 
@@ -172,7 +168,9 @@ def _doubt(record: Record) -> str:
         return "numbers differ, and the bundle has no checksum of its data: they may be others here"
     if changed := changed_definitions(record.plan):
         definitions = ", ".join(changed)
-        return f"numbers differ, and the source of {definitions} is not the recorded one"
+        return (
+            f"numbers differ, and the source of {definitions} is not the recorded one"
+        )
     return ""
 
 
@@ -185,9 +183,7 @@ class _Setups:
 
     def differences(self, seed: int) -> list[str]:
         if seed not in self.by_seed:
-            self.by_seed[seed] = self._differences(
-                evaluated_in(self.record, seed)
-            )
+            self.by_seed[seed] = self._differences(evaluated_in(self.record, seed))
         return self.by_seed[seed]
 
     def _differences(self, recorded: Environment) -> list[str]:

@@ -60,7 +60,9 @@ class ReplayComparison:
     def sentence(self) -> str:
         recorded = _with_unit(self.recorded, self.unit)
         replayed = _with_unit(self.replayed, self.unit)
-        return f"seed {self.seed}: {self.name}: recorded {recorded}, replayed {replayed}"
+        return (
+            f"seed {self.seed}: {self.name}: recorded {recorded}, replayed {replayed}"
+        )
 
 
 def replayed_numbers(
@@ -116,9 +118,7 @@ def _own_metric(key: str, metric: Metric, run: History) -> ReplayComparison:
         ) from None
     recorded = run.recorded.get(key)
     allowed = PURE * abs(replayed or 0.0)
-    return ReplayComparison(
-        run.seed, key, metric.unit, recorded, replayed, allowed
-    )
+    return ReplayComparison(run.seed, key, metric.unit, recorded, replayed, allowed)
 
 
 def _predictor(
@@ -159,14 +159,10 @@ class _Replay:
         plan: Mapping[str, Any],
     ) -> Iterator[ReplayComparison]:
         """Every quality on one split, as it was recorded and as the weights give it."""
-        elements = measured_elements(
-            self.predictor, self.task, split, self.batch_size
-        )
+        elements = measured_elements(self.predictor, self.task, split, self.batch_size)
         replayed = qualities_of(self.task, elements)
         recorded = run.evaluations[-1][split_name]
-        units = {
-            name: quality.unit for name, quality in qualities(plan).items()
-        }
+        units = {name: quality.unit for name, quality in qualities(plan).items()}
         for name in sorted(replayed.keys() | recorded.keys()):
             before = _finite(recorded.get(name))
             now = _finite(replayed.get(name))
@@ -200,9 +196,7 @@ def _is_counted(elements: np.ndarray) -> bool:
     return np.array_equal(elements, np.round(elements))
 
 
-def _recorded_data(
-    plan: Mapping[str, Any], recipe: Recipe
-) -> Mapping[str, Split]:
+def _recorded_data(plan: Mapping[str, Any], recipe: Recipe) -> Mapping[str, Split]:
     """The data; raises `NotReplayable` if they are not available, or are not those that were recorded."""
     dataset = recipe.make("dataset")
     dataset_name = type(dataset).__name__
@@ -222,9 +216,7 @@ def _recorded_data(
     return splits
 
 
-def _load_weights(
-    predictor: Executor | Procedure, seed: int, data: bytes
-) -> None:
+def _load_weights(predictor: Executor | Procedure, seed: int, data: bytes) -> None:
     """Load a safetensors file; raises `NotReplayable` for an unknown dtype, `Wrong` if the weights do not fit."""
     try:
         if isinstance(predictor, Procedure):

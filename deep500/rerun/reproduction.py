@@ -109,9 +109,7 @@ def recipe_changes(
     changes = _form_changes(as_written, loaded_recipe.to_json())
     digest = _clean_start(loaded_recipe.source, 12)
     expected = _clean_start(recorded_digest, 12)
-    changes.append(
-        f"the SHA-256 of its file is {digest}…, recorded is {expected}…"
-    )
+    changes.append(f"the SHA-256 of its file is {digest}…, recorded is {expected}…")
     return changes
 
 
@@ -120,9 +118,7 @@ def _clean_start(value: object, length: int) -> str:
     return clean(str(value))[:length]
 
 
-def _form_changes(
-    before: Mapping[str, Any], now: Mapping[str, Any]
-) -> list[str]:
+def _form_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """The entries of two canonical forms that differ."""
     changes = []
     for part in ("fixed", "mutable"):
@@ -148,9 +144,7 @@ def _file_changes(before: Any, now: Any) -> list[str]:
     changes = []
     for name in {**was, **files}:
         if was.get(name) != files.get(name):
-            changes.append(
-                f"the imported file {_clean_start(name, 80)} is another one"
-            )
+            changes.append(f"the imported file {_clean_start(name, 80)} is another one")
     return changes
 
 
@@ -269,9 +263,7 @@ def _with_definition(
 
 def _is_ours(plan: Mapping[str, Any]) -> bool:
     """Whether the plan names no definition from outside this installation."""
-    names = [
-        str(entry.get("name")) for entry in plan.get("sources", {}).values()
-    ]
+    names = [str(entry.get("name")) for entry in plan.get("sources", {}).values()]
     return all(name.startswith("deep500.") for name in names)
 
 
@@ -333,9 +325,7 @@ def _append_comparison(
     facts = [_change(difference) for difference in differences]
     same_machine = not any(d.fact in MACHINE for d in differences)
     same_setup = not any(d.weight == RESULTS for d in differences)
-    same_bits = all(
-        block["same_losses"] and block["same_weights"] for block in blocks
-    )
+    same_bits = all(block["same_losses"] and block["same_weights"] for block in blocks)
     unstable = []
     if not same_bits:
         unstable = _unstable(recipe, again, data)
@@ -359,9 +349,7 @@ def _compared_seeds(original: Record, again: Record) -> list[dict[str, Any]]:
     """For every seed, whether losses, weights and evaluations are the same, and where they first differ."""
     original_weights = _weight_digests(original)
     weights_again = _weight_digests(again)
-    second_runs = {
-        history.seed: history for history in trained_runs(again.blocks)
-    }
+    second_runs = {history.seed: history for history in trained_runs(again.blocks)}
     blocks = []
     for history in trained_runs(original.blocks):
         seed = history.seed
@@ -374,8 +362,7 @@ def _compared_seeds(original: Record, again: Record) -> list[dict[str, Any]]:
                 "same_epochs": first_epoch is None,
                 "first_epoch": first_epoch,
                 "same_losses": first is None,
-                "same_weights": original_weights.get(seed)
-                == weights_again.get(seed),
+                "same_weights": original_weights.get(seed) == weights_again.get(seed),
                 "first_step": first,
                 "largest": largest,
             }
@@ -446,9 +433,7 @@ def _change(difference: Difference) -> dict[str, Any]:
     }
 
 
-def _unstable(
-    recipe: Recipe, again: Record, data: str | Path | None
-) -> list[str]:
+def _unstable(recipe: Recipe, again: Record, data: str | Path | None) -> list[str]:
     """The operators whose results are not bit-identical when repeated; empty if there are none or none can be run."""
     adapter = recipe_framework(recipe)
     if adapter is None or recipe.has("procedure"):

@@ -53,9 +53,7 @@ class Bench(ResultKind[Plan, Times, BenchNumbers]):
     def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[Times]:
         return check_blocks(plan, blocks)
 
-    def derive(
-        self, plan: Plan, blocks: Sequence[Times]
-    ) -> BenchNumbers | None:
+    def derive(self, plan: Plan, blocks: Sequence[Times]) -> BenchNumbers | None:
         if not blocks:
             return None
         return Result(plan, list(blocks)).derived
@@ -85,9 +83,7 @@ class Bench(ResultKind[Plan, Times, BenchNumbers]):
         about = record.plan.get("about")
         return not (isinstance(about, dict) and about.get("wrong"))
 
-    def contradictions(
-        self, record: BenchRecord, dates: Dates
-    ) -> Iterable[str]:
+    def contradictions(self, record: BenchRecord, dates: Dates) -> Iterable[str]:
         return bench_contradictions(record, record.blocks, dates)
 
     def remarks(self, record: BenchRecord, dates: Dates) -> Iterable[str]:

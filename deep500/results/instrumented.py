@@ -28,7 +28,5 @@ class Instrumented(ResultKind):
     def report(self, record: Record) -> Report:
         return script_report(record)
 
-    def compare(
-        self, a: Record, b: Record, margin: float, level: float
-    ) -> Contrast:
+    def compare(self, a: Record, b: Record, margin: float, level: float) -> Contrast:
         return contrast(a, b, margin, level)

@@ -40,9 +40,7 @@ class NetworkSubject(Subject):
         use_threads(job.framework, job.threads)
         self.tensors = input_tensors(self.network, job.batch, self.sizes)
         self.inputs = random_inputs(self.network, self.tensors)
-        self.executor = self.engine.executor(
-            self.network, execution=job.execution
-        )
+        self.executor = self.engine.executor(self.network, execution=job.execution)
         self.native_inputs = {}
         for name, value in self.inputs.items():
             self.native_inputs[name] = self.engine.tensor(value)
@@ -118,9 +116,7 @@ class NetworkSubject(Subject):
                     engine, network, inputs, optimizer, execution=execution
                 )
             else:
-                peak = measured_inference(
-                    engine, network, inputs, execution=execution
-                )
+                peak = measured_inference(engine, network, inputs, execution=execution)
             return peak, "allocator"
         except Unsupported:
             return memory_rise(self.run)[0], "process"

@@ -37,15 +37,11 @@ def installed() -> dict[str, str | None]:
     from ...frameworks import known_frameworks
 
     packages = metadata.packages_distributions()
-    versions = {
-        name: _framework_version(name, packages) for name in known_frameworks()
-    }
+    versions = {name: _framework_version(name, packages) for name in known_frameworks()}
     return versions | {"mpi": _version("mpi4py", packages)}
 
 
-def _framework_version(
-    name: str, packages: Mapping[str, Sequence[str]]
-) -> str | None:
+def _framework_version(name: str, packages: Mapping[str, Sequence[str]]) -> str | None:
     from ...frameworks import framework
 
     try:

@@ -39,9 +39,7 @@ _CONTENT = [
     "boot",
     "start",
 ]
-_COLUMNS = ", ".join(
-    ["id", "run", "event", "at", *_CONTENT, "previous", "hash"]
-)
+_COLUMNS = ", ".join(["id", "run", "event", "at", *_CONTENT, "previous", "hash"])
 
 _INTERRUPTED = "interrupted: "
 
@@ -133,9 +131,7 @@ class Ledger:
                 starts.setdefault(row["run"], row)
             else:
                 ends.setdefault(row["run"], row)
-        return [
-            _run(row, ends.get(name)) for name, row in reversed(starts.items())
-        ]
+        return [_run(row, ends.get(name)) for name, row in reversed(starts.items())]
 
     def attempts(self, subject: str, besides: str) -> dict[str, int]:
         """How many other runs of a subject there are, by their states."""
@@ -155,9 +151,7 @@ class Ledger:
         previous: object = ZERO
         for number, row in enumerate(rows, 1):
             if row["id"] != number or row["previous"] != previous:
-                problems.append(
-                    f"row {number} does not follow from the row before it"
-                )
+                problems.append(f"row {number} does not follow from the row before it")
             elif row["hash"] != _hash(row):
                 problems.append(f"row {number} was changed, its hash says")
             previous = row["hash"]
@@ -251,9 +245,7 @@ def _events(database: sqlite3.Connection, run: str) -> list[str]:
     return [event for (event,) in database.execute(query, [run])]
 
 
-def _insert(
-    database: sqlite3.Connection, run: str, event: str, content: Row
-) -> None:
+def _insert(database: sqlite3.Connection, run: str, event: str, content: Row) -> None:
     query = "SELECT id, hash FROM events ORDER BY id DESC LIMIT 1"
     last_row = database.execute(query).fetchone()
     last_id, last_hash = last_row or (0, ZERO)
@@ -264,9 +256,7 @@ def _insert(
     row["previous"] = last_hash
     row["hash"] = _hash(row)
     placeholders = ":" + _COLUMNS.replace(", ", ", :")
-    database.execute(
-        f"INSERT INTO events ({_COLUMNS}) VALUES ({placeholders})", row
-    )
+    database.execute(f"INSERT INTO events ({_COLUMNS}) VALUES ({placeholders})", row)
 
 
 def _hash(row: Row) -> str | None:
@@ -277,7 +267,9 @@ def _hash(row: Row) -> str | None:
     try:
         return link(str(row["previous"]), content)[0]
     except Deep500Error:
-        return None  # a value is neither text nor a number, which this class never writes
+        return (
+            None  # a value is neither text nor a number, which this class never writes
+        )
 
 
 def _run(start: Row, end: Row | None) -> LedgerRun:
@@ -329,7 +321,9 @@ def _process(pid: int) -> tuple[str, int]:
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         status = Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:  # it has ended, or this system has no /proc: then no run counts as running
+    except (
+        OSError
+    ):  # it has ended, or this system has no /proc: then no run counts as running
         return "", 0
     fields = status.rpartition(b")")[2].split()
     state, start_time = fields[0], fields[19]

@@ -24,7 +24,9 @@ from .. import Bundle, read
 from .dating import bundle_dates, date_problems, future_remark
 from .testimony import testimony
 
-TOLERANCE = 1e-9  # the mathematical library of another machine may differ in the last bits
+TOLERANCE = (
+    1e-9  # the mathematical library of another machine may differ in the last bits
+)
 MOST_DIFFERENCES = 100  # the most differences that are listed
 HOSTILE = (
     ArithmeticError,
@@ -147,9 +149,7 @@ def one_line(problem: str) -> Iterator[None]:
         raise Deep500Error(f"{problem} ({kind}: {text})") from None
 
 
-def _false_claims(
-    kind: ResultKind, bundle: Bundle, numbers: object
-) -> list[str]:
+def _false_claims(kind: ResultKind, bundle: Bundle, numbers: object) -> list[str]:
     """The differences between derived.json and the numbers that follow from the blocks."""
     recorded = bundle.documents.get("derived.json")
     if not isinstance(recorded, dict):
@@ -172,9 +172,7 @@ def _false_claims(
     return [f"derived.json: {difference}" for difference in differences]
 
 
-def is_of_earlier_procedure(
-    kind: ResultKind, derived: Mapping[str, Any]
-) -> bool:
+def is_of_earlier_procedure(kind: ResultKind, derived: Mapping[str, Any]) -> bool:
     """Whether recorded numbers were computed by an earlier version of the procedure, which is not kept."""
     procedure = derived.get("procedure")
     return type(procedure) is int and 0 < procedure < kind.procedure
@@ -193,9 +191,7 @@ def _procedure_remark(kind: ResultKind, bundle: Bundle) -> list[str]:
     ]
 
 
-def _differences(
-    recorded: object, computed: object, path: str
-) -> Iterator[str]:
+def _differences(recorded: object, computed: object, path: str) -> Iterator[str]:
     """The differences between two JSON values; numbers may differ in the last few bits."""
     if isinstance(recorded, dict) and isinstance(computed, dict):
         for key in sorted(recorded.keys() | computed.keys()):

@@ -146,9 +146,7 @@ def recording(
             _abandon(opened, error)
         ledger.failed(run, one_line(error, 1000))
         raise
-    ledger.finished(
-        run, opened.record.hash, opened.writer.documents["plan.json"]
-    )
+    ledger.finished(run, opened.record.hash, opened.writer.documents["plan.json"])
 
 
 def recorded_run(
@@ -163,9 +161,7 @@ def recorded_run(
     clock = calibrate()
     document = plan.to_json() | {"clock": asdict(clock)}
     with recording(kind, document, folder) as record:
-        sensors = measure_plan(
-            plan, clock, record.plan, record.append, progress
-        )
+        sensors = measure_plan(plan, clock, record.plan, record.append, progress)
         if more:
             more(record)
         return record.finish(sensors)
@@ -182,9 +178,7 @@ def recorded_diagnosis(
     for problem in Ledger().problems()[:MOST_PROBLEMS]:
         document["advice"].append(f"the ledger is broken: {problem}")
     surroundings = here.to_json()
-    with recording(
-        "doctor", document, folder, surroundings=surroundings
-    ) as record:
+    with recording("doctor", document, folder, surroundings=surroundings) as record:
         sensors = measure_plan(plan, clock, record.plan, record.append)
         return record.finish(sensors)
 
@@ -239,9 +233,7 @@ def _created(
     return Recording(kind, plan, surroundings, writer, [])
 
 
-def _reopened(
-    kind: ResultKind, plan: Mapping[str, Any], folder: Path
-) -> Recording:
+def _reopened(kind: ResultKind, plan: Mapping[str, Any], folder: Path) -> Recording:
     # which locks it against other writers
     writer, existing = bundle.reopen(folder)
     try:

@@ -42,9 +42,7 @@ def check_same_plan(
     """Raise a Deep500Error that names the entries of a plan that differ from those of the existing bundle."""
     recorded = existing.documents.get("plan.json")
     if existing.kind != kind.name or not isinstance(recorded, dict):
-        raise Deep500Error(
-            f"{folder} holds no {kind.name}: choose another folder"
-        )
+        raise Deep500Error(f"{folder} holds no {kind.name}: choose another folder")
     changed = []
     for name, value in plan.items():
         if name not in NOT_THE_PLAN and recorded.get(name) != value:

@@ -57,11 +57,7 @@ class Attestations:
     def by_signers(self) -> list[Signed]:
         """The signatures by one of the required signers."""
         signers = self.signers or ()
-        return [
-            signed
-            for signed in self.signed
-            if signed.key.fingerprint in signers
-        ]
+        return [signed for signed in self.signed if signed.key.fingerprint in signers]
 
     @property
     def lacks_signer(self) -> bool:
@@ -131,9 +127,7 @@ def attestations(path: str | Path, signer: str | None = None) -> Attestations:
     return Attestations(signed, problems, stamps, signers)
 
 
-def sign(
-    path: str | Path, key_file: Path, passphrase: Callable[[], bytes]
-) -> Signed:
+def sign(path: str | Path, key_file: Path, passphrase: Callable[[], bytes]) -> Signed:
     """Sign a bundle that verifies; `passphrase` is called if the key needs one."""
     folder = Path(path)
     if not folder.is_dir():
@@ -158,9 +152,7 @@ def sign(
     try:
         file.write_text(signature.armoured(), encoding="ascii")
     except OSError as error:
-        raise Deep500Error(
-            f"{file} cannot be written: {error.strerror}"
-        ) from None
+        raise Deep500Error(f"{file} cannot be written: {error.strerror}") from None
     return Signed(name, signature.key)
 
 
@@ -223,9 +215,7 @@ def _read_key(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise Deep500Error(
-            f"the key {file} cannot be read: {error.strerror}"
-        ) from None
+        raise Deep500Error(f"the key {file} cannot be read: {error.strerror}") from None
 
 
 def _checked(data: bytes, manifest: bytes) -> SshSignature:

@@ -77,9 +77,7 @@ class SshSignature:
     def armoured(self) -> str:
         """The text of a signature file."""
         signature = _strings(TYPE, self.raw)
-        parts = _strings(
-            self.key.blob, self.namespace, b"", self.hash_name, signature
-        )
+        parts = _strings(self.key.blob, self.namespace, b"", self.hash_name, signature)
         blob = MAGIC + struct.pack(">I", VERSION) + parts
         text = base64.b64encode(blob).decode()
         starts = range(0, len(text), COLUMNS)
@@ -105,9 +103,7 @@ def make_signature(
     signed = _signed_data(namespace.encode(), hash_name, message)
     raw_key = private_key.public_key().public_bytes_raw()
     signature = private_key.sign(signed)
-    return SshSignature(
-        PublicKey(raw_key), namespace.encode(), hash_name, signature
-    )
+    return SshSignature(PublicKey(raw_key), namespace.encode(), hash_name, signature)
 
 
 def parse_signature(data: bytes) -> SshSignature:

@@ -11,9 +11,7 @@ from .. import Bundle
 from .ledger import Ledger, LedgerRun
 
 AGREES = "the ledger knows this run and agrees"
-CHANGED = (
-    "the ledger knows this manifest, but the bundle is not as the run left it"
-)
+CHANGED = "the ledger knows this manifest, but the bundle is not as the run left it"
 UNKNOWN = "the ledger does not know it"
 
 
@@ -58,9 +56,7 @@ def checked_testimony(bundle: Bundle) -> Testimony:
     ledger_problems = Ledger().problems()
     if not ledger_problems:
         return answer
-    sentence = (
-        f"{answer.sentence}; but the ledger is broken: {ledger_problems[0]}"
-    )
+    sentence = f"{answer.sentence}; but the ledger is broken: {ledger_problems[0]}"
     return replace(answer, sentence=sentence)
 
 

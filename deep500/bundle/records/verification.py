@@ -31,9 +31,7 @@ class Verification:
         if not self.finished:
             sentence = f"unfinished, a clean prefix of {self.blocks} blocks"
             if self.lost_bytes:
-                sentence += (
-                    f", {self.lost_bytes} bytes of a block in flight dropped"
-                )
+                sentence += f", {self.lost_bytes} bytes of a block in flight dropped"
             return sentence
         return f"verified: {self.blocks} blocks, all hashes and all derived numbers hold; manifest {self.hash}"
 

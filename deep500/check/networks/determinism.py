@@ -46,9 +46,7 @@ def _with_all_outputs(network: Network) -> Network:
     return twin
 
 
-def _bits(
-    executor: Executor, batch: Mapping[str, np.ndarray]
-) -> dict[str, bytes]:
+def _bits(executor: Executor, batch: Mapping[str, np.ndarray]) -> dict[str, bytes]:
     """The bits of every value, and of every gradient if the network has a loss."""
     array = executor.framework.array
     has_loss = "loss" in executor.structure.outputs

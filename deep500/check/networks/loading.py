@@ -43,7 +43,5 @@ def _from_function(name: str, settings: Mapping[str, Any]) -> Network:
     network = create(named_function(name), **settings)
     if not isinstance(network, Network):
         kind = type(network).__name__
-        raise Deep500Error(
-            f"{name} returns a {kind}, and a d5.Network is wanted"
-        )
+        raise Deep500Error(f"{name} returns a {kind}, and a d5.Network is wanted")
     return network

@@ -129,9 +129,7 @@ def _stepped(
     params = dict(zip(names, values[: len(names)], strict=True))
     gradients = dict(zip(names, values[len(names) :], strict=True))
     if not _has_formula(optimizer):
-        [end] = trajectory(
-            home(optimizer), optimizer, params, [gradients], "float64"
-        )
+        [end] = trajectory(home(optimizer), optimizer, params, [gradients], "float64")
         return end
     states = {}
     for name, param in params.items():

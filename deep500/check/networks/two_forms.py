@@ -61,24 +61,18 @@ class TrustedNetwork:
         self.network = network
         self.data = dict(data)
         self.seed = seed
-        self.subject, self.y = differentiated(
-            network, data, seed, y, counterparts
-        )
+        self.subject, self.y = differentiated(network, data, seed, y, counterparts)
         self.truth = Truth(self.subject, self.y, data, seed)
         self.operations = 1.0
         for _, example in self.truth.forward():
-            self.operations = max(
-                self.operations, example.operations_per_element
-            )
+            self.operations = max(self.operations, example.operations_per_element)
         self.outputs = expected_outputs(network, self.truth, self.operations)
 
     def gradients(self) -> Expected:
         return expected_gradients(self.truth, self.operations)
 
     def values(self, names: Sequence[str]) -> Expected:
-        return expected_outputs(
-            self.network, self.truth, self.operations, names
-        )
+        return expected_outputs(self.network, self.truth, self.operations, names)
 
 
 def check_against(
@@ -96,9 +90,7 @@ def check_against(
         shared = shared_parameters(other, original.network)
         names = {name: name for name in shared}
         gradients = original.gradients()
-        backward = NetworkComparison(
-            itself.subject, data, itself.y, gradients, names
-        )
+        backward = NetworkComparison(itself.subject, data, itself.y, gradients, names)
         _ask_all(panel, backward)
     return sides
 
@@ -119,13 +111,9 @@ class NetworkComparison:
         direction = "whole forward" if self.y is None else "whole backward"
 
         def run_and_compare() -> list[CheckResult]:
-            run = process.ask(
-                "whole", direction, self.network, self.data, self.y
-            )
+            run = process.ask("whole", direction, self.network, self.data, self.y)
             arrays = run.outputs if self.y is None else run.gradients
-            return compared(
-                framework, direction, arrays, self.expected, self.names
-            )
+            return compared(framework, direction, arrays, self.expected, self.names)
 
         return settled(framework, direction, self.network.name, run_and_compare)
 
@@ -135,9 +123,7 @@ def _ask_all(panel: Panel, comparison: NetworkComparison) -> None:
         panel.sides[framework].checks.extend(checks)
 
 
-def check_model(
-    original: TrustedNetwork, model: WrappedModel
-) -> list[CheckReport]:
+def check_model(original: TrustedNetwork, model: WrappedModel) -> list[CheckReport]:
     """Compare a native model with the network."""
     structure = model.executor.structure
     data = renamed_inputs(original, list(structure.inputs))
@@ -147,9 +133,7 @@ def check_model(
     def forward() -> list[CheckResult]:
         outputs = model.run(data, None).outputs
         names = paired(list(outputs), network.outputs, "outputs")
-        return compared(
-            framework, "whole forward", outputs, original.outputs, names
-        )
+        return compared(framework, "whole forward", outputs, original.outputs, names)
 
     def backward() -> list[CheckResult]:
         gradients = model.run(data, original.y).gradients
@@ -248,9 +232,7 @@ def _in_float64(
             bounds[name] = expected.bounds[name] + actual.bounds[name]
         expected = replace(expected, bounds=bounds)
         names = {name: name for name in shared}
-        checks += compared(
-            FLOAT64, "whole backward", actual.arrays, expected, names
-        )
+        checks += compared(FLOAT64, "whole backward", actual.arrays, expected, names)
     return CheckReport("network", other.network.name, FLOAT64, checks=checks)
 
 

@@ -63,9 +63,7 @@ def output_check(
         check = _output_check(example, outputs, name, bounds)
     if check.ok and (text := _unbounded(example, bounds)):
         decided = bool(example.regime)
-        return example.check(
-            name, None, check.value, check.bound, text, decided
-        )
+        return example.check(name, None, check.value, check.bound, text, decided)
     return check
 
 
@@ -212,9 +210,7 @@ def deviation(
     """The worst element, with a description of the first one that is wrong."""
     actual = np.asarray(array)
     if actual.dtype.kind in "OSUMm":
-        return _wrong_kind(
-            f"{name}: {actual.dtype.name} where numbers are right"
-        )
+        return _wrong_kind(f"{name}: {actual.dtype.name} where numbers are right")
     if actual.shape != want.shape:
         shape = list(actual.shape)
         right = list(want.shape)

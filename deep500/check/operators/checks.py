@@ -159,9 +159,7 @@ def _gradient_of_reference(
 ) -> CheckResult:
     """The gradient of a function that has none in float64, against slopes of the reference."""
     try:
-        gradients = runner.gradient(
-            example.operator, example.inputs, example.seeds
-        )
+        gradients = runner.gradient(example.operator, example.inputs, example.seeds)
     except Exception as raised:
         raise_if_mistake(raised)
         reason = f"it cannot be differentiated: {one_line(error)}"

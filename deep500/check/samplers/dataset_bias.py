@@ -96,9 +96,7 @@ def _labels(name: str, split: Split, label: str) -> np.ndarray:
     return values
 
 
-def _split_bias(
-    name: str, counts: np.ndarray, rng: np.random.Generator
-) -> SplitBias:
+def _split_bias(name: str, counts: np.ndarray, rng: np.random.Generator) -> SplitBias:
     n = int(counts.sum())
     shares = counts / n
     classes = len(counts)
@@ -111,9 +109,7 @@ def _split_bias(
     low = max(0.0, deviation - margin)
     high = min(1.0, deviation + margin)
     p_equal = chi_square(counts, n * equal)
-    return SplitBias(
-        name, counts.tolist(), deviation, low, high, by_chance, p_equal
-    )
+    return SplitBias(name, counts.tolist(), deviation, low, high, by_chance, p_equal)
 
 
 def _distance(shares: np.ndarray, others: np.ndarray) -> np.ndarray:

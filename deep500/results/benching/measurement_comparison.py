@@ -71,9 +71,7 @@ def _pairs(a: Result, b: Result) -> list[tuple[str, str]]:
     if not pairs:
         names_a = ", ".join(a.names)
         names_b = ", ".join(b.names)
-        raise Deep500Error(
-            f"nothing to compare: A has {names_a}; B has {names_b}"
-        )
+        raise Deep500Error(f"nothing to compare: A has {names_a}; B has {names_b}")
     return pairs
 
 
@@ -139,9 +137,7 @@ def _without_interference(
             base = other
             compared = exposed
         interference = result.interference
-        answer = judged(
-            answer, interference, base, compared, "use fewer threads"
-        )
+        answer = judged(answer, interference, base, compared, "use fewer threads")
     return answer
 
 
@@ -171,9 +167,7 @@ def _entry_differences(
         value_a = a.get(key)
         value_b = b.get(key)
         if value_a != value_b:
-            differences.append(
-                f"{key} of {name}: {value_a!r} against {value_b!r}"
-            )
+            differences.append(f"{key} of {name}: {value_a!r} against {value_b!r}")
     if calls_a != calls_b:
         calls = f"{calls_a} against {calls_b}"
         differences.append(f"calls of {name} timed together: {calls}")

@@ -50,9 +50,7 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
 def _answer(step: Row) -> Banner:
     """What one run of each says about the time of a step."""
     verdicts = {VerdictWord("inconclusive"): 1}
-    sentence: list[Text] = [
-        f"One run each gives no verdict on A and B: {step['note']}"
-    ]
+    sentence: list[Text] = [f"One run each gives no verdict on A and B: {step['note']}"]
     if step["ratio"] is not None:
         factor = ratio(step["ratio"], step["low"], step["high"], step["n"])
         sentence = [
@@ -68,9 +66,7 @@ def _times(a: Record, b: Record, margin: float, level: float) -> list[Row]:
     steps_a = step_seconds(a.blocks)
     steps_b = step_seconds(b.blocks)
     if not steps_a or not steps_b:
-        raise Deep500Error(
-            "nothing to compare: one of the two runs has no steps"
-        )
+        raise Deep500Error("nothing to compare: one of the two runs has no steps")
     series_a = {STEP: steps_a, **region_series(a.blocks)}
     series_b = {STEP: steps_b, **region_series(b.blocks)}
     rows = []
@@ -146,7 +142,9 @@ def _course(a: Record, b: Record) -> dict[str, Any]:
     if not shared:
         sentence = "One of the runs recorded no loss."
     elif parted is None:
-        sentence = f"The losses of all {shared} shared steps are the same to the last bit."
+        sentence = (
+            f"The losses of all {shared} shared steps are the same to the last bit."
+        )
     else:
         sentence = f"The losses part at step {parted} of {shared}."
     return {"parted_at": parted, "shared": shared, "sentence": sentence}

@@ -33,7 +33,9 @@ QUEUED = (
     "Times are the host's. With an engine that works asynchronously (JAX, a GPU), a step ends when it is queued; "
     "`wait=True` makes each step wait for its values."
 )
-ONE_RUN = "Intervals are of the steps of this one run; they say nothing about other runs."
+ONE_RUN = (
+    "Intervals are of the steps of this one run; they say nothing about other runs."
+)
 
 
 def script_report(record: Record) -> Report:
@@ -94,9 +96,7 @@ def _qualities(derived: Derived) -> Table:
             str(quality["n"]),
         ]
         rows.append(row)
-    return Table(
-        ["split", "quality", "last", "best", "evaluations"], rows, "llrrr"
-    )
+    return Table(["split", "quality", "last", "best", "evaluations"], rows, "llrrr")
 
 
 def _values(derived: Derived) -> Table:
@@ -153,15 +153,11 @@ def _parts(derived: Derived) -> Table:
         rows.append(_part_row(name, parts[name], whole, meaning))
     if whole:
         remaining = whole - sum(parts[name] for name in PARTS)
-        rows.append(
-            _part_row("rest", remaining, whole, "after the last of these")
-        )
+        rows.append(_part_row("rest", remaining, whole, "after the last of these"))
     return Table(["part", "seconds", "of the run", "what it is"], rows, "lrrt")
 
 
-def _part_row(
-    name: str, time: float, whole: float | None, meaning: str
-) -> list[Text]:
+def _part_row(name: str, time: float, whole: float | None, meaning: str) -> list[Text]:
     share = NOTHING
     if whole:
         share = percent(time / whole, 3)
@@ -169,9 +165,7 @@ def _part_row(
 
 
 def _notes(record: Record, derived: Derived) -> list[Text]:
-    notes: list[Text] = [
-        clean(note) for note in derived["step_seconds"]["notes"]
-    ]
+    notes: list[Text] = [clean(note) for note in derived["step_seconds"]["notes"]]
     if not record.plan["wait"]:
         notes.append(QUEUED)
     return notes

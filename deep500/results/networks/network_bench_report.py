@@ -119,9 +119,7 @@ def latencies(data: ReportData) -> Table:
     rows = []
     for entry in data.entries:
         by_level = {quantile.q: quantile for quantile in entry.quantiles}
-        median = measured(
-            entry.median, entry.low, entry.high, entry.n, entry.level
-        )
+        median = measured(entry.median, entry.low, entry.high, entry.n, entry.level)
         row = [
             *_candidate_cells(data, entry),
             median,
@@ -169,9 +167,7 @@ def _memory_ratio(work: Work) -> str:
     return number(predicted_bytes / measured_bytes)
 
 
-def breakdown_table(
-    breakdown: NetworkBreakdown, most: int | None = None
-) -> Table:
+def breakdown_table(breakdown: NetworkBreakdown, most: int | None = None) -> Table:
     """The operators from the slowest on, with their share of the sum."""
     headers = [
         "node",
@@ -310,9 +306,7 @@ def _throughput(entry: EntryNumbers, batch: object) -> Text:
     return Number(value, f"[{low}, {high}]", count(entry.n))
 
 
-def _time(
-    time: BreakdownTime | OperatorMedian, breakdown: NetworkBreakdown
-) -> Text:
+def _time(time: BreakdownTime | OperatorMedian, breakdown: NetworkBreakdown) -> Text:
     return measured(time.median, time.low, time.high, time.n, breakdown.level)
 
 

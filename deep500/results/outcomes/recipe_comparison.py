@@ -43,9 +43,7 @@ MACHINE = (
     "memory size (GiB)",
     "accelerators",
 )
-OTHER_LOAD = (
-    "the load of the machine differed; `d5 run A B` trains both in turn"
-)
+OTHER_LOAD = "the load of the machine differed; `d5 run A B` trains both in turn"
 Pairs = Sequence[tuple[Metric, Metric]]  # of one metric in A and in B
 
 
@@ -71,9 +69,7 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
     warnings = _warnings(a, b, pairs, differences["run"])
     splits = time_splits(a, b, level)
     seeds_lost = lost_seeds(a, b, pairs)
-    lost = seeds_lost + missing_metrics(
-        _metrics_by_name(a), _metrics_by_name(b)
-    )
+    lost = seeds_lost + missing_metrics(_metrics_by_name(a), _metrics_by_name(b))
     answer = comparison_banner(
         pairs,
         answers,
@@ -160,9 +156,7 @@ def _shared_metrics(a: Record, b: Record) -> list[tuple[Metric, Metric]]:
     if not pairs:
         names_a = ", ".join(metrics_a) or "no metric"
         names_b = ", ".join(metrics_b) or "no metric"
-        raise Deep500Error(
-            f"nothing to compare: A has {names_a}; B has {names_b}"
-        )
+        raise Deep500Error(f"nothing to compare: A has {names_a}; B has {names_b}")
     return pairs
 
 
@@ -185,9 +179,7 @@ def _effect(answer: MetricContrast, unavailable: bool) -> Text:
         return Number("refused", n=count(answer.n))
     if answer.effect == "ratio":
         return ratio(answer.value, answer.low, answer.high, answer.n)
-    full = quantity(
-        answer.value, answer.low, answer.high, answer.n, answer.unit
-    )
+    full = quantity(answer.value, answer.low, answer.high, answer.n, answer.unit)
     sign = "+" if answer.value > 0 else ""
     return Number(sign + full.value, full.interval, full.n)
 
@@ -218,9 +210,7 @@ def _pairing(
     return f"{pairing}; each interval holds by itself at {percent(level)}"
 
 
-def _methods(
-    answers: Sequence[MetricContrast], splits: Sequence[TimeSplit]
-) -> Details:
+def _methods(answers: Sequence[MetricContrast], splits: Sequence[TimeSplit]) -> Details:
     """The names of the methods, for those who want to look them up."""
     names: dict[str, list[str]] = {}
     for answer in answers:

@@ -67,9 +67,7 @@ def _banner(data: OutcomeData) -> Banner:
     for metric in data.metrics:
         if metric["target"] is None or several_targets:
             figures.append((metric_name(metric), amount(metric)))
-    epochs = (
-        f"{progress(data)}; planned were {data.plan['epochs']} epochs each."
-    )
+    epochs = f"{progress(data)}; planned were {data.plan['epochs']} epochs each."
     if all(is_complete(data, run) for run in data.runs):
         epochs = f"{progress(data)}, {data.plan['epochs']} epochs each."
     status = resuming(data) or epochs

@@ -35,9 +35,7 @@ def reproduction_report(record: Record) -> Report:
     summary = summary_block(record.blocks)
     blocks: list[Block] = [_banner(name, derived)]
     if not record.finished:
-        blocks.append(
-            Problems(["unfinished: not all seeds were trained again"])
-        )
+        blocks.append(Problems(["unfinished: not all seeds were trained again"]))
     statements = [_statements(derived), _times(derived)]
     blocks += [
         Section("Replicated: what holds again", statements),
@@ -83,9 +81,7 @@ def _statements(derived: Derived) -> Block:
             VerdictWord(row["verdict"]),
         ]
         rows.append(cells)
-    return Table(
-        ["statement", "original", "again", "holds again"], rows, "tttl"
-    )
+    return Table(["statement", "original", "again", "holds again"], rows, "tttl")
 
 
 def _times(derived: Derived) -> Block:
@@ -97,9 +93,7 @@ def _times(derived: Derived) -> Block:
             lines.append(f"{metric}: not compared: {clean(row['reason'])}")
         else:
             reason = clean(row["reason"])
-            lines.append(
-                f"{metric}: {ratio_text(row)}: {row['verdict']}; {reason}"
-            )
+            lines.append(f"{metric}: {ratio_text(row)}: {row['verdict']}; {reason}")
     return Bullets(lines)
 
 
@@ -162,9 +156,7 @@ def _environment(summary: Summary) -> Sequence[Block]:
             clean(change["weight"]),
         ]
         rows.append(row)
-    blocks: list[Block] = [
-        Table(["fact", "original", "here", "it"], rows, "lttl")
-    ]
+    blocks: list[Block] = [Table(["fact", "original", "here", "it"], rows, "lttl")]
     others = len(changes) - MOST_DIFFERENCES
     if others > 0:
         blocks.append(Sentence(f"and {others} more"))
@@ -185,7 +177,5 @@ def _second_run(summary: Summary) -> Section:
     lines: list[Text] = [["The second run is a bundle of its own: ", bundle]]
     if summary["unstable"]:
         names = ", ".join(map(clean, summary["unstable"]))
-        lines.append(
-            f"These operators do not give the same bits twice here: {names}."
-        )
+        lines.append(f"These operators do not give the same bits twice here: {names}.")
     return Section("The second run", [Bullets(lines)])

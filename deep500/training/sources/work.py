@@ -36,9 +36,7 @@ def roofline(executor: Executor, batch_size: int) -> ConstantCounter:
     costs = _costs(executor, batch_size)
     flops = costs.flops + costs.backward_flops
     least_seconds = bound(flops, costs.bytes_moved).minimum_seconds
-    return ConstantCounter(
-        "least seconds per example", least_seconds / batch_size
-    )
+    return ConstantCounter("least seconds per example", least_seconds / batch_size)
 
 
 def _costs(executor: Executor, batch_size: int) -> NetworkCosts:
@@ -52,7 +50,5 @@ def _costs(executor: Executor, batch_size: int) -> NetworkCosts:
     costs = network_costs(network, batch_size)
     if costs.unknown:
         names = ", ".join(costs.unknown)
-        raise Deep500Error(
-            f"operations of these nodes cannot be counted: {names}"
-        )
+        raise Deep500Error(f"operations of these nodes cannot be counted: {names}")
     return costs
