@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from deep500 import bundle, cli
+from deep500.bundle.records.loading import load
+from deep500.bundle.records.verification import verify
 from deep500.errors import Deep500Error, Deep500Warning
-from deep500.evidence.loading import load
-from deep500.evidence.verification import verify
-from deep500.recipe_files import load_recipe
-from deep500.recipe_runner import run
-from deep500.reproduction import reproduce
+from deep500.rerun.recipe_files import load_recipe
+from deep500.rerun.recipe_runner import run
+from deep500.rerun.reproduction import reproduce
 from deep500.training.attempts import MOST_ATTEMPTS
 
 RECIPE = '''

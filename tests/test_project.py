@@ -194,9 +194,12 @@ def test_shown_code_imports_public_modules_only() -> None:
         ("import deep500 as d5\nfrom deep500.contracts.loss import Loss", []),
         ("from deep500 import measure, Trainer", []),
         ("import deep500.frameworks.pytorch as d5fw", []),
-        ("from deep500.evidence.loading import load", ["deep500.evidence.loading"]),
+        (
+            "from deep500.bundle.records.loading import load",
+            ["deep500.bundle.records.loading"],
+        ),
         ("def f():\n    import deep500.cli", ["deep500.cli"]),
-        ("from deep500 import recipe_runner", ["deep500.recipe_runner"]),
+        ("from deep500 import rerun", ["deep500.rerun"]),
     ],
 )
 def test_a_private_import_is_found(code: str, private: list[str]) -> None:

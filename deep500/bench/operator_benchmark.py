@@ -49,9 +49,7 @@ class OperatorBenchmark(Benchmark):
         if unknown_directions := set(self.directions) - set(DIRECTIONS):
             name = unknown_directions.pop()
             choices = " or ".join(DIRECTIONS)
-            raise Deep500Error(
-                f"no direction is named {name!r}: choose {choices}"
-            )
+            raise Deep500Error(f"no direction is named {name!r}: choose {choices}")
 
     @property
     def busy_threads(self) -> int:
@@ -101,23 +99,15 @@ class OperatorBenchmark(Benchmark):
             about["scope"] = self.scope
         return about
 
-    def finished(
-        self, record: Record[Plan, Any, BenchNumbers], notes: Notes
-    ) -> None:
+    def finished(self, record: Record[Plan, Any, BenchNumbers], notes: Notes) -> None:
         """Discard stored peaks of the machine that a measurement has exceeded, and tell."""
         numbers = record.derived
         if numbers is None:
             return
         planned_entries = record.plan["entries"]
-        for planned, entry in zip(
-            planned_entries, numbers.entries, strict=True
-        ):
+        for planned, entry in zip(planned_entries, numbers.entries, strict=True):
             rates = entry.rates
-            if (
-                not rates
-                or not rates.flops
-                or not _exceeds_peak(rates.roofline)
-            ):
+            if not rates or not rates.flops or not _exceeds_peak(rates.roofline):
                 continue
             dtype = planned["work"]["dtype"]
             rate = rates.flops.value or 0.0

@@ -61,9 +61,7 @@ class CheckVerb:
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         cls = self.check_class
-        parser.add_argument(
-            self.noun, metavar=self.noun.upper(), help=cls.subject_help
-        )
+        parser.add_argument(self.noun, metavar=self.noun.upper(), help=cls.subject_help)
         if cls.frameworks:
             default_text = cls.framework_help or " ".join(cls.frameworks)
             options.framework(parser, default_text)
@@ -81,8 +79,8 @@ class CheckVerb:
         )
 
     def call(self, args: argparse.Namespace) -> int:
+        from ..bundle.records.recording import recording
         from ..check.asking import checked_elsewhere
-        from ..evidence.recording import recording
         from ..results.check import check_block
 
         check = self._check(args)
@@ -100,9 +98,7 @@ class CheckVerb:
         ):
             for number, where in enumerate(places):
                 line(number / len(places), f"{text} {where}")
-                report = checked_elsewhere(
-                    check, text, settings, where, args.timeout
-                )
+                report = checked_elsewhere(check, text, settings, where, args.timeout)
                 record.append(check_block(report))
             finished = record.finish()
         return show_record(args, finished, args.report)

@@ -64,9 +64,7 @@ class History:
         for step, loss in enumerate(self.losses, 1):
             if math.isfinite(loss):
                 continue
-            before = [
-                record for record in self.evaluations if record["step"] < step
-            ]
+            before = [record for record in self.evaluations if record["step"] < step]
             return len(before) + 1, step
         return None
 
@@ -74,9 +72,7 @@ class History:
     def failure(self) -> str:
         """Why the run did not get to its planned end; empty if it did."""
         if self.crashed:
-            return (
-                f"crashed in epoch {len(self.evaluations) + 1}: {self.crashed}"
-            )
+            return f"crashed in epoch {len(self.evaluations) + 1}: {self.crashed}"
         if self.divergence:
             epoch, step = self.divergence
             return f"diverged at epoch {epoch}, step {step}"
@@ -88,9 +84,7 @@ class History:
     def samples(self) -> float:
         return self.counters.get("samples", 0)
 
-    def final(
-        self, split: Literal["validation", "test"], quality: str
-    ) -> float | None:
+    def final(self, split: Literal["validation", "test"], quality: str) -> float | None:
         """A quality after the last epoch; None if nothing was evaluated, a Deep500Error if there is no such quality."""
         if split not in ("validation", "test"):
             raise unknown("evaluated split", split, ("validation", "test"))

@@ -149,9 +149,7 @@ class Recipe:
     def at_tier(self, tier: str) -> "Recipe":
         """The same recipe with the changes of one of its tiers."""
         settings = self.tiers.get(tier, {})
-        scale = {
-            key: value for key, value in settings.items() if key != "seeds"
-        }
+        scale = {key: value for key, value in settings.items() if key != "seeds"}
         return replace(self, scale=scale)
 
     def to_json(self) -> dict:
@@ -282,9 +280,7 @@ class Recipe:
 
     def _check_part(self, part: str, entries: Any) -> None:
         if not isinstance(entries, Mapping):
-            raise Deep500Error(
-                f"recipe {self.name}: {part} is not a dictionary"
-            )
+            raise Deep500Error(f"recipe {self.name}: {part} is not a dictionary")
         for key, value in entries.items():
             if key not in ENTRIES:
                 raise self._no_entry(part, key)
@@ -366,9 +362,7 @@ class Recipe:
 
     def _check_claims(self) -> None:
         if not isinstance(self.claims, tuple | list):
-            raise Deep500Error(
-                f"recipe {self.name}: CLAIMS is not a list of claims"
-            )
+            raise Deep500Error(f"recipe {self.name}: CLAIMS is not a list of claims")
         for claim in self.claims:
             if not isinstance(claim, Claim):
                 raise Deep500Error(
@@ -491,11 +485,7 @@ def construct(
             reason += f", in {place}"
         elif not isinstance(error, TypeError):
             raise
-        name = (
-            entry
-            if isinstance(entry, str)
-            else getattr(entry, "__name__", entry)
-        )
+        name = entry if isinstance(entry, str) else getattr(entry, "__name__", entry)
         arguments = [shown(value) for value in args]
         for key, value in settings.items():
             arguments.append(f"{key}={shown(value)}")

@@ -103,9 +103,7 @@ class ResultKind(Definition, Generic[PlanT, BlockT, DerivedT]):
         kind = self._schema(0, "check_plan")
         return decoded(kind, plan, "plan.json")
 
-    def check_blocks(
-        self, plan: PlanT, blocks: Sequence[object]
-    ) -> list[BlockT]:
+    def check_blocks(self, plan: PlanT, blocks: Sequence[object]) -> list[BlockT]:
         """The blocks of samples.jsonl, if they fit the plan; else a Deep500Error."""
         kind = self._schema(1, "check_blocks")
         checked = []
@@ -192,9 +190,7 @@ class ResultKind(Definition, Generic[PlanT, BlockT, DerivedT]):
 def result_kind(name: str) -> ResultKind[Any, Any, Any]:
     """The kind of that name; it is looked up only in `results/` and entry points, whatever a bundle says."""
     class_names = registry.known("results")
-    by_kind = {
-        registry.file_stem(class_name): class_name for class_name in class_names
-    }
+    by_kind = {registry.file_stem(class_name): class_name for class_name in class_names}
     if name not in by_kind:
         shown = name[:40]
         kinds = ", ".join(by_kind)

@@ -97,12 +97,8 @@ class Crew:
         text = json.dumps(document).encode()
 
         def program(rank: int) -> Program:
-            handle = yield AllGather(
-                np.frombuffer(text, np.uint8).copy(), uneven=True
-            )
-            [texts] = yield Wait(
-                [handle], max(ORDER_DEADLINE, self.transport.deadline)
-            )
+            handle = yield AllGather(np.frombuffer(text, np.uint8).copy(), uneven=True)
+            [texts] = yield Wait([handle], max(ORDER_DEADLINE, self.transport.deadline))
             return [json.loads(text.tobytes()) for text in texts]
 
         results = self.transport.run(program)
@@ -156,11 +152,7 @@ def follow(
             order["threads"],
             [keeper],
         )
-        start = (
-            load_checkpoint(keeper.path(order["done"]))
-            if order["done"]
-            else None
-        )
+        start = load_checkpoint(keeper.path(order["done"])) if order["done"] else None
         try:
             trainer.run(start)
         except (Exception, SystemExit) as error:
@@ -172,9 +164,7 @@ def follow(
     crew.transport.close()
 
 
-def raise_for_all_ranks(
-    recipe: Recipe, seed: int, error: BaseException
-) -> NoReturn:
+def raise_for_all_ranks(recipe: Recipe, seed: int, error: BaseException) -> NoReturn:
     """Raise what a seed crashed of on this rank, with how to go on: all ranks end with it, to begin anew together.
 
     That another rank is lost or has failed, and a defect of Deep500, are raised as they are.
@@ -198,9 +188,7 @@ class FollowersCheckpoints(Event):
         self.rank = rank
 
     def path(self, epochs: int) -> Path:
-        return (
-            self.folder / f"rank-{self.rank}-{self.seed}-{epochs}.safetensors"
-        )
+        return self.folder / f"rank-{self.rank}-{self.seed}-{epochs}.safetensors"
 
     def after_epoch(self, trainer: Trainer, record: dict[str, Any]) -> None:
         """The state of the epoch before is kept, too: the block of this one may not be on disk yet."""
@@ -211,7 +199,5 @@ class FollowersCheckpoints(Event):
 
     def remove(self) -> None:
         """Remove what is left of a seed that is done."""
-        for file in self.folder.glob(
-            f"rank-{self.rank}-{self.seed}-*.safetensors"
-        ):
+        for file in self.folder.glob(f"rank-{self.rank}-{self.seed}-*.safetensors"):
             file.unlink(missing_ok=True)

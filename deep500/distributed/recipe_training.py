@@ -31,9 +31,7 @@ def distributed_trainer(
     threads = 1 if owner is None or owner.sets_threads else None
     executors: dict[int, Executor] = {}
     for rank in transport.ranks:
-        executors[rank] = recipe_executor(
-            recipe, task, splits["train"], seed, threads
-        )
+        executors[rank] = recipe_executor(recipe, task, splits["train"], seed, threads)
     return DistributedTrainer(
         scheme,
         transport,

@@ -41,9 +41,7 @@ def derive(result: "Result") -> BenchNumbers:
     """All derived numbers of a run."""
     settled = result.settled
     more = None if settled else _more(result)
-    comparisons = [
-        _comparison(result, a, b, c) for a, b, c in result.comparisons
-    ]
+    comparisons = [_comparison(result, a, b, c) for a, b, c in result.comparisons]
     return BenchNumbers(
         procedure=PROCEDURE,
         stopped="precise" if settled else "budget",
@@ -201,9 +199,7 @@ def _comparison(
 def _meaning(result: "Result", a: str, b: str, c: Comparison) -> RatioMeaning:
     medians, means = result.estimates(a, b)
     estimand = f"{PAIRED} of {_values(result, a, b)}"
-    return RatioMeaning(
-        estimand, _levelled(medians), _levelled(means), c.withheld
-    )
+    return RatioMeaning(estimand, _levelled(medians), _levelled(means), c.withheld)
 
 
 def _values(result: "Result", a: str, b: str) -> str:
@@ -220,9 +216,7 @@ def _values(result: "Result", a: str, b: str) -> str:
 
 
 def _levelled(estimate: RatioEstimate) -> LevelledRatio:
-    return LevelledRatio(
-        estimate.ratio, estimate.low, estimate.high, ESTIMANDS_LEVEL
-    )
+    return LevelledRatio(estimate.ratio, estimate.low, estimate.high, ESTIMANDS_LEVEL)
 
 
 def _quantile_ratios(result: "Result", a: str, b: str) -> list[RatioAtQuantile]:

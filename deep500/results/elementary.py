@@ -85,9 +85,7 @@ class ElementaryNumbers:
 ElementaryRecord = Record[ElementaryPlan, FrameworkErrors, ElementaryNumbers]
 
 
-class Elementary(
-    ResultKind[ElementaryPlan, FrameworkErrors, ElementaryNumbers]
-):
+class Elementary(ResultKind[ElementaryPlan, FrameworkErrors, ElementaryNumbers]):
     """One block per framework: a row for every function and dtype."""
 
     def check_blocks(
@@ -96,9 +94,7 @@ class Elementary(
         checked = super().check_blocks(plan, blocks)
         for number, block in enumerate(checked):
             for row in block.rows:
-                is_planned = (
-                    row.function in plan.functions and row.dtype in plan.dtypes
-                )
+                is_planned = row.function in plan.functions and row.dtype in plan.dtypes
                 if not is_planned:
                     raise Deep500Error(
                         f"samples.jsonl: a row of block {number} was not planned"

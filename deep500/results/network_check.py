@@ -327,9 +327,7 @@ def _nodes(side: CheckReport) -> Section:
     blocks: list[Block] = [Table(headers, rows, "lllllrrt")]
     total = len(side.checks)
     if total > MOST_ROWS:
-        blocks.append(
-            Sentence(f"The first {MOST_ROWS} of {total}; `--json` has all.")
-        )
+        blocks.append(Sentence(f"The first {MOST_ROWS} of {total}; `--json` has all."))
     return Section(f"Nodes on {clean(side.where)}", blocks)
 
 

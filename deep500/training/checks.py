@@ -15,9 +15,7 @@ from .checkpoint import Checkpoint
 Splits = Mapping[str, Split]
 
 
-def check_data(
-    splits: Splits, task: Task, epochs: int, batch_size: int
-) -> None:
+def check_data(splits: Splits, task: Task, epochs: int, batch_size: int) -> None:
     """Raise a Deep500Error for data on which no run can begin, naming the split, the array and the first row."""
     if epochs < 1:
         raise Deep500Error(f"epochs is {epochs}: a run needs at least 1")
@@ -27,9 +25,7 @@ def check_data(
     for name in ("train", "validation", "test"):
         has_examples = name in splits and len(splits[name]) > 0
         if not has_examples:
-            sizes = [
-                f"{other} ({len(split)})" for other, split in splits.items()
-            ]
+            sizes = [f"{other} ({len(split)})" for other, split in splits.items()]
             raise Deep500Error(
                 f"the data have no split {name!r} with examples in it; there are: "
                 f"{', '.join(sizes)}"
@@ -43,9 +39,7 @@ def check_data(
         )
 
 
-def check_network(
-    executor: Executor, train: Split, task: Task, loss: str
-) -> None:
+def check_network(executor: Executor, train: Split, task: Task, loss: str) -> None:
     outputs, arrays = executor.structure.outputs, train.specs
     for name in (loss, *task.reads()):
         if name not in outputs:

@@ -62,10 +62,7 @@ def histories(blocks: Sequence[Mapping[str, Any]]) -> list[History]:
     by_seed: dict[int, list[Mapping[str, Any]]] = {}
     for block in blocks:
         by_seed.setdefault(block["seed"], []).append(block)
-    return [
-        _history(seed, blocks_of_seed)
-        for seed, blocks_of_seed in by_seed.items()
-    ]
+    return [_history(seed, blocks_of_seed) for seed, blocks_of_seed in by_seed.items()]
 
 
 def trained_runs(blocks: Sequence[Mapping[str, Any]]) -> list[History]:
@@ -104,17 +101,13 @@ def check_plan(plan: object) -> dict[str, Any]:
     if not isinstance(plan.get("level"), float) or not 0 < plan["level"] < 1:
         raise Deep500Error("plan.json: level is not a number between 0 and 1")
     if "task" in plan and not _is_task(plan["task"]):
-        raise Deep500Error(
-            "plan.json: the task is not a name with its qualities"
-        )
+        raise Deep500Error("plan.json: the task is not a name with its qualities")
     if plan.get("evaluate_every", 1) == 0 or not _is_count(
         plan.get("evaluate_every", 1)
     ):
         raise Deep500Error("plan.json: evaluate_every is not a number of steps")
     if not _are_texts(plan.get("unavailable", {})):
-        raise Deep500Error(
-            "plan.json: what was unavailable is not a reason by name"
-        )
+        raise Deep500Error("plan.json: what was unavailable is not a reason by name")
     for pair in plan["recipe"]["metrics"]:
         if not _is_metric_with_target(pair):
             raise Deep500Error(

@@ -106,9 +106,7 @@ class Trainer:
             self.executor = next(iter(executor.executors.values()))
         else:
             self.executor = self._with_loss(executor)
-            check_network(
-                self.executor, self.splits["train"], self.task, self.loss
-            )
+            check_network(self.executor, self.splits["train"], self.task, self.loss)
 
     def run(self, start: Checkpoint | None = None) -> History:
         """Train from the executor's current parameters, or continue from a checkpoint."""
@@ -134,9 +132,7 @@ class Trainer:
         evaluations = [record.copy() for record in self.evaluations]
         within = [record.copy() for record in self.within_epochs]
         seed = self.sampler.seed
-        return History(
-            seed, series, counters, evaluations, within, ended=self.ended
-        )
+        return History(seed, series, counters, evaluations, within, ended=self.ended)
 
     def trained_arrays(self) -> dict[str, np.ndarray]:
         """The trained parameters by name."""
@@ -183,9 +179,7 @@ class Trainer:
         self.procedure = self._new_procedure()
         if start:
             check_epochs(start, self.epochs)
-            load_sections(
-                start.sections, self.procedure, self.sampler, self.events
-            )
+            load_sections(start.sections, self.procedure, self.sampler, self.events)
         self._build()
         self.epoch = 0
         self.batch = 0  # the number of batches of this epoch that are done
@@ -378,9 +372,7 @@ class Trainer:
         with self._cpu_time("evaluation"):
             begin = now()
             with measured:
-                qualities = evaluate(
-                    self.procedure, self.task, data, batch_size, split
-                )
+                qualities = evaluate(self.procedure, self.task, data, batch_size, split)
             self.counters["evaluation seconds"] += (now() - begin) / 1e9
         self.counters["run seconds"] = (now() - self._began) / 1e9
         # another clock, by which a reader can check the first
@@ -441,10 +433,7 @@ class Trainer:
 
     def _return_parameters(self) -> None:
         """Copy the trained parameters into the executor that was passed without a loss."""
-        if (
-            isinstance(self._subject, Executor)
-            and self._subject is not self.executor
-        ):
+        if isinstance(self._subject, Executor) and self._subject is not self.executor:
             self._subject.load(self.executor.arrays())
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import deep500 as d5
 from deep500.bench.operators.naming import operator_text
-from deep500.evidence.verification import verify
+from deep500.bundle.records.verification import verify
 from deep500.measure.bounds.peak_cache import (
     Peaks,
     file_name,

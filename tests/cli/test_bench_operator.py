@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from deep500 import bundle
+from deep500.bundle.records.verification import verify
 from deep500.cli import main
-from deep500.evidence.verification import verify
 
 QUICK = ("--budget", "0.8", "--threads", "1")
 MINE = '''

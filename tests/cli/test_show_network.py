@@ -8,9 +8,9 @@ import pytest
 
 import deep500 as d5
 from deep500.cli import main
+from deep500.costs.network_costs import network_costs
+from deep500.costs.picture import grouped, network_svg
 from deep500.networks import DigitsCnn
-from deep500.validation.networks.costs import network_costs
-from deep500.validation.networks.picture import grouped, network_svg
 
 
 @pytest.fixture

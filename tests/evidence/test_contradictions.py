@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from deep500 import cli, measure
-from deep500.evidence.verification import verify
+from deep500.bundle.records.verification import verify
 from deep500.measure.plan import make_plan
-from deep500.recipe_files import load_recipe
-from deep500.recipe_runner import run
+from deep500.rerun.recipe_files import load_recipe
+from deep500.rerun.recipe_runner import run
 from deep500.results.benching.contradictions import stopping
 from deep500.training.events import Event
 

@@ -10,10 +10,10 @@ import pytest
 
 from deep500 import bundle, cli
 from deep500.bundle import encoding
-from deep500.evidence.ledger import Ledger
-from deep500.evidence.loading import load
-from deep500.evidence.recording import recorded_diagnosis, recording
-from deep500.evidence.verification import verify
+from deep500.bundle.records.ledger import Ledger
+from deep500.bundle.records.loading import load
+from deep500.bundle.records.recording import recorded_diagnosis, recording
+from deep500.bundle.records.verification import verify
 
 PLAN = {
     "operator": "Relu",

@@ -17,7 +17,7 @@ import pytest
 import deep500 as d5
 from deep500.cli import main
 from deep500.frameworks import available_frameworks, framework
-from deep500.recipe_files import known_recipes, load_recipe
+from deep500.rerun.recipe_files import known_recipes, load_recipe
 
 FRAMEWORKS = [name for name in available_frameworks() if framework(name).trains]
 

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from deep500 import bundle, cli, registry
+from deep500.bundle.records.bundle_comparison import compare
+from deep500.bundle.records.verification import verify
 from deep500.contracts.dataset import Split
 from deep500.contracts.metric import History
 from deep500.errors import Deep500Error
-from deep500.evidence.comparing import compare
-from deep500.evidence.verification import verify
 from deep500.frameworks import available_frameworks, framework
 from deep500.metrics.steps_to_accuracy import StepsToAccuracy
 from deep500.metrics.time_to_accuracy import TimeToAccuracy
-from deep500.recipe_files import load_recipe
-from deep500.recipe_runner import Outcome, run
+from deep500.rerun.recipe_files import load_recipe
+from deep500.rerun.recipe_runner import Outcome, run
 from deep500.samplers.shuffle_sampler import ShuffleSampler
 from deep500.training.checkpoint import load_checkpoint, save_checkpoint
 from deep500.training.events import Event

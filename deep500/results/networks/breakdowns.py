@@ -105,9 +105,7 @@ def _breakdown(
     )
 
 
-def _operator_rows(
-    blocks: Sequence[Block], level: float
-) -> list[OperatorMedian]:
+def _operator_rows(blocks: Sequence[Block], level: float) -> list[OperatorMedian]:
     """The median of every operator over all processes, the slowest first."""
     rows = []
     for i, operator in enumerate(blocks[0]["operators"]):

@@ -186,9 +186,7 @@ def _latency_panel(
     axes.grid(True)
 
 
-def _latency_line(
-    axes: Any, i: int, label: str, points: Sequence[Point]
-) -> None:
+def _latency_line(axes: Any, i: int, label: str, points: Sequence[Point]) -> None:
     from ...reports.canvas import colour, dashes
 
     batches = []
@@ -208,9 +206,7 @@ def _latency_line(
         linestyle=dashes(i),
         label=label,
     )
-    axes.fill_between(
-        batches, lows, highs, color=colour(i), alpha=0.25, linewidth=0
-    )
+    axes.fill_between(batches, lows, highs, color=colour(i), alpha=0.25, linewidth=0)
 
 
 def _bar(axes: Any, row: int, times: Mapping[str, float], scale: float) -> None:

@@ -25,9 +25,7 @@ SAME = 1e-9
 Block = Mapping[str, Any]
 
 
-def recipe_contradictions(
-    plan: Plan, blocks: Blocks, dates: Dates
-) -> Iterator[str]:
+def recipe_contradictions(plan: Plan, blocks: Blocks, dates: Dates) -> Iterator[str]:
     """Every contradiction of the bundle of a recipe's run."""
     finished = dates.finished is not None
     yield from hashes(plan)
@@ -117,9 +115,7 @@ def sequence(where: str, blocks: Sequence[Block], plan: Plan) -> Iterator[str]:
         yield f"{where}: {len(epochs)} epochs, and planned are {plan['epochs']}"
     if not ends or len(epochs) >= plan["epochs"]:
         return
-    diverged = any(
-        None in step_series(block)["loss"] for block in _epochs(blocks)
-    )
+    diverged = any(None in step_series(block)["loss"] for block in _epochs(blocks))
     end = blocks[ends[0]]
     why = end.get("ended") or end.get("crashed")
     if not why and not diverged:
@@ -162,9 +158,7 @@ def evaluation_times(where: str, blocks: Sequence[Block]) -> Iterator[str]:
             return
 
 
-def within_epochs(
-    where: str, blocks: Sequence[Block], plan: Plan
-) -> Iterator[str]:
+def within_epochs(where: str, blocks: Sequence[Block], plan: Plan) -> Iterator[str]:
     """Whether every epoch was evaluated within, after as many steps as planned, at the time of all steps before."""
     every = plan.get("evaluate_every")
     seconds: list[float] = []
@@ -250,9 +244,7 @@ def moments(blocks: Blocks, dates: Dates) -> Iterator[str]:
     events = []
     for block in blocks:
         if "resumed" in block:
-            events.append(
-                ("a resumption", date_seconds(block["resumed"]["at"]))
-            )
+            events.append(("a resumption", date_seconds(block["resumed"]["at"])))
         unix_time = block.get("counters", {}).get("unix time")
         if unix_time is not None:
             epoch = block["evaluation"]["epoch"]
@@ -275,9 +267,7 @@ def whole_time(blocks: Blocks, dates: Dates) -> Iterator[str]:
     if dates.finished is None:
         return
     passed = dates.finished - dates.begun
-    run_s = math.fsum(
-        _run_seconds(of_seed) for of_seed in _by_seed(blocks).values()
-    )
+    run_s = math.fsum(_run_seconds(of_seed) for of_seed in _by_seed(blocks).values())
     if run_s > passed * (1 + CLOCK_SLACK) + CLOCK_SLACK_S:
         yield (
             f"samples.jsonl: its seeds ran for {run_s:g} s, and {passed:g} s passed between "
@@ -292,9 +282,7 @@ def _run_seconds(blocks: Sequence[Block]) -> float:
     for block in blocks:
         if "evaluation" in block:
             seconds += step_series(block)["seconds"]
-            run_s = block.get("counters", {}).get(
-                "run seconds", math.fsum(seconds)
-            )
+            run_s = block.get("counters", {}).get("run seconds", math.fsum(seconds))
         else:
             run_s += block["build_seconds"]
     return run_s

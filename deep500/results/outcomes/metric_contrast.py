@@ -135,9 +135,7 @@ def compare_metric(
         return replace(blank, note=f"no interval: {error}")
     note = _looks(a, b) if has_goal(a) else ""
     if not (math.isfinite(effect.low) and math.isfinite(effect.high)):
-        return replace(
-            blank, note=f"{note}; it was reached before the second look"
-        )
+        return replace(blank, note=f"{note}; it was reached before the second look")
     ends = effect.estimate, effect.low, effect.high
     if a["kind"] in TIMED:
         ends = math.exp(ends[0]), math.exp(ends[1]), math.exp(ends[2])
@@ -164,9 +162,7 @@ def _looks(a: Metric, b: Metric) -> str:
         return LOOKS.format(
             when="after every epoch only", quantum=quantum, stretch="the epoch"
         )
-    return LOOKS.format(
-        when="now and then", quantum=quantum, stretch="the stretch"
-    )
+    return LOOKS.format(when="now and then", quantum=quantum, stretch="the stretch")
 
 
 def _quantum(metric: Metric) -> str:
@@ -220,9 +216,7 @@ def _by_ranks(
     """A test by ranks, in which a seed without a value is the worst; B has to be apart by more than the margin."""
     reached_a = len(a["values"]) - never(a)
     reached_b = len(b["values"]) - never(b)
-    reached = (
-        f"{reached_b}/{len(b['values'])} against {reached_a}/{len(a['values'])}"
-    )
+    reached = f"{reached_b}/{len(b['values'])} against {reached_a}/{len(a['values'])}"
     verb = "reached it" if has_goal(a) else "have a value"
     note = f"{reached} seeds {verb} (B against A)"
     if reached_a == reached_b == 0:
@@ -231,9 +225,7 @@ def _by_ranks(
     if verdict == "inconclusive":
         note += "; ranks do not decide"
     method += ", seeds without a value last"
-    return replace(
-        blank, verdict=verdict, note=note, reached=reached, method=method
-    )
+    return replace(blank, verdict=verdict, note=note, reached=reached, method=method)
 
 
 def verdict_by_ranks(
@@ -297,9 +289,7 @@ def _effect(metric: Metric, sides: Sides, level: float) -> Interval:
         return effect
     least = of_sides(metric, sides.a, sides.early_b, scale, level)
     most = of_sides(metric, sides.early_a, sides.b, scale, level)
-    return replace(effect, low=least.low, high=most.high).around(
-        effect.estimate
-    )
+    return replace(effect, low=least.low, high=most.high).around(effect.estimate)
 
 
 def _of_pairs(
@@ -325,9 +315,9 @@ def _of_pairs(
         widest = math.inf
     low, high = max(low, -widest), min(high, widest)
     method = "t on the paired differences"
-    return _interval(
-        median(differences), low, high, count, level, method
-    ).around(median(differences))
+    return _interval(median(differences), low, high, count, level, method).around(
+        median(differences)
+    )
 
 
 def _of_two(
