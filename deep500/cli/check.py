@@ -74,9 +74,7 @@ class CheckVerb:
                 options.dtype(parser, default, choices)
             elif field.name != "seed":
                 _add_field(parser, field, cls)
-        common_arguments(
-            parser, cls.seeded, "all checks in one place", cls.timeout_s
-        )
+        common_arguments(parser, cls.seeded, "all checks in one place", cls.timeout_s)
 
     def call(self, args: argparse.Namespace) -> int:
         from ..bundle.records.recording import recording
