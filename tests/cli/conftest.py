@@ -41,7 +41,7 @@ def d5(tmp_path, monkeypatch, capfd):
             try:
                 code = main([*map(str, args)])
             except SystemExit as end:  # after --help
-                code = end.code
+                code = int(end.code)
         out, err = capfd.readouterr()
         return Answer(code, out, without_load_warnings(err))
 
