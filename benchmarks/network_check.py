@@ -60,7 +60,7 @@ def located_plant(number: int, args: argparse.Namespace) -> bool:
         planted(network, node, framework, direction), [framework], isolated=False
     )
     first = report.first
-    right = first is not None and (first.node, first.direction) == (node, direction)
+    right = first is not None and (first.case, first.name) == (node, direction)
     said = "right" if right else f"WRONG: {report.text}"
     seconds = time.monotonic() - start
     what = f"{network.name} {framework} {direction} {node}"

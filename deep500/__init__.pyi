@@ -21,6 +21,7 @@ from . import transformations as transformations
 from . import transports as transports
 from .bench.from_python import bench_network as bench_network
 from .bench.from_python import bench_operator as bench_operator
+from .bench.pipeline import run_benchmark as run_benchmark
 from .check.codecs import check_codec as check_codec
 from .check.networks import check_network as check_network
 from .check.operators import check_operator as check_operator

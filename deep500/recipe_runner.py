@@ -183,6 +183,8 @@ class RecipeRun:
             copy.deepcopy(event.state()) for event in self.events
         ]
         self.task = recipe_task(recipe)
+        # by seed: how many numbers of every series are in the blocks
+        self._written: dict[int, Counter[str]] = {}
 
     @contextmanager
     def recording(
@@ -538,16 +540,24 @@ class RecipeRun:
         self, seed: int, history: History
     ) -> dict[str, list[float | None]]:
         """The numbers that every series has gained since the last block of this seed."""
+        if seed not in self._written:
+            self._written[seed] = self._numbers_in_blocks(seed)
+        written = self._written[seed]
+        new_numbers = {}
+        for name, numbers in history.series.items():
+            unwritten = numbers[written[name] :]
+            new_numbers[name] = [_finite(number) for number in unwritten]
+            written[name] = len(numbers)
+        return new_numbers
+
+    def _numbers_in_blocks(self, seed: int) -> Counter[str]:
+        """How many numbers of every series the blocks of a seed hold, also those of a run that is resumed."""
         written: Counter[str] = Counter()
         for block in self.blocks:
             if block["seed"] == seed:
                 for name, part in block["series"].items():
                     written[name] += len(part)
-        new_numbers = {}
-        for name, numbers in history.series.items():
-            unwritten = numbers[written[name] :]
-            new_numbers[name] = [_finite(number) for number in unwritten]
-        return new_numbers
+        return written
 
     def _procedure(self, seed: int) -> Procedure:
         train, threads = self.splits["train"], self.plan["threads"]

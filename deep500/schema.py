@@ -18,7 +18,7 @@ import dataclasses
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -111,7 +111,7 @@ def decoded(kind: type[T], document: object, where: str) -> T:
 
 def encoded(value: Any) -> Any:
     """The JSON value of dataclasses, mappings, sequences and scalars."""
-    if dataclasses.is_dataclass(value):
+    if is_dataclass(value):
         return _object(value)
     if isinstance(value, Mapping):
         return {str(key): encoded(member) for key, member in value.items()}
@@ -126,7 +126,7 @@ def encoded(value: Any) -> Any:
 
 def _object(value: Any) -> dict[str, Any]:
     document: dict[str, Any] = {}
-    for member in dataclasses.fields(value):
+    for member in fields(value):
         content = getattr(value, member.name)
         if member.metadata.get("others"):
             document |= content
@@ -156,7 +156,7 @@ def _decoder(kind: Any) -> Decoder:
         return _list(arguments[0], origin is tuple)
     if origin in (dict, Mapping):
         return _mapping(arguments[1])
-    if dataclasses.is_dataclass(kind):
+    if is_dataclass(kind):
         return _dataclass(kind)
     return _scalar(kind)
 
@@ -304,20 +304,18 @@ def _mapping(kind: Any) -> Decoder:
 
 def _dataclass(kind: Any) -> Decoder:
     hints = typing.get_type_hints(kind, include_extras=True)
-    members = {
-        member.name: member
-        for member in dataclasses.fields(kind)
-        if member.init
-    }
-    decoders = {name: _decoder(hints[name]) for name in members}
-    required = [
-        name for name, member in members.items() if _is_required(member)
-    ]
-    rest = [
-        name
-        for name, member in members.items()
-        if member.metadata.get("others")
-    ]
+    members = {member.name: member for member in fields(kind) if member.init}
+    decoders = {}
+    inlined: dict[str, Any] = {}
+    rest = None
+    for name, member in members.items():
+        if member.metadata.get("others"):
+            rest = name
+        elif member.metadata.get("inline"):
+            [inlined[name]] = filter(is_dataclass, typing.get_args(hints[name]))
+        else:
+            decoders[name] = _decoder(hints[name])
+    required = [name for name in decoders if _is_required(members[name])]
 
     def decode(document: Any) -> Any:
         if not isinstance(document, dict):
@@ -326,15 +324,21 @@ def _dataclass(kind: Any) -> Decoder:
             if name not in document:
                 expected = _described(hints[name])
                 raise Misfit(MISSING, expected).below(name)
-        values: dict[str, Any] = {name: {} for name in rest}
+        values: dict[str, Any] = {}
+        others = {}
         for name, value in document.items():
-            if name in decoders and name not in rest:
-                try:
-                    values[name] = decoders[name](value)
-                except Misfit as misfit:
-                    raise misfit.below(name) from None
-            elif rest:
-                values[rest[0]][name] = value
+            if name not in decoders:
+                others[name] = value
+                continue
+            try:
+                values[name] = decoders[name](value)
+            except Misfit as misfit:
+                raise misfit.below(name) from None
+        for name, inner in inlined.items():
+            if any(member.name in others for member in fields(inner)):
+                values[name] = _decoder(inner)(others)
+        if rest:
+            values[rest] = others
         try:
             return kind(**values)
         except ValueError as error:

@@ -34,7 +34,7 @@ print(losses)
 assert max(losses.values()) - min(losses.values()) < 1e-4
 
 # Where would they diverge, forward or backward, and by how much may they?
-report = d5.check_network(network, frameworks=["pytorch"])
+report = d5.check_network(network, framework="pytorch")
 print("agrees" if report.ok else f"diverges at {report.first}")
 assert report.ok
 

@@ -6,7 +6,7 @@ import random
 import signal
 import sys
 from collections import defaultdict
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -32,6 +32,12 @@ signal.pthread_sigmask(signal.SIG_SETMASK, ())
 TESTS = Path(__file__).parent
 BUILDS = TESTS.parent / ".venv" / "builds"
 os.environ.setdefault("DEEP500_CACHE", str(BUILDS))
+os.environ.setdefault("MPLCONFIGDIR", str(BUILDS / "matplotlib"))
+
+# Two processes of tests share the CPUs: threads of PyTorch and of NumPy's BLAS that wait for the next operator by
+# spinning take them from each other, and a small operator then costs twenty times as much.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Both start their threads once, with the first array: whichever test comes first, there is one.
 os.environ.update(
@@ -45,10 +51,11 @@ LONGEST = (
 
 # How many cells of a slow test `make test-all` runs at most, chosen with a seed; DEEP500_EXHAUSTIVE=1 runs all.
 SAMPLE = 40
-SAMPLES = {  # where a cell takes a tenth of a second, or is a defect of its own
+SAMPLES = {  # cells of a tenth of a second, cells of 70 checks, planted defects
     "operators/test_autodiff.py": 300,
     "operators/test_backward_models.py": 300,
     "operators/test_cases.py": 300,
+    "grids/test_operator_checks.py": 6,
     "corpus/test_corpus.py": 1000,
 }
 
@@ -124,11 +131,42 @@ def check_slow_cells(listed: set[str], items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def home_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def home_of_the_tests(
+    tmp_path_factory: pytest.TempPathFactory, keep_peaks: Callable[[Path], None]
+) -> Iterator[None]:
     """No test writes into the ledger of the user who runs it."""
+    home = tmp_path_factory.mktemp("home")
+    keep_peaks(home)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DEEP500_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("DEEP500_HOME", str(home))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def short_looks_at_the_machine() -> Iterator[None]:
+    """Before each of hundreds of runs, d5 watches for 0.3 s what others use: here as briefly as it can."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("deep500.measure.quiet.LOOK_S", 0.06)
+        yield
+
+
+@pytest.fixture(scope="session")
+def keep_peaks() -> Callable[[Path], None]:
+    """Write peaks of this machine into a folder for DEEP500_HOME: measuring them takes seconds of every CPU."""
+    from deep500.measure.bounds import peak_cache
+    from deep500.measure.bounds.peak_kernels import Peak
+
+    rate = Peak(1e10, "flop/s", "matmul", 9, 1e10, 1e10, 1e10)
+    bandwidth = Peak(1e10, "B/s", "copy", 9, 1e10, 1e10, 1e10)
+    machine = peak_cache.this_machine(4.2)
+    rates = {"float32": rate, "float64": rate}
+    peaks = peak_cache.Peaks(rates, bandwidth, machine, "today")
+
+    def write(home: Path) -> None:
+        path = home / "peaks" / peak_cache.file_name(machine)
+        peak_cache.write_peaks(path, peaks)
+
+    return write
 
 
 @pytest.fixture(autouse=True)

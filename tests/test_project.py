@@ -8,7 +8,7 @@ import sys
 import sysconfig
 import textwrap
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -115,6 +115,11 @@ def failure(command: list[str], folder: Path) -> str:
         if done.returncode
         else ""
     )
+
+
+@pytest.fixture(autouse=True)
+def reader_with_peaks(tmp_path: Path, keep_peaks: Callable[[Path], None]) -> None:
+    keep_peaks(tmp_path / "home")
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,8 @@ def test_the_rest_is_collected_and_written_back() -> None:
 def test_inline_fields_stand_among_the_others() -> None:
     assert encoded(Row("a", Load(1, 0.0))) == {"name": "a", "cpus": 1, "others": 0.0}
     assert encoded(Row("a")) == {"name": "a"}
+    for row in (Row("a", Load(1, 0.0)), Row("a")):
+        assert decoded(Row, encoded(row), "it") == row
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, ClassVar, Self
 
 from ..canonical import in_python, shown
@@ -14,7 +15,6 @@ from ..measure.candidates import Subject as Subject
 from ..measure.plan import Plan, Settings
 from .notes import Notes
 
-ENDING = "Benchmark"  # of the names of classes
 Blocks = Iterator[dict[str, Any]]
 
 
@@ -102,6 +102,8 @@ class Benchmark(Definition):
     kind: ClassVar[str] = "bench"
     # whether subjects are timed; else the facts of their trials are the result
     timed: ClassVar[bool] = True
+    # seconds of measuring, if the command line gives none
+    budget_s: ClassVar[float] = 10.0
     # for one answer of a process; three times the budget if that is longer
     least_timeout_s: ClassVar[float] = 10.0
     # what to give fewer of, if the trials take too long
@@ -165,6 +167,12 @@ def _as_data(name: str, value: Any) -> Any:
 def factor(default: Any, meaning: str) -> Any:
     """A field of a benchmark with its default and its help on the command line."""
     return field(default=default, metadata={"meaning": meaning})
+
+
+def combinations(**factors: Sequence[Any]) -> Iterator[dict[str, Any]]:
+    """Every combination of the factors by name; the last one changes first."""
+    for levels in product(*factors.values()):
+        yield dict(zip(factors, levels, strict=True))
 
 
 def check_distinct(option: str, values: Sequence[Any]) -> None:

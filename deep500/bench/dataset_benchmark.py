@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Self
@@ -13,7 +12,7 @@ from ..contracts.dataset import Dataset
 from ..errors import Deep500Error
 from ..home import cache, make_folder
 from ..measure.plan import Settings
-from .benchmark import Benchmark, Trial
+from .benchmark import Benchmark, Trial, combinations
 from .datasets.containers import write_containers
 from .datasets.jobs import CONTAINERS, ITS_OWN, MODES, DatasetJob
 from .datasets.subject import examples_of
@@ -99,23 +98,22 @@ class DatasetBenchmark(Benchmark):
         """All jobs; only the files of the data set itself are read with several decoders."""
         decodes = hasattr(self.definition(), "decoder")
         jobs = []
-        combinations = product(self.containers, self.workers, MODES)
-        for container, workers, mode in combinations:
+        for levels in combinations(
+            container=self.containers, workers=self.workers, mode=MODES
+        ):
             decoders: Sequence[str] = ("",)
-            if decodes and container == ITS_OWN:
+            if decodes and levels["container"] == ITS_OWN:
                 decoders = self.decoders or DECODERS
             for decoder in decoders:
                 job = DatasetJob(
                     self.dataset,
                     self.attributes,
-                    container,
-                    decoder,
-                    workers,
-                    mode,
-                    self.batch,
-                    self.examples,
-                    self.folder,
-                    self.cold,
+                    **levels,
+                    decoder=decoder,
+                    batch=self.batch,
+                    examples=self.examples,
+                    folder=self.folder,
+                    cold=self.cold,
                 )
                 jobs.append(job)
         return jobs

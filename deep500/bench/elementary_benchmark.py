@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from itertools import product
 from typing import Any, ClassVar
 
 from ..errors import Deep500Error, unknown
 from ..frameworks import framework
-from .benchmark import Benchmark, Job, Subject, Trial
+from .benchmark import Benchmark, Job, Subject, Trial, combinations
 from .elementary.functions import (
     DTYPES,
     FUNCTIONS,
@@ -90,11 +89,12 @@ class ElementaryBenchmark(Benchmark):
 
     def jobs(self) -> list[ElementaryJob]:
         jobs = []
-        for name, function, dtype in product(
-            self.frameworks, self.functions, self.dtypes
+        for levels in combinations(
+            framework=self.frameworks,
+            function=self.functions,
+            dtype=self.dtypes,
         ):
-            job = ElementaryJob(function, name, dtype, self.n, self.seed)
-            jobs.append(job)
+            jobs.append(ElementaryJob(**levels, n=self.n, seed=self.seed))
         return jobs
 
     def block(self, group: str, trials: Sequence[Trial]) -> dict[str, Any]:

@@ -2,14 +2,13 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ..errors import Deep500Error
 from ..frameworks import framework
 from ..measure.plan import Plan
-from .benchmark import Benchmark, Blocks, Trial, check_distinct
+from .benchmark import Benchmark, Blocks, Trial, check_distinct, combinations
 from .networks.breakdown import breakdown_blocks
 from .networks.jobs import NetworkJob
 from .notes import Notes
@@ -68,18 +67,17 @@ class NetworkBenchmark(Benchmark):
             model = str(Path(model).absolute())
         jobs = []
         for name in self.frameworks:
-            executions = self._executions_of(name)
-            for mode, batch, execution in product(
-                self.modes, self.batches, executions
+            for levels in combinations(
+                mode=self.modes,
+                batch=self.batches,
+                execution=self._executions_of(name),
             ):
                 job = NetworkJob(
                     model,
                     self.attributes,
                     name,
-                    execution,
-                    batch,
-                    mode,
-                    self.threads,
+                    **levels,
+                    threads=self.threads,
                 )
                 jobs.append(job)
         return jobs

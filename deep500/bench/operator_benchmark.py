@@ -3,18 +3,18 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import product
 from typing import Any, ClassVar, Self
 
 from ..check.operators.formats import FORMATS
-from ..contracts.result import Record
+from ..contracts.result import Plan, Record
 from ..errors import Deep500Error
 from ..frameworks import framework
 from ..measure.bounds.roofline import SECONDS as PEAKS_S
 from ..measure.bounds.roofline import kept_peaks, peaks, refute_peak
 from ..measure.machine.host.files import HostFiles
 from ..measure.machine.host.memory import memory_available
-from .benchmark import Benchmark, Trial
+from ..measure.numbers import BenchNumbers, RooflineShare
+from .benchmark import Benchmark, Trial, combinations
 from .notes import Notes
 from .operators.agreement import check_rivals, differing_rivals
 from .operators.jobs import DIRECTIONS, BenchProblem, OperatorJob
@@ -64,25 +64,18 @@ class OperatorBenchmark(Benchmark):
 
     def jobs(self) -> list[OperatorJob]:
         jobs = []
-        for name, problem, dtype, direction, kernel in product(
-            self.frameworks,
-            self.problems,
-            self.dtypes,
-            self.directions,
-            self.kernels,
+        for levels in combinations(
+            framework=self.frameworks,
+            problem=self.problems,
+            dtype=self.dtypes,
+            direction=self.directions,
+            kernel=self.kernels,
         ):
             job = OperatorJob(
-                problem.operator,
-                problem.attributes,
-                problem.shape,
-                dtype,
-                name,
-                kernel,
-                direction,
-                self.threads,
-                self.reference,
-                problem.name,
-                problem.rival,
+                **vars(levels.pop("problem")),
+                **levels,
+                threads=self.threads,
+                reference=self.reference,
             )
             jobs.append(job)
         return jobs
@@ -108,21 +101,38 @@ class OperatorBenchmark(Benchmark):
             about["scope"] = self.scope
         return about
 
-    def finished(self, record: Record, notes: Notes) -> None:
+    def finished(
+        self, record: Record[Plan, Any, BenchNumbers], notes: Notes
+    ) -> None:
         """Discard stored peaks of the machine that a measurement has exceeded, and tell."""
+        numbers = record.derived
+        if numbers is None:
+            return
         planned_entries = record.plan["entries"]
-        entries = (record.derived or {})["entries"]
-        for planned, entry in zip(planned_entries, entries, strict=True):
-            roofline = entry["rates"].get("roofline") or {}
-            if not roofline.get("alarm") or roofline["limited_by"] != "compute":
+        for planned, entry in zip(
+            planned_entries, numbers.entries, strict=True
+        ):
+            rates = entry.rates
+            if (
+                not rates
+                or not rates.flops
+                or not _exceeds_peak(rates.roofline)
+            ):
                 continue
             dtype = planned["work"]["dtype"]
-            rate = entry["rates"]["flops"]["value"]
+            rate = rates.flops.value or 0.0
             if refute_peak(dtype, rate):
                 notes.tell(
-                    f"{entry['name']!r} ran at {rate / 1e9:.3g} GFLOP/s, above the kept peak of {dtype}: the peaks "
+                    f"{entry.name!r} ran at {rate / 1e9:.3g} GFLOP/s, above the kept peak of {dtype}: the peaks "
                     "will be measured again at their next use"
                 )
+
+
+def _exceeds_peak(share: RooflineShare | None) -> bool:
+    """Whether arithmetic was faster than the peak that was measured."""
+    if share is None or share.alarm is None:
+        return False
+    return share.limited_by == "compute"
 
 
 def _check_dtype(name: str) -> None:

@@ -1,17 +1,27 @@
-"""The results of checking an operator: values, bounds and verdicts."""
+"""What a check found, for every noun: values, bounds and verdicts, in one place or in several."""
 
 import math
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
+
+WEIGHTS = ("not applicable", "ok", "not decided", "wrong")
+OPTIONAL = (
+    "where",
+    "operator",
+    "kernel",
+)  # left out of JSON where they are empty
+# the names of checks of a network, in the order of a run
+DIRECTIONS = ("forward", "backward", "step", "whole forward", "whole backward")
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One promise, tested for one dtype and one case; `ok` is None if there is no verdict, and `text` says why.
+    """One promise, tested on one case; `ok` is None if there is no verdict, and `text` says why.
 
     A check without a verdict does not apply, unless `decided` is False: then it should have had one. `regime` says how
-    the inputs were made from those of the case; "" stands for the case's own.
+    the inputs were made from those of the case; "" stands for the case's own. In the check of a network `case` is a
+    node, a parameter or an output, `operator` that of the node, and `where` the framework.
     """
 
     name: str
@@ -23,6 +33,9 @@ class CheckResult:
     case: str = ""
     regime: str = ""
     decided: bool = True
+    where: str = ""
+    operator: str = ""
+    kernel: str = ""
 
     @property
     def verdict(self) -> str:
@@ -33,15 +46,33 @@ class CheckResult:
         return "wrong"
 
     @property
+    def sentence(self) -> str:
+        """The promise, the place and the numbers in one line."""
+        words = (self.where, self.name, self.dtype, self.regime)
+        text = " ".join(word for word in words if word)
+        if self.case:
+            text += f" {self.case!r}"
+        if self.operator:
+            text += f" ({self.operator})"
+        if self.value is not None and self.bound is not None:
+            text += f": error {self.value:.3g}, bound {self.bound:.3g}"
+        if self.text:
+            text += f"; {self.text}"
+        return text
+
+    @property
+    def share(self) -> float:
+        """The value relative to its bound."""
+        value = self.value or 0.0
+        if not self.bound:
+            return value
+        return value / self.bound
+
+    @property
     def weight(self) -> tuple[int, float]:
         """Wrong before undecided before right before not applicable; then the one that used most of its bound."""
-        order = ("not applicable", "ok", "not decided", "wrong")
-        used = self.value or 0.0
-        if self.bound:
-            used = used / self.bound
-        if used != used:  # a NaN
-            used = math.inf
-        return order.index(self.verdict), used
+        share = math.inf if math.isnan(self.share) else self.share
+        return WEIGHTS.index(self.verdict), share
 
     def to_json(self) -> dict[str, Any]:
         """The fields and the verdict; None in place of numbers that are not finite."""
@@ -49,37 +80,33 @@ class CheckResult:
         for name, value in document.items():
             if isinstance(value, float) and not abs(value) < math.inf:
                 document[name] = None
+        for name in OPTIONAL:
+            if not document[name]:
+                del document[name]
         return document | {"verdict": self.verdict}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> "CheckResult":
+        fields = {key: x for key, x in document.items() if key != "verdict"}
+        return cls(**fields)
 
 
 @dataclass(frozen=True)
-class OperatorReport:
-    """All checks of one operator on one framework; `kernel` says whose code ran: native, composed or the user's.
+class CheckReport:
+    """All checks of one subject in one place.
 
-    `isolated` says whether that code ran in another process than the one that judged.
+    `noun` is what is checked ("operator"), `subject` which one, `where` the framework or the kind of loops that it ran
+    on. `kernel` says whose code ran: native, composed or the user's. `isolated` says whether that code ran in another
+    process than the one that judged; `lost` says why the check did not get to its end, if it did not.
     """
 
-    operator: str
-    framework: str
-    kernel: str
+    noun: str
+    subject: str
+    where: str = ""
+    kernel: str = ""
     checks: list[CheckResult] = field(default_factory=list)
     isolated: bool = False
-
-    @property
-    def ok(self) -> bool:
-        """Whether something was checked, nothing was wrong and nothing was left undecided."""
-        if self.wrong or self.undecided:
-            return False
-        return any(check.ok for check in self.checks)
-
-    @property
-    def verdict(self) -> str:
-        if self.wrong:
-            return "wrong"
-        return "ok" if self.ok else "not decided"
-
-    def __bool__(self) -> bool:
-        return self.ok
+    lost: str = ""
 
     @property
     def wrong(self) -> list[CheckResult]:
@@ -89,34 +116,151 @@ class OperatorReport:
     def undecided(self) -> list[CheckResult]:
         return [check for check in self.checks if not check.decided]
 
+    @property
+    def verdict(self) -> str:
+        """It is "ok" if something was checked, nothing was wrong and nothing was left undecided."""
+        if self.wrong:
+            return "wrong"
+        if self.undecided or self.lost:
+            return "not decided"
+        has_verdict = any(check.ok for check in self.checks)
+        return "ok" if has_verdict else "not decided"
+
+    @property
+    def ok(self) -> bool:
+        return self.verdict == "ok"
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    @property
+    def text(self) -> str:
+        """The verdict in one line, with the first reason against it."""
+        first = first_of(self.wrong)
+        if first:
+            return replace(first, where=self.where).sentence
+        start = f"{self.where} " if self.where else ""
+        if self.lost:
+            return f"{start}not decided: {self.lost}"
+        if self.undecided:
+            first = replace(self.undecided[0], where="")
+            count = len(self.undecided)
+            number = f" ({count} in all)" if count > 1 else ""
+            return f"{start}not decided: {first.sentence}{number}"
+        return f"{start}{self.verdict}: {len(self.checks)} checks"
+
     def summary(self) -> list[CheckResult]:
         """The weightiest check of every name and dtype, in the order in which they were made."""
         return worst(self.checks)
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "operator": self.operator,
-            "framework": self.framework,
+        document = {
+            "noun": self.noun,
+            self.noun: self.subject,
+            "framework": self.where,
             "kernel": self.kernel,
             "isolated": self.isolated,
             "ok": self.ok,
             "verdict": self.verdict,
             "checks": [check.to_json() for check in self.checks],
         }
+        if self.lost:
+            document["lost"] = self.lost
+        return document
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> "OperatorReport":
-        checks = []
-        for document in data["checks"]:
-            fields = {k: v for k, v in document.items() if k != "verdict"}
-            checks.append(CheckResult(**fields))
-        operator, framework, kernel = (
-            data["operator"],
-            data["framework"],
-            data["kernel"],
+    def from_json(cls, document: Mapping[str, Any]) -> "CheckReport":
+        """The report of a document; one of version 0.1.0 does not say its noun, and calls everything an operator."""
+        noun = document.get("noun", "operator")
+        checks = [CheckResult.from_json(check) for check in document["checks"]]
+        return cls(
+            noun=noun,
+            subject=document[noun],
+            where=document["framework"],
+            kernel=document["kernel"],
+            checks=checks,
+            isolated=bool(document.get("isolated", True)),
+            lost=document.get("lost", ""),
         )
-        isolated = bool(data.get("isolated", True))
-        return cls(operator, framework, kernel, checks, isolated)
+
+
+@dataclass(frozen=True)
+class Reports:
+    """The reports of one subject in every place where it was checked; it is true if all of them are right.
+
+    `remarks` say what else is known of the subject; `files` (by name) help to reproduce what is wrong.
+    """
+
+    noun: str
+    subject: str
+    reports: Sequence[CheckReport]
+    remarks: Sequence[str] = ()
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def checks(self) -> list[CheckResult]:
+        return _joined(report.checks for report in self.reports)
+
+    @property
+    def wrong(self) -> list[CheckResult]:
+        return _joined(report.wrong for report in self.reports)
+
+    @property
+    def undecided(self) -> list[CheckResult]:
+        return _joined(report.undecided for report in self.reports)
+
+    @property
+    def first(self) -> CheckResult | None:
+        """The first wrong check: in a network, of the direction that comes first on any framework."""
+        return first_of(self.wrong)
+
+    @property
+    def text(self) -> str:
+        """A line for every place."""
+        return "\n".join(report.text for report in self.reports)
+
+    @property
+    def verdict(self) -> str:
+        verdicts = {report.verdict for report in self.reports}
+        if "wrong" in verdicts:
+            return "wrong"
+        return "ok" if verdicts == {"ok"} else "not decided"
+
+    @property
+    def ok(self) -> bool:
+        return self.verdict == "ok"
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def to_json(self) -> dict[str, Any]:
+        first = self.first
+        return {
+            self.noun: self.subject,
+            "ok": self.ok,
+            "verdict": self.verdict,
+            "first": first and first.to_json(),
+            "remarks": list(self.remarks),
+            "reports": [report.to_json() for report in self.reports],
+        }
+
+
+def _joined(lists: Iterable[list[CheckResult]]) -> list[CheckResult]:
+    joined: list[CheckResult] = []
+    for checks in lists:
+        joined += checks
+    return joined
+
+
+def first_of(checks: Iterable[CheckResult]) -> CheckResult | None:
+    """The first of these; in a network, of those whose direction comes first in a run."""
+
+    def direction(check: CheckResult) -> int:
+        if check.name in DIRECTIONS:
+            return DIRECTIONS.index(check.name)
+        return 0
+
+    return min(checks, key=direction, default=None)
 
 
 def worst(checks: Iterable[CheckResult]) -> list[CheckResult]:

@@ -3,12 +3,16 @@
 import argparse
 import importlib
 import os
+import re
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ..check.nouns import nouns as checked_nouns
+from ..check.nouns import own_nouns, summary
 from ..errors import (
     INTERNAL,
     TRACEBACK,
@@ -27,16 +31,14 @@ from .plain_warnings import plain_warnings
 from .streams import unbroken
 
 LONGEST_COMPLAINT = 10_000  # characters
+CHECK_OF_NOUN = "check of a noun"  # a file of check/, not one of this folder
 # Every verb with its module, which is imported when the verb is typed.
 VERBS = {
     "doctor": "doctor",
     "check": "check",
     "check operator": "check_operator",
     "check network": "check_network",
-    "check sampler": "check_sampler",
-    "check optimizer": "check_optimizer",
-    "check codec": "check_codec",
-    "check scheme": "check_scheme",
+    **{f"check {noun}": CHECK_OF_NOUN for noun in own_nouns()},
     "bench": "bench",
     "bench operator": "bench_operator",
     "bench network": "bench_network",
@@ -55,6 +57,9 @@ VERBS = {
     "list": "list_",
 }
 
+# what may be a benchmark behind `bench`, and no statement
+NOUN = re.compile(r"[A-Za-z][\w-]*")
+NO_NOUNS: Mapping[str, Any] = {}
 EXIT_CODES = (
     "exit codes: 0 good, 1 a check said no, 2 bad input, 3 not decided, "
     "70 a defect of d5 itself"
@@ -77,8 +82,13 @@ class _Parser(argparse.ArgumentParser):
         )
 
 
-def parser(verbs: Collection[str] = VERBS) -> argparse.ArgumentParser:
-    """The parser of `d5`: with the options of these verbs, and only the names of the others."""
+def parser(
+    verbs: Collection[str] = VERBS, nouns: Mapping[str, Any] = NO_NOUNS
+) -> argparse.ArgumentParser:
+    """The parser of `d5`: with the options of these verbs, and only the names of the others.
+
+    `nouns` are the verbs of benchmarks that have no file here.
+    """
     top = _Parser(
         prog="d5",
         description="Is it right? Is it fast? Would anyone else get the same answer?",
@@ -87,17 +97,17 @@ def parser(verbs: Collection[str] = VERBS) -> argparse.ArgumentParser:
     subparsers = top.add_subparsers(dest="verb", metavar="VERB", required=True)
     for verb in VERBS:
         if verb in verbs:
-            _add_verb(subparsers, verb)
+            _add_verb(subparsers, verb, _summary(verb), _module(verb))
         elif verbs:
             subparsers.add_parser(verb, add_help=False)
         else:
             subparsers.add_parser(verb, add_help=False, help=_summary(verb))
+    for verb, noun in nouns.items():
+        _add_verb(subparsers, verb, noun.summary, noun)
     return top
 
 
-def _add_verb(subparsers: Any, verb: str) -> None:
-    module: Any = importlib.import_module(f"{__package__}.{VERBS[verb]}")
-    summary = _summary(verb)
+def _add_verb(subparsers: Any, verb: str, summary: str, module: Any) -> None:
     subparser = subparsers.add_parser(
         verb, help=summary, description=summary, allow_abbrev=False
     )
@@ -106,16 +116,45 @@ def _add_verb(subparsers: Any, verb: str) -> None:
     subparser.set_defaults(call=module.call)
 
 
+def _module(verb: str) -> Any:
+    if VERBS[verb] != CHECK_OF_NOUN:
+        return importlib.import_module(f"{__package__}.{VERBS[verb]}")
+    from .check import CheckVerb
+
+    return CheckVerb(verb.removeprefix("check "))
+
+
 def _summary(verb: str) -> str:
     """What a verb does: the first line of its file, which is not imported."""
+    if VERBS[verb] == CHECK_OF_NOUN:
+        return summary(verb.removeprefix("check "))
     file = Path(__file__).with_name(f"{VERBS[verb]}.py")
     with file.open(encoding="utf-8") as lines:
         return lines.readline().strip().strip('"')
 
 
+def _nouns(argv: Sequence[str]) -> Mapping[str, Any]:
+    """The verb `bench NOUN` or `check NOUN` of these arguments, if an installed package brings it."""
+    verb, noun, *_ = [*argv, "", ""]
+    is_noun = NOUN.fullmatch(noun) and not iskeyword(noun)
+    if not is_noun or f"{verb} {noun}" in VERBS:
+        return NO_NOUNS
+    if verb == "check" and noun in checked_nouns():
+        from .check import CheckVerb
+
+        return {f"check {noun}": CheckVerb(noun)}
+    if verb != "bench":
+        return NO_NOUNS
+    from .bench_noun import noun_verbs
+
+    return noun_verbs(noun)
+
+
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
+    nouns = _nouns(argv)
+    argv = _joined(argv, [*VERBS, *nouns])
     words = [word for word in argv if not word.startswith("-")]
-    top = parser([word for word in words[:1] if word in VERBS])
+    top = parser([word for word in words[:1] if word in VERBS], nouns)
     args, unparsed = top.parse_known_args(argv)
     if not unparsed:
         return args
@@ -149,10 +188,10 @@ def options_of(
     return actions
 
 
-def _joined(argv: Sequence[str]) -> list[str]:
+def _joined(argv: Sequence[str], verbs: Collection[str]) -> list[str]:
     """The arguments with a verb of two words, such as `bench operator`, joined into one, as the parser expects it."""
     two_words = " ".join(argv[:2])
-    if two_words in VERBS:
+    if two_words in verbs:
         return [two_words, *argv[2:]]
     return list(argv)
 
@@ -181,7 +220,7 @@ def _unbroken(argv: Sequence[str]) -> int:
 def _run(argv: Sequence[str]) -> int:
     try:
         with interruptible(), terminable(), plain_warnings():
-            args = _parsed(_joined(argv))
+            args = _parsed(argv)
             args.argv = argv
             return args.call(args)
     except Wrong as error:

@@ -34,6 +34,14 @@ def arguments(
     options.report(parser)
 
 
+def untimed_arguments(
+    parser: argparse.ArgumentParser, least_timeout_s: float
+) -> None:
+    """The options of a benchmark whose result are not times."""
+    options.timeout(parser, "one answer", None, f"{least_timeout_s:g}")
+    options.out(parser)
+
+
 def run(args: argparse.Namespace, benchmark: "Benchmark") -> int:
     """Run a benchmark with these options and show its result; returns the exit code of the verb."""
     from ..bench.pipeline import run_benchmark

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from ..errors import Deep500Error
 from ..progress import ProgressLine
 from . import options
+from .check import common_arguments
 from .output import show_record
 
 if TYPE_CHECKING:
-    from ..check.networks import NetworkReport
+    from ..check.report import Reports
     from ..contracts.network import Network
 
 
@@ -48,19 +49,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="the rule of the step that is compared: 'Adam(0.01) | ClipByNorm(1.0)', 'my.py:Mine(0.01)' (SGD)",
     )
-    options.random_seed(parser, "the inputs", 0)
-    add(
-        "--verbose",
-        action="store_true",
-        help="show every check, not only what is wrong",
+    common_arguments(
+        parser, "the inputs", "all answers of one framework", 600.0
     )
-    options.timeout(parser, "all answers of one framework", 600.0)
-    options.out(parser)
-    options.report(parser)
 
 
 def call(args: argparse.Namespace) -> int:
     from ..evidence.recording import recording
+    from ..results.network_check import side_block
     from ..validation.networks.loading import load_network
 
     _check_arguments(args)
@@ -76,8 +72,8 @@ def call(args: argparse.Namespace) -> int:
         ProgressLine() as line,
     ):
         report = _report(args, networks, dimensions, line)
-        for side in report.sides:
-            record.append(side.to_json())
+        for side in report.reports:
+            record.append(side_block(side))
         finished = record.finish(files=report.files)
     folder = Path(str(finished.bundle))
     files = [str(folder / name) for name in report.files]
@@ -92,7 +88,7 @@ def _report(
     networks: "list[Network]",
     dimensions: dict[str, int],
     progress: Callable[[float, str], None],
-) -> "NetworkReport":
+) -> "Reports":
     from ..check.networks import check_network
     from ..check.networks.data import data_from_file
 

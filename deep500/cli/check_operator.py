@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from ..errors import Deep500Error
 from ..progress import ProgressLine
 from . import options
+from .check import common_arguments
 from .output import show_record
 
 if TYPE_CHECKING:
-    from ..check.operators.furthest_off import Pictured
-    from ..check.report import OperatorReport
+    from ..check.operators.furthest_off import FurthestOutputs
+    from ..check.report import CheckReport
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +34,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     options.set_(parser, "an attribute of the operator, such as alpha=0.3")
     options.dtype(parser, ["float64", "float32"])
-    options.random_seed(parser, "the inputs", 0)
     add(
         "--domain",
         nargs=2,
@@ -48,12 +48,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="also build a C++ operator with the compiler's sanitizers (address, undefined, thread)",
     )
     add(
-        "--verbose",
-        action="store_true",
-        help="show every check, not only what is wrong",
-    )
-    options.timeout(parser, "all checks of one framework", 120.0)
-    add(
         "--heatmap",
         type=Path,
         default=None,
@@ -67,7 +61,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a picture of where it varies between runs (.svg or .png)",
     )
-    options.out(parser)
+    common_arguments(parser, "the inputs", "all checks of one framework", 120.0)
 
 
 def call(args: argparse.Namespace) -> int:
@@ -75,19 +69,19 @@ def call(args: argparse.Namespace) -> int:
     from ..results.check import check_block
 
     _check_arguments(args)
-    pictured: list[Pictured] = []
+    furthest: list[FurthestOutputs] = []
     with (
         recording("check", _plan(args), args.out) as record,
         ProgressLine() as line,
     ):
         for i, name in enumerate(args.framework):
             show_progress = partial(line, i / len(args.framework))
-            to_picture = pictured if i == 0 and _pictures(args) else None
+            to_picture = furthest if i == 0 and _pictures(args) else None
             report = _report(args, name, show_progress, to_picture)
             record.append(check_block(report))
-        drawn = _draw(args, pictured[0]) if pictured else []
+        drawn = _draw(args, furthest[0]) if furthest else []
         finished = record.finish()
-    code = show_record(args, finished, more={"pictures": drawn})
+    code = show_record(args, finished, args.report, {"pictures": drawn})
     if not args.json:
         for path in drawn:
             print(f"picture: {path}")
@@ -99,6 +93,7 @@ def call(args: argparse.Namespace) -> int:
 def _plan(args: argparse.Namespace) -> dict[str, Any]:
     """The request as it is written into the bundle."""
     return {
+        "noun": "operator",
         "operator": args.operator,
         "attributes": options.settings(args.set),
         "reference": args.reference,
@@ -115,9 +110,9 @@ def _report(
     args: argparse.Namespace,
     framework: str,
     show_progress: Callable[[str], None],
-    pictured: "list[Pictured] | None",
-) -> "OperatorReport":
-    """Check the operator on one framework; the outputs to draw are appended to `pictured`."""
+    furthest: "list[FurthestOutputs] | None",
+) -> "CheckReport":
+    """Check the operator on one framework; the outputs to draw are appended to `furthest`."""
     from ..check.operators.isolated import (
         CheckRequest,
         check_elsewhere,
@@ -142,7 +137,7 @@ def _report(
         timeout_s=args.timeout,
         sanitize=args.sanitize,
     )
-    return check_elsewhere(request, show_progress, pictured)
+    return check_elsewhere(request, show_progress, furthest)
 
 
 def _check_arguments(args: argparse.Namespace) -> None:
@@ -160,17 +155,17 @@ def _pictures(args: argparse.Namespace) -> bool:
     return bool(args.heatmap or args.variance)
 
 
-def _draw(args: argparse.Namespace, pictured: "Pictured") -> list[str]:
+def _draw(args: argparse.Namespace, furthest: "FurthestOutputs") -> list[str]:
     """Draw the requested pictures; returns their paths."""
     from ..check.operators.heatmaps import difference_map, variance_map
 
-    dtype = pictured.got.dtype.name
-    title = f"{pictured.name} on {args.framework[0]}, {dtype}"
+    dtype = furthest.got.dtype.name
+    title = f"{furthest.name} on {args.framework[0]}, {dtype}"
     paths = []
     if args.heatmap:
-        path = difference_map(args.heatmap, pictured.got, pictured.want, title)
+        path = difference_map(args.heatmap, furthest.got, furthest.want, title)
         paths.append(path)
     if args.variance:
-        path = variance_map(args.variance, pictured.runs, title)
+        path = variance_map(args.variance, furthest.runs, title)
         paths.append(path)
     return [str(path) for path in paths]

@@ -9,6 +9,7 @@ from functools import partial
 from .. import registry
 from ..errors import Deep500Error, visible
 from . import options
+from .bench_noun import ENDING
 from .output import print_json
 
 MOST_PROBLEMS = 10  # the most problems of the ledger that are printed
@@ -126,6 +127,16 @@ def _definitions(kind: str, most: int) -> tuple[list[str], list[list]]:
     return ["name", "what it is"], rows
 
 
+def _benchmarks(most: int) -> tuple[list[str], list[list]]:
+    headers, rows = _definitions("bench", sys.maxsize)
+    nouns = []
+    for name, summary in rows:
+        noun = name.removesuffix(ENDING)
+        if noun and noun != name:
+            nouns.append([noun, summary])
+    return headers, nouns[:most]
+
+
 def _events(most: int) -> tuple[list[str], list[list]]:
     from ..training import events
 
@@ -191,5 +202,6 @@ LISTS: dict[str, Callable[[int], tuple[list[str], list[list]]]] = {
     "frameworks": _frameworks,
     "recipes": _recipes,
     "events": _events,
+    "benchmarks": _benchmarks,
     **{kind: partial(_definitions, kind) for kind in KINDS},
 }

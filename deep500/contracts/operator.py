@@ -13,6 +13,7 @@ from ..errors import Deep500Error
 from ..namespace import kind
 from . import random_key
 from .dtypes import bits
+from .kernels import own_kernel
 
 Ints = tuple[int, ...] | None
 
@@ -164,9 +165,7 @@ class Operator(Definition):
 
     def native(self, framework: str) -> Callable | None:
         """The method named after the framework, if this operator has one."""
-        if framework not in dir(type(self)):
-            return None
-        return getattr(self, framework, None)
+        return own_kernel(self, framework, ("forward",))
 
     @property
     def adapted(self) -> "Adapted | None":

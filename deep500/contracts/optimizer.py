@@ -12,6 +12,7 @@ from ..errors import (
     errors_of_user_code,
     lacking,
 )
+from .kernels import own_kernel
 from .schedule import Schedule
 
 if TYPE_CHECKING:
@@ -81,9 +82,7 @@ class Optimizer(Definition):
 
     def native(self, framework: str) -> Callable | None:
         """The method named after the framework, if this optimizer has one."""
-        if framework not in dir(type(self)):
-            return None
-        return getattr(self, framework, None)
+        return own_kernel(self, framework, ("init", "update"))
 
     def with_native_kernels(self, framework: str, module: Any) -> "Optimizer":
         """This optimizer for a framework that changes tensors in place: with its kernel if there is one."""

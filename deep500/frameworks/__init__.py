@@ -52,6 +52,16 @@ def available_frameworks() -> list[str]:
     return [name for name in known_frameworks() if framework(name).available()]
 
 
+def framework_names(names: str | Sequence[str]) -> list[str]:
+    """One name or several as a list; raises Deep500Error for one without an adapter."""
+    several: list[Any] = (
+        list(names) if isinstance(names, list | tuple) else [names]
+    )
+    for name in several:
+        framework(name)
+    return several
+
+
 def native_optimizers(name: str) -> dict[str, type[NativeOptimizer]]:
     """Return the framework's own optimizers by class name, such as MomentumOptimizer."""
     members = vars(registry.package("frameworks", name))

@@ -75,7 +75,7 @@ class CommandSession:
         return Visits(ns, cpu_ns, untimed_ns)
 
     def finish(self) -> None:
-        """Commands have no teardown."""
+        """Commands are not checked again."""
 
     def _time(self, entry: PlanEntry) -> Finished:
         command = entry.candidate

@@ -2,8 +2,8 @@
 
 import math
 from collections import Counter
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,44 +11,54 @@ from ..errors import Refused, TooFewSamples
 from .aftermath import SHARE
 from .agreement import disagreement
 from .interference import COULD_EXPLAIN
+from .numbers import (
+    BenchNumbers,
+    ControlNumbers,
+    EntryComparison,
+    EntryNumbers,
+    LevelledRatio,
+    Rates,
+    RatioAtQuantile,
+    RatioMeaning,
+    TimeAtQuantile,
+    WarmupNumbers,
+)
 from .plan import PROCEDURE as PROCEDURE
-from .rates import rates
+from .rates import Times, rates
 from .statistics.comparison import Comparison, more_needed, quantile_differences
-from .statistics.drift import drift
+from .statistics.drift import Drift, drift
 from .statistics.estimands import LEVEL as ESTIMANDS_LEVEL
 from .statistics.estimands import PAIRED, RatioEstimate
-from .statistics.intervals import ONE_PROCESS
+from .statistics.intervals import ONE_PROCESS, Interval
+from .statistics.modality import DensityMode
 from .withholding import deferred
 
 if TYPE_CHECKING:
     from .results import Result
 
 
-def derive(result: "Result") -> dict:
-    """All derived numbers of a run, as they stand in derived.json."""
+def derive(result: "Result") -> BenchNumbers:
+    """All derived numbers of a run."""
     settled = result.settled
     more = None if settled else _more(result)
     comparisons = [
         _comparison(result, a, b, c) for a, b, c in result.comparisons
     ]
-    derived: dict[str, Any] = {
-        "procedure": PROCEDURE,
-        "stopped": "precise" if settled else "budget",
-        "more": more,
-        "status": _status(result, settled, more),
-        "entries": [_entry(result, name) for name in result.names],
-        "comparisons": comparisons,
-        "control": _control(result),
-        "notes": _notes(result),
-        "measured_s": _measured_seconds(result),
-    }
-    if result.interference is not None:  # it was recorded
-        derived["interference"] = asdict(result.interference)
-    return derived
+    return BenchNumbers(
+        procedure=PROCEDURE,
+        stopped="precise" if settled else "budget",
+        more=more,
+        status=_status(result, settled, more),
+        entries=[_entry(result, name) for name in result.names],
+        comparisons=comparisons,
+        control=_control(result),
+        notes=_notes(result),
+        measured_s=_measured_seconds(result),
+        interference=result.interference,
+    )
 
 
 def _measured_seconds(result: "Result") -> float | None:
-    """From the first to the last sample: absolute times hold for as long."""
     if not all("span_s" in block for block in result.blocks):
         return None
     first = result.blocks[0]["span_s"][0]
@@ -56,7 +66,7 @@ def _measured_seconds(result: "Result") -> float | None:
     return round(last - first, 4)
 
 
-def _entry(result: "Result", name: str) -> dict:
+def _entry(result: "Result", name: str) -> EntryNumbers:
     index = result.index(name)
     planned = result.plan["entries"][index]
     series = [process.seconds[index] for process in result.processes]
@@ -65,48 +75,49 @@ def _entry(result: "Result", name: str) -> dict:
     kinds = Counter(state.kind for state in states)
     usual_kind = kinds.most_common(1)[0][0]
     cut = sum(process.cut for process in result.processes)
-    entry = {
-        "name": name,
-        "levels": planned["levels"],
-        "n": len(pooled),
-        "processes": len(series),
-        "level": result.plan["level"],
-        "unit": "s",
-        "batch": result.batch(name),
-        "warmup": {"kind": usual_kind, "cut": cut},
-        "modes": _modes(result, name),
-    }
-    entry |= _median(result, name, pooled)
-    entry |= _circumstances(result, name)
-    entry["notes"] += _circumstance_notes(result, name)
-    log_rounds = [np.log(process.rounds[index]) for process in result.processes]
-    entry |= _drift(result, log_rounds)
-    work = planned.get("work")
-    if isinstance(work, dict):
-        about = dict(result.plan.get("about") or {})
-        entry["rates"] = rates(entry, work, about.get("peaks"))
-    entry["quantiles"] = [_quantile(result, name, q) for q in (0.9, 0.99)]
+    middle, notes = _median(result, name)
+    times: Times = (float(np.median(pooled)), None, None)
+    if middle:
+        times = (middle.estimate, middle.low, middle.high)
+    median, low, high = times
+    notes += _circumstance_notes(result, name)
     unsteady = kinds["none"]
     if unsteady:
         where = ""
         if len(states) > 1:
             where = f" in {unsteady} of {len(states)} processes"
-        entry["notes"].append(
-            f"never steady{where}: the times change throughout"
-        )
-    return entry
-
-
-def _circumstances(result: "Result", name: str) -> dict:
-    """How the candidate ran: untimed visits before a timed one, work after the clock, the effect of the others."""
-    index = result.index(name)
-    effect = result.neighbours[name]
+        notes.append(f"never steady{where}: the times change throughout")
     first = result.blocks[0]
-    return {
-        "untimed": first["untimed"][index] if "untimed" in first else None,
-        "after": result.after[name],
-        "neighbours": asdict(effect) if effect else None,
-    }
+    log_rounds = [np.log(process.rounds[index]) for process in result.processes]
+    return EntryNumbers(
+        name=name,
+        levels=planned["levels"],
+        n=len(pooled),
+        processes=len(series),
+        median=median,
+        low=low,
+        high=high,
+        level=result.plan["level"],
+        method=middle.method if middle else "none",
+        unit="s",
+        batch=result.batch(name),
+        warmup=WarmupNumbers(usual_kind, cut),
+        modes=_modes(result, name),
+        quantiles=[_quantile(result, name, q) for q in (0.9, 0.99)],
+        notes=notes,
+        untimed=first["untimed"][index] if "untimed" in first else None,
+        after=result.after[name],
+        neighbours=result.neighbours[name],
+        drift=_drift(result, log_rounds),
+        rates=_rates(result, planned.get("work"), times),
+    )
+
+
+def _rates(result: "Result", work: object, times: Times) -> Rates | None:
+    if not isinstance(work, dict):
+        return None
+    about = dict(result.plan.get("about") or {})
+    return rates(times, work, about.get("peaks"))
 
 
 def _circumstance_notes(result: "Result", name: str) -> list[str]:
@@ -124,95 +135,75 @@ def _circumstance_notes(result: "Result", name: str) -> list[str]:
     return notes
 
 
-def _modes(result: "Result", name: str) -> list[dict] | None:
+def _modes(result: "Result", name: str) -> Sequence[DensityMode] | None:
     """The modes, or None if there is only one."""
     several = result.modes(name)
     if len(several) == 1:
         return None
-    return [asdict(mode) for mode in several]
+    return several
 
 
-def _median(result: "Result", name: str, pooled: np.ndarray) -> dict:
-    """The median with its interval, or without one and the reason as a note."""
+def _median(result: "Result", name: str) -> tuple[Interval | None, list[str]]:
+    """The median with its interval and notes, or none and the reason as a note."""
     try:
         middle = result.interval(name)
     except Refused as refusal:
-        return {
-            "notes": [str(refusal)],
-            "median": float(np.median(pooled)),
-            "low": None,
-            "high": None,
-            "method": "none",
-        }
-    return {
-        "notes": list(middle.notes),
-        "median": middle.estimate,
-        "low": middle.low,
-        "high": middle.high,
-        "method": middle.method,
-    }
+        return None, [str(refusal)]
+    return middle, list(middle.notes)
 
 
-def _quantile(result: "Result", name: str, q: float) -> dict:
+def _quantile(result: "Result", name: str, q: float) -> TimeAtQuantile:
     try:
         interval = result.interval(name, q)
     except Refused as refusal:
-        return {"q": q, "refused": str(refusal)}
-    return {
-        "q": q,
-        "value": interval.estimate,
-        "low": interval.low,
-        "high": interval.high,
-    }
+        return TimeAtQuantile(q, refused=str(refusal))
+    return TimeAtQuantile(q, interval.estimate, interval.low, interval.high)
 
 
 def _comparison(
     result: "Result", a: str, b: str, c: Comparison | TooFewSamples
-) -> dict:
+) -> EntryComparison:
     if isinstance(c, TooFewSamples):
-        return {
-            "base": a,
-            "other": b,
-            "ratio": None,
-            "low": None,
-            "high": None,
-            "level": result.plan["level"],
-            "margin": result.plan["margin"],
-            "verdict": "inconclusive",
-            "n": 0,
-            "quantiles": [],
-            "notes": [str(c)],
-        }
-    comparison = {
-        "base": a,
-        "other": b,
-        "ratio": c.ratio,
-        "low": c.low,
-        "high": c.high,
-        "level": result.plan["level"],
-        "margin": c.margin,
-        "verdict": c.verdict,
-        "n": c.n,
-        "processes": c.processes,
-        "method": c.method,
-        "shift": c.effect.shift,
-        "probability": c.effect.probability,
-        "quantiles": _quantile_differences(result, a, b),
-        "notes": list(c.notes),
-        **_estimands(result, a, b),
-        "withheld": c.withheld,
-    }
-    return comparison | _drift(result, _log_ratios(result, a, b))
+        return EntryComparison(
+            base=a,
+            other=b,
+            ratio=None,
+            low=None,
+            high=None,
+            level=result.plan["level"],
+            margin=result.plan["margin"],
+            verdict="inconclusive",
+            n=0,
+            quantiles=[],
+            notes=[str(c)],
+        )
+    return EntryComparison(
+        base=a,
+        other=b,
+        ratio=c.ratio,
+        low=c.low,
+        high=c.high,
+        level=result.plan["level"],
+        margin=c.margin,
+        verdict=c.verdict,
+        n=c.n,
+        processes=c.processes,
+        method=c.method,
+        shift=c.effect.shift,
+        probability=c.effect.probability,
+        quantiles=_quantile_ratios(result, a, b),
+        notes=c.notes,
+        meaning=_meaning(result, a, b, c),
+        drift=_drift(result, _log_ratios(result, a, b)),
+    )
 
 
-def _estimands(result: "Result", a: str, b: str) -> dict:
-    """What the ratio is, and the ratios of medians and of means beside it."""
+def _meaning(result: "Result", a: str, b: str, c: Comparison) -> RatioMeaning:
     medians, means = result.estimates(a, b)
-    return {
-        "estimand": f"{PAIRED} of {_values(result, a, b)}",
-        "of_medians": _ratio(medians),
-        "of_means": _ratio(means),
-    }
+    estimand = f"{PAIRED} of {_values(result, a, b)}"
+    return RatioMeaning(
+        estimand, _levelled(medians), _levelled(means), c.withheld
+    )
 
 
 def _values(result: "Result", a: str, b: str) -> str:
@@ -228,23 +219,20 @@ def _values(result: "Result", a: str, b: str) -> str:
     return f"{described[0]} calls to {described[1]} calls"
 
 
-def _ratio(estimate: RatioEstimate) -> dict:
-    return asdict(estimate) | {"level": ESTIMANDS_LEVEL}
+def _levelled(estimate: RatioEstimate) -> LevelledRatio:
+    return LevelledRatio(
+        estimate.ratio, estimate.low, estimate.high, ESTIMANDS_LEVEL
+    )
 
 
-def _quantile_differences(result: "Result", a: str, b: str) -> list[dict]:
+def _quantile_ratios(result: "Result", a: str, b: str) -> list[RatioAtQuantile]:
     """The ratio b / a quantile by quantile; none where calls were timed in batches."""
     if result.batch(a) > 1 or result.batch(b) > 1:
         return []
     differences = quantile_differences(
         result.samples(a), result.samples(b), level=result.looked_level
     )
-    documents = []
-    for difference in differences:
-        fields = asdict(difference).items()
-        present = {key: value for key, value in fields if value is not None}
-        documents.append(present)
-    return documents
+    return [RatioAtQuantile(**vars(difference)) for difference in differences]
 
 
 def _log_ratios(result: "Result", a: str, b: str) -> list[np.ndarray]:
@@ -258,17 +246,14 @@ def _log_ratios(result: "Result", a: str, b: str) -> list[np.ndarray]:
     return ratios
 
 
-def _drift(result: "Result", logs: list[np.ndarray]) -> dict:
+def _drift(result: "Result", logs: list[np.ndarray]) -> Drift | None:
     """The change over the run, where the blocks say when they were measured and there are enough of them."""
     if not all("span_s" in block for block in result.blocks):
-        return {}
-    change = drift(logs, result.plan["level"], dependent=True)
-    if change is None:
-        return {}
-    return {"drift": asdict(change)}
+        return None
+    return drift(logs, result.plan["level"], dependent=True)
 
 
-def _control(result: "Result") -> dict | None:
+def _control(result: "Result") -> ControlNumbers | None:
     for a, b in result.pairs:
         if not result.is_control(b):
             continue
@@ -276,14 +261,7 @@ def _control(result: "Result") -> dict | None:
             c = result.compare(a, b)
         except TooFewSamples:
             return None
-        return {
-            "base": a,
-            "ratio": c.ratio,
-            "low": c.low,
-            "high": c.high,
-            "verdict": c.verdict,
-            "n": c.n,
-        }
+        return ControlNumbers(a, c.ratio, c.low, c.high, c.verdict, c.n)
     return None
 
 
@@ -295,9 +273,9 @@ def _notes(result: "Result") -> list[str]:
     if clocks_differ:
         notes.append(clocks_differ)
     control = _control(result)
-    if control and control["verdict"] in ("slower", "faster"):
+    if control and control.verdict in ("slower", "faster"):
         notes.append(
-            f"the control differs from itself ({control['verdict']}): do not trust verdicts of this run"
+            f"the control differs from itself ({control.verdict}): do not trust verdicts of this run"
         )
     return notes
 

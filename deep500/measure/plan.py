@@ -48,7 +48,6 @@ class PlanEntry:
             "levels": dict(self.levels),
         }
         optional = {
-            "teardown": getattr(self.candidate, "teardown", ""),
             "job": _job(self.candidate),
             "group": self.group,
             "work": dict(self.work),

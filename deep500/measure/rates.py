@@ -1,67 +1,72 @@
 """Rates of work from times: flop/s, B/s, and the fraction of the roofline that was reached."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from ..errors import Deep500Error, Unsupported
-from .bounds.peak_cache import Peaks, peaks_from_json
-from .bounds.roofline import roofline
+from .bounds.peak_cache import peaks_from_json
+from .bounds.roofline import Roofline, roofline
+from .numbers import Rate, Rates, RooflineShare
+
+# the median time with its interval
+Times = tuple[float, float | None, float | None]
 
 
-def rates(
-    entry: Mapping[str, Any], work: Mapping[str, Any], peaks: object
-) -> dict[str, Any]:
+def rates(times: Times, work: Mapping[str, Any], peaks: object) -> Rates:
     """flop/s and B/s at the median time, with intervals from that of the median, and the fraction of the roofline."""
-    # the longest time gives the lowest rate
-    times = [entry["median"], entry["high"], entry["low"]]
     flops = _count(work, "flops")
     moved = _count(work, "bytes")
-    summary: dict[str, Any] = {}
-    if flops:
-        summary["flops"] = _rate(flops, times)
-    if moved:
-        summary["bytes"] = _rate(moved, times)
     machine = peaks_from_json(peaks) if isinstance(peaks, Mapping) else None
-    return summary | _share(times, work, machine)
+    share: RooflineShare | None = None
+    reason: str | None = (
+        "the peaks of the machine, or the work of a call, are not known"
+    )
+    if machine and flops and moved:
+        bound = partial(
+            roofline, flops, moved, dtype=str(work.get("dtype")), peaks=machine
+        )
+        share, reason = _share(times, bound)
+    return Rates(_rate(flops, times), _rate(moved, times), share, reason)
 
 
-def _rate(amount: float, times: list) -> dict[str, float | None]:
-    rates = [amount / time if time else None for time in times]
-    return dict(zip(("value", "low", "high"), rates, strict=True))
+def _rate(amount: float | None, times: Times) -> Rate | None:
+    """Work per second; the longest time gives the lowest rate."""
+    if not amount:
+        return None
+    rates = []
+    for time in _from_middle_to_lowest_rate(times):
+        rates.append(amount / time if time else None)
+    return Rate(*rates)
 
 
 def _share(
-    times: list, work: Mapping[str, Any], peaks: Peaks | None
-) -> dict[str, Any]:
-    flops = _count(work, "flops")
-    moved = _count(work, "bytes")
-    dtype = str(work.get("dtype"))
-    if not peaks or not flops or not moved:
-        return _no_roofline(
-            "the peaks of the machine, or the work of a call, are not known"
-        )
+    times: Times, bound: Callable[[float], Roofline]
+) -> tuple[RooflineShare | None, str | None]:
+    """The share of the roofline, or why there is none."""
     lines = []
-    for time in times:
+    for time in _from_middle_to_lowest_rate(times):
         try:
-            line = roofline(flops, moved, time, dtype, peaks) if time else None
+            lines.append(bound(time) if time else None)
         except Unsupported as reason:
-            return _no_roofline(str(reason))
-        lines.append(line)
+            return None, str(reason)
     middle, low, high = lines
     if middle is None:
-        return _no_roofline("there is no time")
-    summary = {
-        "value": middle.fraction,
-        "low": low and low.fraction,
-        "high": high and high.fraction,
-        "limited_by": middle.limited_by,
-        "alarm": middle.alarm,
-    }
-    return {"roofline": summary}
+        return None, "there is no time"
+    share = RooflineShare(
+        middle.fraction,
+        low.fraction if low else None,
+        high.fraction if high else None,
+        middle.limited_by,
+        middle.alarm,
+    )
+    return share, None
 
 
-def _no_roofline(reason: str) -> dict[str, Any]:
-    return {"roofline": None, "no_roofline": reason}
+def _from_middle_to_lowest_rate(times: Times) -> Times:
+    """The median, and the times that give the lowest and the highest rate."""
+    median, low, high = times
+    return median, high, low
 
 
 def _count(work: Mapping[str, Any], key: str) -> float | None:

@@ -9,9 +9,11 @@ import numpy as np
 
 from .. import bundle
 from ..errors import Deep500Error, Refused, TooFewSamples
+from ..schema import encoded
 from .derivation import derive
 from .interference import Exposure, Interference, exposure, interference, judged
 from .neighbours import NeighbourEffect, neighbour_effect
+from .numbers import BenchNumbers
 from .plan import CONTROL, level_suffix
 from .samples import (
     ProcessSamples,
@@ -258,7 +260,7 @@ class Result:
             return False
 
     @cached_property
-    def derived(self) -> dict:
+    def derived(self) -> BenchNumbers:
         """Every number that is reported; `d5 verify` computes it again from the raw samples."""
         return derive(self)
 
@@ -267,7 +269,7 @@ class Result:
         writer = bundle.create(folder, self.documents())
         for block in self.blocks:
             writer.append(dict(block))
-        self.manifest = writer.finish({"derived.json": self.derived})
+        self.manifest = writer.finish({"derived.json": encoded(self.derived)})
         return Path(folder)
 
     def documents(self) -> dict[str, object]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import bundle
 from ..errors import Wrong
+from ..schema import encoded
 from .candidates import resolve
 from .clock import Clock, calibrate
 from .commands import CommandSession
@@ -90,7 +91,10 @@ def execute(
     try:
         readings = measure_plan(plan, clock, result.plan, record, progress)
         result.manifest = writer.finish(
-            {"derived.json": result.derived, "sensors.json": readings}
+            {
+                "derived.json": encoded(result.derived),
+                "sensors.json": readings,
+            }
         )
     except BaseException as error:
         if not result.blocks or isinstance(error, Wrong):

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from ..errors import Deep500Error, InternalError, one_line
 from .aftermath import BACKLOG_S, Background, can_be_watched
-from .candidates import Command, DataCandidate, Statement, Timer
+from .candidates import Command, DataCandidate, Timer
 from .clock import Clock, cold_caches, last_level_bytes, now
 from .layout import MemoryLayout, allocate
 from .plan import PlanEntry
@@ -176,12 +176,9 @@ class Session:
                 gc.enable()
 
     def finish(self) -> None:
-        """Run the teardowns, where there are any."""
+        """Check the subjects of jobs again."""
         for entry, timer in zip(self.entries, self.timers, strict=True):
-            candidate = entry.candidate
-            if isinstance(candidate, DataCandidate) or (
-                isinstance(candidate, Statement) and candidate.teardown
-            ):
+            if isinstance(entry.candidate, DataCandidate):
                 _guarded(entry, timer, 0)
 
     def _calls(self, entry: PlanEntry, timer: Timer) -> tuple[int, int]:

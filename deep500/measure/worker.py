@@ -68,7 +68,7 @@ def _candidate(
         return candidate_from_json(entry["job"])
     if entry["kind"] == "function":
         return Function(entry["text"], entry["setup"])
-    return Statement(entry["text"], entry["setup"], entry.get("teardown", ""))
+    return Statement(entry["text"], entry["setup"])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Figures as small, deterministic SVG text that works in a light or dark page and beside other SVGs."""
 
 import io
+import logging
 import re
 import textwrap
 import warnings
@@ -59,9 +60,19 @@ _SETTINGS: dict[str, Any] = {
 }
 
 
+def _without_folder_warnings() -> None:
+    """In a home that cannot be written, Matplotlib uses a temporary folder, and warns whoever only wants a picture."""
+    logging.getLogger("matplotlib").addFilter(_is_no_folder_warning)
+
+
+def _is_no_folder_warning(record: logging.LogRecord) -> bool:
+    return record.funcName != "_get_config_or_cache_dir"
+
+
 @contextmanager
 def settings() -> Iterator[None]:
     """Draw with this project's style; afterwards the settings of the process are restored."""
+    _without_folder_warnings()
     import matplotlib
 
     with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():

@@ -1,9 +1,9 @@
-"""A check of an operator: every promise on every framework, with its value, its bound and its verdict."""
+"""A check of anything: every promise in every place, with its value, its bound and its verdict."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from ..check.report import CheckResult, OperatorReport
+from ..check.report import CheckReport, CheckResult
 from ..contracts.result import Blocks, Plan, Record, ResultKind
 from ..contracts.shapes import NUMBER, check_object
 from ..errors import UNDECIDED, Deep500Error
@@ -23,14 +23,20 @@ from ..reports.tables import NOTHING
 from ..reports.text import Text, VerdictWord, clean, listed
 
 PLAN = {
-    "operator": str,
     "frameworks": [str],
     "dtypes": [str],
     "seed": int,
     "attributes": dict,
 }
-REPORT = {"operator": str, "framework": str, "kernel": str, "checks": [dict]}
-SINCE = {"regime": str, "decided": bool}  # what older bundles do not have
+REPORT = {"framework": str, "kernel": str, "checks": [dict]}
+# what not every check has
+OPTIONAL = {
+    "regime": str,
+    "decided": bool,
+    "where": str,
+    "operator": str,
+    "kernel": str,
+}
 CHECK = {
     "name": str,
     "ok": (bool, type(None)),
@@ -40,7 +46,6 @@ CHECK = {
     "dtype": str,
     "case": str,
 }
-FACTS = ("operator", "framework", "kernel", "isolated")
 MOST_PLACES = 5  # of a fault that are named
 UNFINISHED = "unfinished: the run was ended before all frameworks were checked"
 
@@ -49,24 +54,15 @@ class Check(ResultKind):
     """One block per framework: all its checks. Whether all is well, and the worst of every promise, follow."""
 
     def check_plan(self, plan: object) -> dict[str, Any]:
-        return check_object("plan.json", plan, PLAN)
+        checked = check_object("plan.json", plan, PLAN)
+        return _with_subject("plan.json", checked)
 
     def check_blocks(
         self, plan: Plan, blocks: Sequence[object]
     ) -> list[dict[str, Any]]:
         reports = []
         for number, block in enumerate(blocks):
-            report = check_object(
-                f"samples.jsonl: block {number}", block, REPORT
-            )
-            where = f"samples.jsonl: a check in block {number}"
-            for check in report["checks"]:
-                check_object(where, check, CHECK)
-                present = {
-                    key: kind for key, kind in SINCE.items() if key in check
-                }
-                check_object(where, check, present)
-            reports.append(report)
+            reports.append(checked_block(number, block))
         return reports
 
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
@@ -102,9 +98,9 @@ class Check(ResultKind):
 
     def subject(self, plan: Plan) -> str:
         """What was checked."""
-        return str(plan["operator"])
+        return str(plan[plan.get("noun", "operator")])
 
-    def remark(self, reports: Sequence[OperatorReport]) -> str:
+    def remark(self, reports: Sequence[CheckReport]) -> str:
         """What the headline says behind the verdicts."""
         return ""
 
@@ -132,28 +128,51 @@ class Check(ResultKind):
         return UNDECIDED
 
 
-def check_block(report: OperatorReport) -> dict[str, Any]:
+def check_block(report: CheckReport) -> dict[str, Any]:
     """A report as a block: what was seen, without what follows from it."""
-    document = report.to_json()
-    block = {key: document[key] for key in FACTS}
-    checks = []
-    keys = (*CHECK, *SINCE)
-    for check in document["checks"]:
-        checks.append({key: check[key] for key in keys})
-    return block | {"checks": checks}
+    block = report.to_json()
+    del block["ok"], block["verdict"]
+    for check in block["checks"]:
+        del check["verdict"]
+    return block
 
 
-def _reports(blocks: Blocks) -> list[OperatorReport]:
-    return [OperatorReport.from_json(dict(block)) for block in blocks]
+def checked_block(number: int, block: object) -> dict[str, Any]:
+    """The block of this number, if it is a report."""
+    where = f"samples.jsonl: block {number}"
+    report = check_object(where, block, REPORT)
+    for check in report["checks"]:
+        _check_check(f"samples.jsonl: a check in block {number}", check)
+    return _with_subject(where, report)
 
 
-def _summary(report: OperatorReport) -> dict[str, Any]:
+def _with_subject(where: str, document: dict[str, Any]) -> dict[str, Any]:
+    """The document, if it names what was checked: an operator, if it does not say what that is."""
+    noun = document.get("noun", "operator")
+    check_object(where, {"noun": noun}, {"noun": str})
+    return check_object(where, document, {noun: str})
+
+
+def _check_check(where: str, check: dict[str, Any]) -> None:
+    check_object(where, check, CHECK)
+    present = {key: kind for key, kind in OPTIONAL.items() if key in check}
+    check_object(where, check, present)
+    unknown = check.keys() - CHECK.keys() - OPTIONAL.keys()
+    if unknown:
+        raise Deep500Error(f"{where} has the unknown key {min(unknown)!r}")
+
+
+def _reports(blocks: Blocks) -> list[CheckReport]:
+    return list(map(CheckReport.from_json, blocks))
+
+
+def _summary(report: CheckReport) -> dict[str, Any]:
     """The numbers of one framework in derived.json."""
     verdicts = [check.verdict for check in report.checks]
     worst = [check.to_json() for check in report.summary()]
     return {
-        "operator": report.operator,
-        "framework": report.framework,
+        report.noun: report.subject,
+        "framework": report.where,
         "kernel": report.kernel,
         "ok": report.ok,
         "checks": len(report.checks),
@@ -164,19 +183,19 @@ def _summary(report: OperatorReport) -> dict[str, Any]:
     }
 
 
-def _case_count(report: OperatorReport) -> int:
+def _case_count(report: CheckReport) -> int:
     return len({check.case for check in report.checks if check.case})
 
 
 def _banner(
-    subject: str, reports: Sequence[OperatorReport], remark: str
+    subject: str, reports: Sequence[CheckReport], remark: str
 ) -> Banner:
     """The verdict of every framework."""
     verdicts: list[Text] = []
     counts: dict[VerdictWord, int] = {}
     for report in reports:
         verdict = VerdictWord(report.verdict)
-        verdicts.append([clean(report.framework), " ", verdict])
+        verdicts.append([*_place(report), verdict])
         counts[verdict] = counts.get(verdict, 0) + 1
     headline: list[Text] = [f"{subject}: ", *listed(verdicts)]
     if remark:
@@ -184,13 +203,18 @@ def _banner(
     return Banner(headline, headline, counts)
 
 
-def _name(report: OperatorReport) -> str:
+def _place(report: CheckReport) -> list[Text]:
+    """Where it was checked, if there are places to choose from."""
+    return [clean(report.where), " "] if report.where else []
+
+
+def _name(report: CheckReport) -> str:
     """The framework and its kernel: pytorch (native)."""
     kernel = clean(report.kernel)
-    return f"{clean(report.framework)} ({kernel})"
+    return f"{clean(report.where)} ({kernel})" if report.where else kernel
 
 
-def _line(report: OperatorReport) -> list[Text]:
+def _line(report: CheckReport) -> list[Text]:
     """One framework in one line: the verdict, and the first reason against it."""
     reason = f"{len(report.checks)} checks"
     if report.wrong:
@@ -203,7 +227,7 @@ def _line(report: OperatorReport) -> list[Text]:
     return [f"{_name(report)}: ", verdict, f", {reason}"]
 
 
-def _section(report: OperatorReport, short: bool) -> Section:
+def _section(report: CheckReport, short: bool) -> Section:
     """What is wrong and what was tried; if `short`, the table of all checks is only on the page."""
     blocks: list[Block] = [Bullets(_faults(report))]
     cases = _case_count(report)
@@ -216,11 +240,11 @@ def _section(report: OperatorReport, short: bool) -> Section:
         blocks += details
     else:  # of a scheme or a codec, whose checks have no cases
         blocks.append(PageOnly([_table(report)]))
-    operator = clean(report.operator)
-    return Section(f"{operator} on {_name(report)}", blocks)
+    subject = clean(report.subject)
+    return Section(f"{subject} on {_name(report)}", blocks)
 
 
-def _faults(report: OperatorReport) -> list[Text]:
+def _faults(report: CheckReport) -> list[Text]:
     """The first fault of every promise and dtype, and in which other cases there is one."""
     groups: dict[tuple[str, str], list[CheckResult]] = {}
     for check in [*report.wrong, *report.undecided]:
@@ -254,7 +278,7 @@ def _other_places(checks: Sequence[CheckResult]) -> str:
     return f" (also: {listing})"
 
 
-def _regimes(report: OperatorReport) -> list[Block]:
+def _regimes(report: CheckReport) -> list[Block]:
     """With which harder inputs it was tried, and which ones it does not accept."""
     tried, not_judged = _tried(report)
     blocks: list[Block] = []
@@ -272,7 +296,7 @@ def _regimes(report: OperatorReport) -> list[Block]:
     return blocks
 
 
-def _tried(report: OperatorReport) -> tuple[list[str], dict[str, str]]:
+def _tried(report: CheckReport) -> tuple[list[str], dict[str, str]]:
     """The regimes in which there was a verdict, and why there was none in the others."""
     tried: dict[str, None] = {}
     not_judged: dict[str, str] = {}
@@ -288,7 +312,7 @@ def _tried(report: OperatorReport) -> tuple[list[str], dict[str, str]]:
     return list(tried), not_judged
 
 
-def _table(report: OperatorReport) -> Table:
+def _table(report: CheckReport) -> Table:
     headers = ["check", "dtype", "verdict", "value", "bound", "note"]
     rows = [_row(check) for check in report.summary()]
     return Table(headers, rows, "lllrrt")
@@ -302,13 +326,13 @@ def _row(check: CheckResult) -> list[Text]:
         clean(check.name),
         clean(check.dtype),
         VerdictWord(check.verdict),
-        _number(check.value),
-        _number(check.bound),
+        number_text(check.value),
+        number_text(check.bound),
         note,
     ]
 
 
-def _number(value: float | None) -> str:
+def number_text(value: float | None) -> str:
     if value is None:
         return NOTHING
     return f"{value:.3g}"

@@ -1,37 +1,57 @@
 """A benchmark of a data set: latency of a batch and throughput of a pass, by container, decoder and workers."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ..contracts.result import Blocks, Plan, Record
+from ..contracts.result import Plan
+from ..measure.numbers import BenchNumbers, EntryNumbers
 from ..reports.blocks import Bullets, Report, Section, Table
 from ..reports.tables import NOTHING, is_number, number
 from ..reports.text import Text, clean
-from .bench import Bench
+from .bench import Bench, BenchRecord, Times
 
 BEFORE = 2  # blocks of any benchmark: the banner and its problems
 LARGEST = 1e15  # examples; what is more is no count
 
 
+@dataclass(frozen=True)
+class ExampleRate:
+    """Examples per second at the median; the longest time gives the lowest rate."""
+
+    name: str
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetNumbers(BenchNumbers):
+    """Times, and what they mean for the examples of the data set."""
+
+    examples_per_second: Sequence[ExampleRate]
+
+
 class DatasetBench(Bench):
     """Times as of any benchmark; the examples per second follow from them and from the plan."""
 
-    def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
-        derived = super().derive(plan, blocks)
-        if derived is None:
+    def derive(
+        self, plan: Plan, blocks: Sequence[Times]
+    ) -> DatasetNumbers | None:
+        times = super().derive(plan, blocks)
+        if times is None:
             return None
         examples = _about(plan, "examples")
         rates = []
-        for entry in derived["entries"]:
-            count = examples.get(entry["name"])
-            rates.append(_rate(entry, count))
-        return derived | {"examples_per_second": rates}
+        for entry in times.entries:
+            rates.append(_rate(entry, examples.get(entry.name)))
+        return DatasetNumbers(**vars(times), examples_per_second=rates)
 
-    def report(self, record: Record) -> Report:
+    def report(self, record: BenchRecord) -> Report:
         report = super().report(record)
-        rates = (record.derived or {}).get("examples_per_second", [])
-        rows = [_row(rate) for rate in rates]
+        rows = []
+        if isinstance(record.derived, DatasetNumbers):
+            rows = [_row(rate) for rate in record.derived.examples_per_second]
         throughput = Table(["read", "examples/s", "95 % interval"], rows, "lrr")
         page_cache = Bullets(_page_cache(record.plan))
         blocks = [
@@ -54,31 +74,26 @@ def _about(plan: Plan, key: str) -> Mapping[str, Any]:
     return part if isinstance(part, Mapping) else {}
 
 
-def _rate(entry: Mapping[str, Any], examples: object) -> dict[str, Any]:
-    """Examples per second at the median; the longest time gives the lowest rate."""
-    return {
-        "name": entry["name"],
-        "value": _per_second(examples, entry["median"]),
-        "low": _per_second(examples, entry["high"]),
-        "high": _per_second(examples, entry["low"]),
-    }
+def _rate(entry: EntryNumbers, examples: object) -> ExampleRate:
+    return ExampleRate(
+        entry.name,
+        _per_second(examples, entry.median),
+        _per_second(examples, entry.high),
+        _per_second(examples, entry.low),
+    )
 
 
-def _per_second(examples: object, time: Any) -> float | None:
+def _per_second(examples: object, time: float | None) -> float | None:
     if not is_number(examples) or not 0 < examples < LARGEST:
         return None
-    if not time:
-        return None
-    return examples / time
+    return examples / time if time else None
 
 
-def _row(rate: Mapping[str, Any]) -> list[Text]:
+def _row(rate: ExampleRate) -> list[Text]:
     interval = NOTHING
-    low = rate["low"]
-    high = rate["high"]
-    if is_number(low) and is_number(high):
-        interval = f"[{number(low)}, {number(high)}]"
-    return [clean(rate["name"]), number(rate["value"]), interval]
+    if rate.low is not None and rate.high is not None:
+        interval = f"[{number(rate.low)}, {number(rate.high)}]"
+    return [clean(rate.name), number(rate.value), interval]
 
 
 def _page_cache(plan: Plan) -> list[Text]:

@@ -2,13 +2,18 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..bundle.dates import Dates
-from ..contracts.result import Blocks, Plan, Record, ResultKind
+from ..contracts.result import (
+    Plan,
+    Record,
+    ResultKind,
+    derived_document,
+)
 from ..errors import Deep500Error, Refused
 from ..measure.machine import Environment
 from ..measure.results import Result
@@ -17,6 +22,7 @@ from ..reports.blocks import Block, Bullets, Problems, Report, Section, Table
 from ..reports.surroundings import facts_of, raw_data
 from ..reports.tables import NOTHING, is_number, percent, ratio, seconds
 from ..reports.text import Text, clean, plain
+from .bench import Times
 from .benching.contradictions import bench_contradictions
 
 FACTS_SHOWN = (
@@ -56,12 +62,23 @@ class MachineNoise:
     verdict: str
 
 
-class Doctor(ResultKind):
+@dataclass(frozen=True)
+class Diagnosis:
+    """The noise of this machine, and what to fix."""
+
+    noise: MachineNoise
+    advice: Sequence[str]
+
+
+DoctorRecord = Record[Plan, Times, Diagnosis]
+
+
+class Doctor(ResultKind[Plan, Times, Diagnosis]):
     """Blocks of a benchmark of one statement against itself; the noise follows from them."""
 
     measurement = False
 
-    def check_plan(self, plan: object) -> dict[str, Any]:
+    def check_plan(self, plan: object) -> Plan:
         checked = check_plan(plan)
         installed = checked.get("installed")
         clock = checked.get("clock")
@@ -80,25 +97,22 @@ class Doctor(ResultKind):
             )
         return checked
 
-    def check_blocks(
-        self, plan: Plan, blocks: Sequence[object]
-    ) -> list[dict[str, Any]]:
+    def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[Times]:
         return check_blocks(plan, blocks)
 
-    def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
+    def derive(self, plan: Plan, blocks: Sequence[Times]) -> Diagnosis | None:
         if not blocks:
             return None
-        noise = measure_noise(Result(plan, list(blocks)))  # type: ignore[arg-type]
-        advice = [*plan["advice"], *_noise_advice(noise)]
-        return {"noise": asdict(noise), "advice": advice}
+        noise = measure_noise(Result(plan, list(blocks)))
+        return Diagnosis(noise, [*plan["advice"], *_noise_advice(noise)])
 
-    def report(self, record: Record) -> Report:
-        derived = record.derived or {}
+    def report(self, record: DoctorRecord) -> Report:
         plan = record.plan
-        advice = [clean(line) for line in derived.get("advice", plan["advice"])]
+        known = record.derived.advice if record.derived else plan["advice"]
+        advice = [clean(line) for line in known]
         blocks = [
             Section("This machine", [_machine(record)]),
-            *_noise_section(derived.get("noise")),
+            *_noise_section(record.derived),
             Section("Installed", [_installed(plan["installed"])]),
             Section("Sensors", [_sensors(record.sensors or {})]),
             Section("What to fix", [Bullets(advice or [FIT])]),
@@ -106,11 +120,14 @@ class Doctor(ResultKind):
         ]
         return Report("Deep500 doctor", "This machine", blocks)
 
-    def contradictions(self, record: Record, dates: Dates) -> Iterable[str]:
+    def contradictions(
+        self, record: DoctorRecord, dates: Dates
+    ) -> Iterable[str]:
         return bench_contradictions(record, record.blocks, dates)
 
-    def numbers(self, record: Record) -> dict[str, Any]:
+    def numbers(self, record: DoctorRecord) -> dict[str, object]:
         """Everything the doctor saw, as data."""
+        noise = derived_document(self, record.derived) if record.derived else {}
         environment = Environment.from_json(record.environment)
         return {
             "environment": environment.to_json(),
@@ -118,7 +135,7 @@ class Doctor(ResultKind):
             "clock": record.plan["clock"],
             "installed": record.plan["installed"],
             "sensors": record.sensors,
-            **(record.derived or {}),
+            **noise,
         }
 
 
@@ -175,7 +192,7 @@ def _noise_advice(noise: MachineNoise) -> list[str]:
     return advice
 
 
-def _machine(record: Record) -> Table:
+def _machine(record: DoctorRecord) -> Table:
     environment = Environment.from_json(record.environment)
     rows = []
     for group, name in FACTS_SHOWN:
@@ -198,18 +215,19 @@ def _clock(clock: Mapping[str, Any]) -> str:
     )
 
 
-def _noise_section(noise: Mapping[str, Any] | None) -> list[Block]:
-    if noise is None:
+def _noise_section(diagnosis: Diagnosis | None) -> list[Block]:
+    if diagnosis is None:
         return [Problems(["unfinished: no noise was measured before it ended"])]
-    compared = ratio(noise["ratio"], noise["low"], noise["high"], noise["n"])
-    against_itself = [compared, f": {noise['verdict']}"]
+    noise = diagnosis.noise
+    compared = ratio(noise.ratio, noise.low, noise.high, noise.n)
+    against_itself = [compared, f": {noise.verdict}"]
     rows: list[list[Text]] = [
-        ["single calls, p25 to p75", _share(noise["spread"])],
-        ["between processes, sd", _share(noise["between_processes"])],
+        ["single calls, p25 to p75", _share(noise.spread)],
+        ["between processes, sd", _share(noise.between_processes)],
         ["the same code against itself", against_itself],
     ]
-    call = seconds(noise["median_s"])
-    title = f"Noise (a call of {call}, n = {noise['n']})"
+    call = seconds(noise.median_s)
+    title = f"Noise (a call of {call}, n = {noise.n})"
     return [Section(title, [Table(["what", "how much"], rows)])]
 
 

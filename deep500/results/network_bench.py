@@ -5,14 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from ..bundle.dates import Dates
-from ..contracts.result import Blocks, Contrast, Plan, Record
+from ..contracts.result import Blocks, Contrast, Plan
 from ..contracts.shapes import check_object
 from ..errors import Deep500Error
 from ..measure.samples import check_blocks
 from ..reports.blocks import Report
-from .bench import Bench, report_data
+from .bench import Bench, BenchRecord, Times, report_data
 from .benching.contradictions import bench_contradictions, early_end
-from .networks.breakdowns import breakdowns
+from .networks.breakdowns import NetworkNumbers, breakdowns
 from .networks.report import network_report
 
 OPERATOR = {
@@ -30,11 +30,9 @@ LARGEST_NS = 1 << 62
 class NetworkBench(Bench):
     """Blocks of times as of any benchmark, and blocks of the times of single operators."""
 
-    def check_blocks(
-        self, plan: Plan, blocks: Sequence[object]
-    ) -> list[dict[str, Any]]:
+    def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[Times]:
         names = {entry["name"] for entry in plan["entries"]}
-        checked = []
+        checked: list[Times] = []
         for block in blocks:
             if isinstance(block, dict) and KEY in block:
                 _check_breakdown(block, names)
@@ -44,24 +42,29 @@ class NetworkBench(Bench):
         check_blocks(plan, _timed(checked))  # also together
         return checked
 
-    def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
-        derived = super().derive(plan, _timed(blocks))
-        if derived is None:
+    def derive(
+        self, plan: Plan, blocks: Sequence[Times]
+    ) -> NetworkNumbers | None:
+        times = super().derive(plan, _timed(blocks))
+        if times is None:
             return None
         of_operators = [block for block in blocks if KEY in block]
-        return derived | {"breakdowns": breakdowns(of_operators, plan["level"])}
+        taken_apart = breakdowns(of_operators, plan["level"])
+        return NetworkNumbers(**vars(times), breakdowns=taken_apart)
 
-    def report(self, record: Record) -> Report:
+    def report(self, record: BenchRecord) -> Report:
         return network_report(report_data(record))
 
-    def contradictions(self, record: Record, dates: Dates) -> Iterable[str]:
+    def contradictions(
+        self, record: BenchRecord, dates: Dates
+    ) -> Iterable[str]:
         return bench_contradictions(record, _timed(record.blocks), dates)
 
-    def remarks(self, record: Record, dates: Dates) -> Iterable[str]:
+    def remarks(self, record: BenchRecord, dates: Dates) -> Iterable[str]:
         return early_end(record, _timed(record.blocks))
 
     def compare(
-        self, a: Record, b: Record, margin: float, level: float
+        self, a: BenchRecord, b: BenchRecord, margin: float, level: float
     ) -> Contrast:
         times_a = replace(a, blocks=_timed(a.blocks))
         times_b = replace(b, blocks=_timed(b.blocks))

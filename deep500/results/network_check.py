@@ -1,17 +1,15 @@
 """A check of a network: every node on every framework, forward and backward, with its error, bound and verdict."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from ..check.networks.report import (
+from ..check.networks.divergence import (
     DIFFERENCE,
-    DIRECTIONS,
     FLOAT64,
-    NodeCheck,
-    Side,
-    first_of,
-    summary,
+    node_check,
+    worst_in,
 )
+from ..check.report import DIRECTIONS, CheckReport, CheckResult, first_of
 from ..contracts.result import Blocks, Plan, Record, ResultKind
 from ..contracts.shapes import NUMBER, check_object
 from ..errors import UNDECIDED, Deep500Error
@@ -30,6 +28,7 @@ from ..reports.blocks import (
 from ..reports.surroundings import raw_data
 from ..reports.tables import NOTHING
 from ..reports.text import Code, Text, VerdictWord, clean, listed, shortened
+from .check import number_text
 from .networks.shares import shares
 
 PLAN = {
@@ -77,11 +76,11 @@ class NetworkCheck(ResultKind):
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
         if not blocks:
             return None
-        sides = _sides(blocks)
-        first = first_of(side.first for side in sides)
+        sides = _sides(plan, blocks)
+        first = _first(sides)
         return {
-            "ok": all(side.verdict == "ok" for side in sides),
-            "first": first and first.to_json(),
+            "ok": all(sides),
+            "first": first and _check_document(first),
             "sides": [_numbers(side) for side in sides],
         }
 
@@ -90,7 +89,7 @@ class NetworkCheck(ResultKind):
             raise Deep500Error(
                 f"{record.bundle} holds no checks yet: nothing was checked before it ended"
             )
-        sides = _sides(record.blocks)
+        sides = _sides(record.plan, record.blocks)
         name = clean(" and ".join(record.plan["models"]))
         problems = [] if record.finished else [UNFINISHED]
         remarks = [clean(remark) for remark in record.plan["remarks"]]
@@ -144,47 +143,96 @@ def _checked(number: int, block: object) -> dict[str, Any]:
     return side
 
 
-def _sides(blocks: Blocks) -> list[Side]:
-    return [Side.from_json(block) for block in blocks]
+def side_block(report: CheckReport) -> dict[str, Any]:
+    """The report on one framework as a block."""
+    return {
+        "framework": report.where,
+        "isolated": report.isolated,
+        "lost": report.lost,
+        "checks": list(map(_check_document, report.checks)),
+    }
 
 
-def _numbers(side: Side) -> dict[str, Any]:
+def _check_document(check: CheckResult) -> dict[str, Any]:
+    """A check of a node as the file has it."""
+    document = check.to_json()
+    return {
+        "framework": check.where,
+        "direction": check.name,
+        "node": check.case,
+        "operator": check.operator,
+        "ok": check.ok,
+        "error": document["value"],
+        "bound": document["bound"],
+        "text": check.text,
+        "kernel": check.kernel,
+        "decided": check.decided,
+    }
+
+
+def _side(plan: Plan, block: Mapping[str, Any]) -> CheckReport:
+    checks = []
+    for document in block["checks"]:
+        fields = dict(document)
+        value = fields.pop("error")
+        checks.append(node_check(**fields, value=value))
+    return CheckReport(
+        "network",
+        plan["models"][-1],
+        block["framework"],
+        checks=checks,
+        isolated=block["isolated"],
+        lost=block["lost"],
+    )
+
+
+def _sides(plan: Plan, blocks: Blocks) -> list[CheckReport]:
+    return [_side(plan, block) for block in blocks]
+
+
+def _first(sides: Sequence[CheckReport]) -> CheckResult | None:
+    """The first divergence on any framework."""
+    return first_of(check for side in sides for check in side.wrong)
+
+
+def _numbers(side: CheckReport) -> dict[str, Any]:
     """The numbers of one framework in derived.json."""
     worst = {}
     for direction in DIRECTIONS:
-        check = side.worst(direction)
+        check = worst_in(side, direction)
         if check:
-            worst[direction] = check.to_json()
-    first = side.first
+            worst[direction] = _check_document(check)
+    first = _first([side])
     return {
-        "framework": side.framework,
+        "framework": side.where,
         "verdict": side.verdict,
         "checks": len(side.checks),
         "wrong": len(side.wrong),
+        # the name of what is not decided in files since version 0.1.0
         "unavailable": len(side.undecided),
-        "first": first and first.to_json(),
+        "first": first and _check_document(first),
         "worst": worst,
     }
 
 
-def _banner(name: str, sides: Sequence[Side]) -> Banner:
+def _banner(name: str, sides: Sequence[CheckReport]) -> Banner:
     """The verdict of every framework."""
     verdicts: list[Text] = []
     counts: dict[VerdictWord, int] = {}
     for side in sides:
         verdict = VerdictWord(side.verdict)
-        verdicts.append([clean(side.framework), " ", verdict])
+        verdicts.append([clean(side.where), " ", verdict])
         counts[verdict] = counts.get(verdict, 0) + 1
     headline: list[Text] = [f"{name}: ", *listed(verdicts)]
-    first = first_of(side.first for side in sides)
+    first = _first(sides)
     if first:
         headline.append(f"; first {clean(_located(first))}")
     return Banner(headline, headline, counts)
 
 
-def _located(check: NodeCheck) -> str:
+def _located(check: CheckResult) -> str:
     """Where something differs, and what two networks have there."""
-    place = f"{check.node!r}"
+    place = f"{check.case!r}"
     if check.operator:
         place += f" ({check.operator})"
     cause, _, _ = check.text.partition("; ")
@@ -193,23 +241,23 @@ def _located(check: NodeCheck) -> str:
     return place
 
 
-def _known_faults(sides: Sequence[Side], side: Side) -> set[tuple[str, str]]:
+def _known_faults(
+    sides: Sequence[CheckReport], side: CheckReport
+) -> set[tuple[str, str]]:
     """What the comparison of two networks in float64 has listed already, for the frameworks behind it."""
-    if side is sides[0] or sides[0].framework != FLOAT64:
+    if side is sides[0] or sides[0].where != FLOAT64:
         return set()
-    return {(check.direction, check.node) for check in sides[0].wrong}
+    return {(check.name, check.case) for check in sides[0].wrong}
 
 
-def _overview(sides: Sequence[Side]) -> Table:
+def _overview(sides: Sequence[CheckReport]) -> Table:
     """What was compared on every framework, and how near to its bound the worst came."""
     rows = []
     for side in sides:
         for direction in DIRECTIONS:
-            checks = [
-                check for check in side.checks if check.direction == direction
-            ]
+            checks = [check for check in side.checks if check.name == direction]
             if checks:
-                framework = clean(side.framework)
+                framework = clean(side.where)
                 rows.append([framework, direction, *_counts(checks)])
     headers = [
         "framework",
@@ -223,15 +271,15 @@ def _overview(sides: Sequence[Side]) -> Table:
     return Table(headers, rows, "lllrrrl")
 
 
-def _counts(checks: Sequence[NodeCheck]) -> list[Text]:
+def _counts(checks: Sequence[CheckResult]) -> list[Text]:
     """The verdict on checks of one direction, how many there are, and the one that took most of its bound."""
-    part = Side("", list(checks))
+    part = CheckReport("network", "", checks=list(checks))
     failed = len(part.wrong) + len(part.undecided)
-    worst = part.worst(checks[0].direction)
+    worst = worst_in(part, checks[0].name)
     share = place = NOTHING
     if worst:
         share = f"{worst.share:.2g}"
-        place = shortened(clean(worst.node), LONGEST_NAME)
+        place = shortened(clean(worst.case), LONGEST_NAME)
     return [
         VerdictWord(part.verdict),
         str(len(checks)),
@@ -241,13 +289,13 @@ def _counts(checks: Sequence[NodeCheck]) -> list[Text]:
     ]
 
 
-def _faults(side: Side, known: Collection[tuple[str, str]]) -> Section:
+def _faults(side: CheckReport, known: Collection[tuple[str, str]]) -> Section:
     """The first divergence, others that are not known yet, and what could not be checked."""
     if side.verdict == "ok":
         return Section("", [])
     new = []
     for check in side.wrong:
-        if (check.direction, check.node) not in known:
+        if (check.name, check.case) not in known:
             new.append(check)
     lines: list[Text] = [clean(check.sentence) for check in new[:MOST_FAULTS]]
     others = len(new) - MOST_FAULTS
@@ -257,14 +305,14 @@ def _faults(side: Side, known: Collection[tuple[str, str]]) -> Section:
     if repeated:
         lines.append(f"{repeated} of those that {FLOAT64} lists")
     if not side.wrong:
-        lines.append(clean(summary(side)))
+        lines.append(clean(side.text))
     elif side.lost:
         lines.append(clean(side.lost))
-    framework = clean(side.framework)
+    framework = clean(side.where)
     return Section(f"{framework}: what diverges first", [Bullets(lines)])
 
 
-def _nodes(side: Side) -> Section:
+def _nodes(side: CheckReport) -> Section:
     rows = [_row(check) for check in side.checks[:MOST_ROWS]]
     headers = [
         "node",
@@ -282,23 +330,17 @@ def _nodes(side: Side) -> Section:
         blocks.append(
             Sentence(f"The first {MOST_ROWS} of {total}; `--json` has all.")
         )
-    return Section(f"Nodes on {clean(side.framework)}", blocks)
+    return Section(f"Nodes on {clean(side.where)}", blocks)
 
 
-def _row(check: NodeCheck) -> list[Text]:
+def _row(check: CheckResult) -> list[Text]:
     return [
-        Code(clean(check.node)),
+        Code(clean(check.case)),
         clean(check.operator),
-        check.direction,
+        check.name,
         clean(check.kernel),
         VerdictWord(check.verdict),
-        _number(check.error),
-        _number(check.bound),
+        number_text(check.value),
+        number_text(check.bound),
         clean(check.text),
     ]
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return NOTHING
-    return f"{value:.3g}"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..check.optimizers.report import FORMULA, NEW_PROCESS
-from ..check.report import OperatorReport
+from ..check.report import CheckReport
 from ..contracts.result import Plan
 from ..contracts.shapes import check_object
 from .check import Check
@@ -29,7 +29,7 @@ class OptimizerCheck(Check):
     def subject(self, plan: Plan) -> str:
         return str(plan["optimizer"])
 
-    def remark(self, reports: Sequence[OperatorReport]) -> str:
+    def remark(self, reports: Sequence[CheckReport]) -> str:
         """With what the formula was compared, if not with itself, and whether it was resumed in the same process."""
         texts: dict[str, None] = {}
         for report in reports:

@@ -1,9 +1,9 @@
 """A check of a sampler: every promise with its value, its bound and its verdict."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..check.samplers.report import SamplerReport
+from ..check.report import CheckReport, CheckResult
 from ..contracts.result import Blocks, Plan, Record, ResultKind
 from ..contracts.shapes import NUMBER, check_object
 from ..errors import Deep500Error
@@ -20,6 +20,7 @@ from ..reports.blocks import (
 from ..reports.surroundings import raw_data
 from ..reports.tables import NOTHING
 from ..reports.text import Text, VerdictWord, clean
+from .check import checked_block, number_text
 
 PLAN = {
     "sampler": str,
@@ -28,14 +29,10 @@ PLAN = {
     "epochs": int,
     "level": NUMBER,
 }
-REPORT = {
-    "sampler": str,
-    "size": int,
-    "epochs": int,
-    "level": NUMBER,
-    "checks": [dict],
-}
-CHECK = {
+REPORT = {"sampler": str, "checks": [dict]}
+# of version 0.1.0, whose verdicts follow from value, bound and what the value is
+FORMER_REPORT = {**REPORT, "size": int, "epochs": int, "level": NUMBER}
+FORMER_CHECK = {
     "name": str,
     "value": (*NUMBER, type(None)),
     "bound": NUMBER,
@@ -45,7 +42,7 @@ CHECK = {
 
 
 class SamplerCheck(ResultKind):
-    """One block with all checks; their verdicts follow from values and bounds."""
+    """One block with all checks."""
 
     def check_plan(self, plan: object) -> dict[str, Any]:
         return check_object("plan.json", plan, PLAN)
@@ -57,15 +54,17 @@ class SamplerCheck(ResultKind):
         for number, block in enumerate(blocks):
             where = f"samples.jsonl: block {number}"
             report = check_object(where, block, REPORT)
-            for check in report["checks"]:
-                check_object(f"{where}: a check", check, CHECK)
+            if "noun" in report:
+                report = checked_block(number, report)
+            else:
+                _check_former(where, report)
             checked.append(report)
         return checked
 
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
         if not blocks:
             return None
-        report = SamplerReport.from_json(blocks[0])
+        report = _report(blocks[0])
         verdicts = {check.name: check.verdict for check in report.checks}
         return {
             "ok": report.ok,
@@ -78,18 +77,19 @@ class SamplerCheck(ResultKind):
             raise Deep500Error(
                 f"{record.bundle} holds no checks: nothing was checked before it ended"
             )
-        report = SamplerReport.from_json(record.blocks[0])
+        report = _report(record.blocks[0])
         name = clean(record.plan["sampler"])
         faults: list[Text] = []
         for check in report.wrong:
             fault = clean(check.text)
             faults.append(f"{clean(check.name)}: {fault}")
+        plan = {**record.plan, **record.blocks[0]}
         blocks: list[Block] = [
             _banner(name, report),
             Problems([]),
             Bullets(faults),
             _table(report),
-            PageOnly([Sentence(_method(report))]),
+            PageOnly([Sentence(_method(plan))]),
             raw_data(record.bundle, record.hash),
         ]
         return Report("Deep500 check", name, blocks)
@@ -103,26 +103,47 @@ class SamplerCheck(ResultKind):
         return bool(record.derived and record.derived["ok"])
 
 
-def _table(report: SamplerReport) -> Table:
+def _check_former(where: str, report: Mapping[str, Any]) -> None:
+    check_object(where, report, FORMER_REPORT)
+    for check in report["checks"]:
+        check_object(f"{where}: a check", check, FORMER_CHECK)
+
+
+def _report(block: Mapping[str, Any]) -> CheckReport:
+    """The report of a block of any version."""
+    if "noun" in block:
+        return CheckReport.from_json(block)
+    checks = [_check(former) for former in block["checks"]]
+    return CheckReport("sampler", block["sampler"], checks=checks)
+
+
+def _check(former: Mapping[str, Any]) -> CheckResult:
+    """A check of version 0.1.0: a number of faults with an upper bound, or a probability with a lower one."""
+    value = former["value"]
+    bound = former["bound"]
+    ok = None
+    if value is not None:
+        ok = value >= bound if former["statistical"] else value <= bound
+    return CheckResult(former["name"], ok, value, bound, former["text"])
+
+
+def _table(report: CheckReport) -> Table:
     rows = []
     for check in report.checks:
-        value = bound = NOTHING
-        if check.value is not None:
-            value = f"{check.value:.3g}"
-            bound = f"{check.bound:.3g}"
-        row = [
+        is_judged = check.value is not None
+        row: list[Text] = [
             clean(check.name),
             VerdictWord(check.verdict),
-            value,
-            bound,
+            number_text(check.value),
+            number_text(check.bound) if is_judged else NOTHING,
             clean(check.text),
         ]
         rows.append(row)
     return Table(["check", "verdict", "value", "bound", "note"], rows, "llrrt")
 
 
-def _banner(name: str, report: SamplerReport) -> Banner:
-    verdict = VerdictWord("ok" if report.ok else "wrong")
+def _banner(name: str, report: CheckReport) -> Banner:
+    verdict = VerdictWord(report.verdict)
     judged = [check for check in report.checks if check.ok is not None]
     wrong = len(report.wrong) or "none"
     count = f", {wrong} of {len(judged)} checks found a fault"
@@ -130,11 +151,11 @@ def _banner(name: str, report: SamplerReport) -> Banner:
     return Banner(headline, headline, {verdict: 1})
 
 
-def _method(report: SamplerReport) -> str:
+def _method(plan: Mapping[str, Any]) -> str:
     """What was drawn, and what the values of statistical checks are."""
-    sampler = clean(report.sampler)
+    sampler = clean(plan["sampler"])
     return (
-        f"{sampler} drew {report.epochs} epochs of {report.size} examples. The values of "
+        f"{sampler} drew {plan['epochs']} epochs of {plan['size']} examples. The values of "
         "shares, positions and independence are probabilities (chi-square tests, by Bonferroni over the "
-        f"examples): each is below {report.level:g} by chance with that probability."
+        f"examples): each is below {plan['level']:g} by chance with that probability."
     )

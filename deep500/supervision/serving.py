@@ -12,6 +12,10 @@ Message = dict[str, Any]
 Progress = Callable[[str], None]
 
 
+def silent(text: str) -> None:
+    """The progress function of a caller who wants no progress."""
+
+
 def serve(handle: Callable[[Message, Progress], Message]) -> None:
     """Answer what comes through the pipes whose descriptors are the program's arguments.
 

@@ -77,15 +77,16 @@ def test_rivals_from_python(mine: Any, tmp_path: Path) -> None:
     record = d5.bench_operator(
         [mine.twice, mine.Twice], "4x3", out=tmp_path / "out", **QUICK
     )
-    derived = record.derived or {}
-    names = [entry["name"] for entry in derived["entries"]]
+    derived = record.derived
+    assert derived is not None
+    names = [entry.name for entry in derived.entries]
     assert names == [
         "reference custom twice 4x3 float32 forward",
         "reference custom Twice 4x3 float32 forward",
     ]
-    assert all(entry["median"] > 0 for entry in derived["entries"])
-    [comparison] = derived["comparisons"]
-    assert comparison["verdict"] in ("slower", "faster", "same", "inconclusive")
+    assert all(entry.median > 0 for entry in derived.entries)
+    [comparison] = derived.comparisons
+    assert comparison.verdict in ("slower", "faster", "same", "inconclusive")
     assert record.bundle == str(tmp_path / "out")
     assert not verify(tmp_path / "out").problems
 
@@ -149,8 +150,9 @@ def test_functions_are_refused_where_they_cannot_run(mine: Any) -> None:
 def test_networks_from_python(tmp_path: Path) -> None:
     options = QUICK | {"budget_s": 0.1}
     record = d5.bench_network("mlp", out=tmp_path / "out", **options)
-    [entry] = (record.derived or {})["entries"]
-    assert entry["name"] == "reference eager (composed) inference batch=1"
+    assert record.derived is not None
+    [entry] = record.derived.entries
+    assert entry.name == "reference eager (composed) inference batch=1"
     assert record.kind.name == "network_bench"
     assert not verify(tmp_path / "out").problems
 

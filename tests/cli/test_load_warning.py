@@ -2,6 +2,7 @@
 
 import pytest
 
+from deep500.bench import threads
 from deep500.cli import options, parser
 from deep500.cli.run import busy_threads, changed_recipe
 from deep500.recipe_files import load_recipe
@@ -26,5 +27,5 @@ def test_threads_of_a_recipe(words, threads):
 
 
 def test_threads_of_frameworks():
-    assert options.busy_threads(1, ["reference", "pytorch"]) == 1
-    assert options.busy_threads(0, ["reference"]) == options.cpus()
+    assert threads.busy_threads(1, ["reference", "pytorch"]) == 1
+    assert threads.busy_threads(0, ["reference"]) == options.cpus()

@@ -11,6 +11,7 @@ import pytest
 from .conftest import without_load_warnings
 
 RECIPE = Path(__file__).parents[2] / "recipes" / "digits_mlp.py"
+RECORDED = Path(__file__).parents[1] / "data" / "before" / "recipe-0.1.0.zip"
 VERBS = {
     "bench": ("bench", "pass", "--budget", "0.2"),
     "check": ("check", "operator", "Relu", "--framework", "reference"),
@@ -110,3 +111,24 @@ def test_a_cache_that_is_a_file(tmp_path):
         words, tmp_path, DEEP500_HOME=str(tmp_path / "home"), DEEP500_CACHE="/proc/d5"
     )
     assert said.startswith("d5: /proc/d5/built cannot be written (")
+
+
+@pytest.mark.parametrize("home", ["file", "/proc/home"])
+def test_pictures_need_no_home(tmp_path, home):
+    """Matplotlib keeps its settings and fonts there, uses a temporary folder otherwise, and would warn of that."""
+    (tmp_path / "file").touch()
+    names = ("MPLCONFIGDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
+    environment = {k: v for k, v in os.environ.items() if k not in names}
+    environment |= {"HOME": str(tmp_path / home), "DEEP500_HOME": str(tmp_path / "d5")}
+    words = ["report", str(RECORDED), "--format", "html", "--out", "page.html"]
+    done = subprocess.run(
+        [sys.executable, "-m", "deep500.cli", *words],
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+        timeout=120,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stderr
+    assert without_load_warnings(done.stderr) == ""
+    assert "<svg" in (tmp_path / "page.html").read_text()

@@ -42,8 +42,8 @@ class NeedsShare(Codec):
 
 @pytest.mark.parametrize("codec", ["Sign", codecs.Sign])
 def test_a_text_and_a_class_are_checked(codec: Any) -> None:
-    report = d5.check_codec(codec, ["float32"])
-    assert report.operator == str(codecs.Sign())
+    report = d5.check_codec(codec, dtypes=["float32"])
+    assert report.subject == str(codecs.Sign())
 
 
 @pytest.mark.parametrize(

@@ -410,4 +410,4 @@ def _outside(subject: Subject, n: int, backward: bool, fill: float) -> bool:
 def _call(subject: Subject, name: str, arrays: Sequence[np.ndarray], n: int) -> None:
     library = subject.operator.library("float64")
     tensors = [TensorSpec((n,), "float64")] * 2
-    library.call(getattr(library, name), tensors, arrays)
+    library.call(getattr(library, name), tensors, arrays, threads=0)

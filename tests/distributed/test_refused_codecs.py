@@ -41,7 +41,7 @@ def test_a_run_refuses_it(codec: Codec, method: str, words: str) -> None:
 
 @pytest.mark.parametrize(("codec", "method", "words"), REFUSED, ids=lambda x: str(x))
 def test_a_check_calls_it_wrong(codec: Codec, method: str, words: str) -> None:
-    report = d5.check_codec(codec, ["float32"])
+    report = d5.check_codec(codec, dtypes=["float32"])
     texts = " ".join(check.text for check in report.wrong)
     assert words in texts or "decoded as" in texts
     assert f"{method} (bad_codecs.py, line " in texts
@@ -60,7 +60,7 @@ CHAINS = [
 def test_it_is_refused_in_a_chain_too(codec: Codec) -> None:
     with pytest.raises(Deep500Error, match=r"\(bad_codecs.py, line \d+\) returned"):
         d5.simulate(AllReduceScheme(codec=codec), RECIPE, ranks=2)
-    report = d5.check_codec(codec, ["float32"])
+    report = d5.check_codec(codec, dtypes=["float32"])
     texts = " ".join(check.text for check in report.wrong)
     assert "(bad_codecs.py, line " in texts
 
@@ -86,7 +86,7 @@ def test_a_codec_in_python_is_not_called_cpp(
 def test_an_error_of_ours_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(coding, "_round_trip")
     with pytest.raises(InternalError, match="defect of Deep500"):
-        d5.check_codec(d5.codecs.Identity(), ["float32"])
+        d5.check_codec(d5.codecs.Identity(), dtypes=["float32"])
 
 
 def test_a_key_gives_a_generator() -> None:
@@ -98,7 +98,7 @@ def test_a_key_gives_a_generator() -> None:
 
 
 def test_a_biased_codec_without_feedback_is_noted() -> None:
-    report = d5.check_codec(d5.codecs.BFloat16(), ["float32"])
+    report = d5.check_codec(d5.codecs.BFloat16(), dtypes=["float32"])
     notes = [check.text for check in report.checks if check.name == "unbiased"]
     assert all("without error feedback" in note for note in notes)
 

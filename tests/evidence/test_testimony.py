@@ -133,4 +133,4 @@ def test_a_broken_ledger_is_reported_by_verify_list_and_doctor(
     said = capsys.readouterr()
     assert json.loads(said.out) and "row 1 was changed" in said.err
     record = recorded_diagnosis(0.3, tmp_path / "machine")
-    assert any("the ledger is broken" in line for line in record.derived["advice"])
+    assert any("the ledger is broken" in line for line in record.derived.advice)

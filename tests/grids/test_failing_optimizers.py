@@ -132,5 +132,5 @@ def test_a_kernel_of_ones_own_that_fails_on_its_framework_only(file: Path) -> No
     report = d5.check_network(
         network, ["reference", "pytorch"], optimizer=f"{file}:Kernel"
     )
-    assert [side.verdict for side in report.sides] == ["ok", "wrong"]
+    assert [side.verdict for side in report.reports] == ["ok", "wrong"]
     assert "in Kernel.pytorch (failing.py, line 8)" in report.text

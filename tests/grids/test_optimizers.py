@@ -119,7 +119,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def check(optimizer: Any, framework: str = "reference", reference: Any = None) -> Any:
     return d5.check_optimizer(
-        optimizer, framework, reference, dtypes=["float64"], steps=5
+        optimizer, framework, reference=reference, dtypes=["float64"], steps=5
     )
 
 

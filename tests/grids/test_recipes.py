@@ -175,7 +175,7 @@ def cells() -> list[Cell]:
 
 CELLS = cells()
 QUICK = [cell for cell in CELLS if cell.framework in ("reference", "pytorch")]
-SAMPLE = random.Random(19).sample(QUICK, 16)
+SAMPLE = random.Random(181).sample(QUICK, 10)  # every part and every verb is in it
 
 
 def command(*words: str) -> tuple[int, str, list[str]]:

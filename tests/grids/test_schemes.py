@@ -158,7 +158,9 @@ def test_codec_checked(
     text: str, way: str, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     if way == "Python":
-        assert d5.check_codec(load_codec(text), ["float32"]).ok != is_refused(text)
+        assert d5.check_codec(load_codec(text), dtypes=["float32"]).ok != is_refused(
+            text
+        )
         return
     words = ["check", "codec", text, "--dtype", "float32", "--out", str(tmp_path / "r")]
     assert main(words) == (1 if is_refused(text) else 0)

@@ -98,10 +98,10 @@ def test_a_statement_that_hands_its_work_to_a_thread_gets_a_mark_and_no_verdict(
         processes=3,
         seed=1,
     )
-    [comparison] = result.derived["comparisons"]
-    assert comparison["verdict"] == "inconclusive" and comparison["withheld"]
-    assert any("goes on after its clock has stopped" in n for n in comparison["notes"])
-    thread, honest = result.derived["entries"]
-    assert thread["after"] > SHARE and not honest["after"]
-    assert any("goes on after" in note for note in thread["notes"])
-    assert not any("goes on after" in note for note in honest["notes"])
+    [comparison] = result.derived.comparisons
+    assert comparison.verdict == "inconclusive" and comparison.meaning.withheld
+    assert any("goes on after its clock has stopped" in n for n in comparison.notes)
+    thread, honest = result.derived.entries
+    assert thread.after > SHARE and not honest.after
+    assert any("goes on after" in note for note in thread.notes)
+    assert not any("goes on after" in note for note in honest.notes)

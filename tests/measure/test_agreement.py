@@ -110,12 +110,12 @@ def run(setup: str) -> measure.Result:
 
 def test_a_patched_module_of_the_clock_changes_nothing() -> None:
     result = run("import time; time.perf_counter_ns = time.monotonic_ns = lambda: 0")
-    assert not any("clock" in note for note in result.derived["notes"])
+    assert not any("clock" in note for note in result.derived.notes)
 
 
 def test_a_clock_that_is_made_slower_is_noticed() -> None:
     setup = fake_clock("lambda: real() // 10", "deep500.measure.candidates")
-    notes = run(setup).derived["notes"]
+    notes = run(setup).derived.notes
     assert any("changed the clock" in note for note in notes)
 
 

@@ -1,18 +1,21 @@
-"""Groups of entries in processes of their own, teardowns after the last call, and rates of known work."""
+"""Groups of entries in processes of their own, jobs, checks after the last call, and rates of known work."""
 
 import itertools
+import json
 from dataclasses import replace
 
 import pytest
 
 from deep500.errors import Deep500Error, Wrong
-from deep500.measure.candidates import Statement
+from deep500.measure.candidates import Statement, candidate_from_json
 from deep500.measure.clock import calibrate
 from deep500.measure.gathered import GatheredSession
+from deep500.measure.numbers import Rate
 from deep500.measure.plan import PlanEntry, make_plan
 from deep500.measure.rates import rates
 from deep500.measure.running import execute
 from deep500.measure.session import Session
+from deep500.user_files import imported
 
 PEAK = {
     "value": 1e9,
@@ -71,63 +74,98 @@ def test_an_error_in_one_group_ends_all(tmp_path):
     assert all(s.child.process.poll() is not None for s in session.sessions.values())
 
 
-def test_a_teardown_runs_once_after_the_last_call(tmp_path):
-    entry = PlanEntry(
-        "a",
-        Statement(
-            "n += 1", "n = 0; from collections import deque", "assert n > 0; deque([n])"
-        ),
-        {},
-    )
-    session = Session([entry], calibrate())
-    session.block([3], [[0], [0]])
+JOB = """
+from deep500.errors import Wrong
+from deep500.measure.candidates import DataCandidate, Subject
+
+
+class Counter(Subject):
+    def __init__(self, most):
+        self.most, self.calls = most, 0
+
+    def run(self):
+        self.calls += 1
+
+    def check(self):
+        self.run()
+
+    def check_again(self):
+        if self.calls > self.most:
+            raise Wrong(f"it was called more than {self.most} times")
+
+
+class CountJob(DataCandidate):
+    def __init__(self, most):
+        self.most = most
+
+    @property
+    def settings(self):
+        return {"most": self.most}
+
+    def subject(self):
+        return Counter(self.most)
+"""
+
+
+@pytest.fixture
+def counting(tmp_path):
+    """The class of a job that counts its calls, and is wrong after too many."""
+    (tmp_path / "counting.py").write_text(JOB)
+    return imported(tmp_path / "counting.py").CountJob
+
+
+def test_a_job_is_checked_once_after_the_last_call(counting):
+    session = Session([PlanEntry("a", counting(4), {})], calibrate())
+    session.block([3], [[0]])
     session.finish()
     with pytest.raises(StopIteration):
         session.timers[0](1)
+    session = Session([PlanEntry("a", counting(3), {})], calibrate())
+    session.block([3], [[0]])
+    with pytest.raises(Wrong, match="more than 3 times"):
+        session.finish()
 
 
-def test_wrong_after_timing_leaves_nothing(tmp_path):
-    raises = "from deep500.errors import Wrong\nraise Wrong('it is wrong')"
-    with pytest.raises(Wrong, match="it is wrong"):
+def test_wrong_after_timing_leaves_nothing(counting, tmp_path):
+    with pytest.raises(Wrong, match="more than 3 times"):
         execute(
-            plan(PlanEntry("a", Statement("pass", "", raises), {}), processes=1),
+            plan(PlanEntry("a", counting(3), {}), processes=1),
             tmp_path / "run",
         )
     assert not (tmp_path / "run").exists()
 
 
+def test_a_job_travels_as_data(counting):
+    document = json.loads(json.dumps(PlanEntry("a", counting(4), {}).to_json()))
+    assert document["text"] == "CountJob(most=4)"
+    again = candidate_from_json(document["job"])
+    assert isinstance(again, counting)
+    assert again.most == 4
+
+
 def test_rates_turn_the_interval_over():
-    found = rates(
-        {"median": 2.0, "low": 1.0, "high": 4.0},
-        {"flops": 8e8, "bytes": 1e8, "dtype": "float32"},
-        PEAKS,
-    )
-    assert found["flops"] == {"value": 4e8, "low": 2e8, "high": 8e8}
-    assert (
-        found["roofline"]["value"] == pytest.approx(0.4)
-        and found["roofline"]["limited_by"] == "compute"
-    )
-    assert found["roofline"]["low"] == pytest.approx(0.2)
-    assert (
-        rates(
-            {"median": 2.0, "low": None, "high": None},
-            {"flops": 8, "bytes": 8, "dtype": "int8"},
-            PEAKS,
-        )["roofline"]
-        is None
-    )
+    work = {"flops": 8e8, "bytes": 1e8, "dtype": "float32"}
+    found = rates((2.0, 1.0, 4.0), work, PEAKS)
+    assert found.flops == Rate(4e8, 2e8, 8e8)
+    assert found.roofline.value == pytest.approx(0.4)
+    assert found.roofline.limited_by == "compute"
+    assert found.roofline.low == pytest.approx(0.2)
+    unknown = {"flops": 8, "bytes": 8, "dtype": "int8"}
+    refused = rates((2.0, None, None), unknown, PEAKS)
+    assert refused.roofline is None
+    assert "int8" in refused.no_roofline
 
 
 @pytest.mark.parametrize("work", [{"flops": "many"}, {"flops": -1}, {"bytes": True}])
 def test_work_of_another_form_is_refused(work):
     with pytest.raises(Deep500Error, match="is not a count"):
-        rates({"median": 2.0, "low": 1.0, "high": 4.0}, work, None)
+        rates((2.0, 1.0, 4.0), work, None)
 
 
 def test_peaks_of_another_form_are_refused():
     with pytest.raises(Deep500Error, match="peaks"):
         rates(
-            {"median": 2.0, "low": 1.0, "high": 4.0},
+            (2.0, 1.0, 4.0),
             {"flops": 1, "bytes": 1},
             {"flops": 3},
         )

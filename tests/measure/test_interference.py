@@ -73,8 +73,8 @@ def test_blocks_without_it_give_none_and_no_number():
     for block in result.blocks:
         del block["load"]
     assert interference(result.blocks) is None
-    assert result.derived["comparisons"][0]["verdict"] == "slower"
-    assert "interference" not in result.derived
+    assert result.derived.comparisons[0].verdict == "slower"
+    assert result.derived.interference is None
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_verdict_that_others_could_explain_is_inconclusive(
     others, used, threads, verdict
 ):
     result = recorded(others, used, threads=threads)
-    assert result.derived["comparisons"][0]["verdict"] == verdict
+    assert result.derived.comparisons[0].verdict == verdict
     assert bool(withdrawn(result)) == (verdict == "inconclusive")
 
 
@@ -142,16 +142,13 @@ def test_the_reason_says_who_how_much_and_what_to_do():
     assert "'b' ran" in told
     assert "use --threads 1, wait, or give --wait-for-quiet SECONDS" in told
     derived = recorded(0.89, [1.0, 2.0]).derived
-    assert "--wait-for-quiet" in derived["status"] and derived["stopped"] == "budget"
+    assert "--wait-for-quiet" in derived.status and derived.stopped == "budget"
 
 
 def test_same_is_withdrawn_as_well():
+    assert recorded(0.0, [2.0, 2.0], ratio=1.0).derived.comparisons[0].verdict == "same"
     assert (
-        recorded(0.0, [2.0, 2.0], ratio=1.0).derived["comparisons"][0]["verdict"]
-        == "same"
-    )
-    assert (
-        recorded(0.9, [2.0, 2.0], ratio=1.0).derived["comparisons"][0]["verdict"]
+        recorded(0.9, [2.0, 2.0], ratio=1.0).derived.comparisons[0].verdict
         == "inconclusive"
     )
 

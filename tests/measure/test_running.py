@@ -28,7 +28,7 @@ def test_callables_run_in_one_process_and_the_result_says_so():
     candidates = {"a": spin(20), "b": spin(40)}
     result = measure.run(candidates, budget_s=30, precision=0.5, seed=1)
     assert isinstance(result.samples("a"), np.ndarray)
-    assert "one process, between-process variance unknown" in result.derived["notes"]
+    assert "one process, between-process variance unknown" in result.derived.notes
     found = result.compare("a", "b")
     assert found.verdict == "slower"  # twice the work; no machine hides that
     assert found.low <= found.ratio <= found.high
@@ -57,7 +57,7 @@ def test_a_fixed_number_of_processes_is_kept():
 
 def test_functions_are_found_by_name():
     result = measure.run({"f": "platform:machine"}, budget_s=0.5)
-    assert result.derived["entries"][0]["n"] > 0
+    assert result.derived.entries[0].n > 0
 
 
 def test_an_expensive_setup_leaves_one_process_and_says_so():
@@ -65,7 +65,7 @@ def test_an_expensive_setup_leaves_one_process_and_says_so():
         {"a": "sum(range(1000))"}, setup="import time; time.sleep(0.5)", budget_s=1
     )
     assert isinstance(result.samples("a"), np.ndarray)
-    assert "one process, between-process variance unknown" in result.derived["notes"]
+    assert "one process, between-process variance unknown" in result.derived.notes
 
 
 def test_commands_bring_their_own_processes():
@@ -79,7 +79,7 @@ def test_commands_bring_their_own_processes():
     assert found.verdict == "slower" or any(
         COULD_EXPLAIN in note for note in found.notes
     )
-    assert not result.derived["notes"]
+    assert not result.derived.notes
 
 
 def test_a_run_that_is_not_precise_enough_says_how_much_is_missing():
@@ -91,9 +91,9 @@ def test_a_run_that_is_not_precise_enough_says_how_much_is_missing():
         processes=3,
         precision=0.001,
     )
-    assert result.derived["stopped"] == "budget"
-    assert result.derived["status"].startswith("inconclusive, about ")
-    assert result.derived["more"] > 0
+    assert result.derived.stopped == "budget"
+    assert result.derived.status.startswith("inconclusive, about ")
+    assert result.derived.more > 0
 
 
 def test_a_precise_run_stops_before_its_budget():
@@ -105,29 +105,29 @@ def test_a_precise_run_stops_before_its_budget():
         precision=0.5,
     )
     assert time.monotonic() - began < 200
-    assert result.derived["stopped"] == "precise"
+    assert result.derived.stopped == "precise"
 
 
 def test_factors_are_measured_at_every_level():
     result = measure.run(
         {"a": "sum(range(n))"}, factors={"n": [100, 100_000]}, budget_s=1
     )
-    small, large = (e["median"] for e in result.derived["entries"])
+    small, large = (e.median for e in result.derived.entries)
     assert small < large
 
 
 def test_the_control_is_reported_beside_the_comparisons():
     candidates = {"a": spin(20), "b": spin(40)}
     derived = measure.run(candidates, budget_s=30, precision=0.5, control=True).derived
-    assert derived["control"]["base"] == "a"
-    assert [c["other"] for c in derived["comparisons"]] == ["b"]
+    assert derived.control.base == "a"
+    assert [c.other for c in derived.comparisons] == ["b"]
 
 
 def test_batched_calls_are_labelled_and_their_tail_is_refused():
     result = measure.run({"a": "pass"}, budget_s=0.5)
-    entry = result.derived["entries"][0]
-    assert entry["batch"] > 1
-    assert all("timed together" in q["refused"] for q in entry["quantiles"])
+    entry = result.derived.entries[0]
+    assert entry.batch > 1
+    assert all("timed together" in q.refused for q in entry.quantiles)
     with pytest.raises(measure.Refused, match="timed together"):
         result.interval("a", quantile=0.99)
 
@@ -191,7 +191,7 @@ def test_one_candidate_with_its_control_is_not_done_before_it_is_precise():
         precision=0.001,
         control=True,
     ).derived
-    assert derived["stopped"] == "budget"
+    assert derived.stopped == "budget"
 
 
 def test_a_result_keeps_the_environment_it_was_measured_in(tmp_path):
@@ -220,6 +220,6 @@ def test_a_median_is_the_middle_of_the_processes_that_were_measured(processes):
         rounds = [[median + i % 3 - 1] for i in range(60)]
         block = {"process": process, "calls": [1], "orders": [[0]] * 60, "ns": rounds}
         blocks.append(block)
-    [entry] = measure.Result(plan, blocks).derived["entries"]
-    assert entry["median"] == pytest.approx(1e-9 * np.median(medians))
-    assert entry["low"] <= entry["median"] <= entry["high"]
+    [entry] = measure.Result(plan, blocks).derived.entries
+    assert entry.median == pytest.approx(1e-9 * np.median(medians))
+    assert entry.low <= entry.median <= entry.high

@@ -135,8 +135,8 @@ def test_blocks_record_untimed_visits_and_visits_in_a_row():
     assert all(len(block["untimed"]) == 2 for block in result.blocks)
     rows = [block["alone"] for block in result.blocks if "alone" in block]
     assert rows and all(len(row) == 2 for row in rows)
-    entry = result.derived["entries"][0]
-    assert entry["untimed"] == result.blocks[0]["untimed"][0]
+    entry = result.derived.entries[0]
+    assert entry.untimed == result.blocks[0]["untimed"][0]
 
 
 def test_a_short_entry_gets_a_row_beside_a_long_one():
@@ -144,4 +144,4 @@ def test_a_short_entry_gets_a_row_beside_a_long_one():
     result = measure.run(candidates, budget_s=3.0, precision=1e-9, seed=1)
     rows = [block["alone"] for block in result.blocks if "alone" in block]
     assert sum(len(row[0]) for row in rows) > 10 * sum(len(row[1]) for row in rows)
-    assert result.derived["entries"][0]["neighbours"] is not None
+    assert result.derived.entries[0].neighbours is not None

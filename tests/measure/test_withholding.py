@@ -56,13 +56,13 @@ def result(a=one, b=one, factor=1.0, alone=(1.0, 1.0), **block_fields):
 
 
 def verdict(found):
-    [comparison] = found.derived["comparisons"]
-    return comparison["verdict"]
+    [comparison] = found.derived.comparisons
+    return comparison.verdict
 
 
 def notes(found):
-    [comparison] = found.derived["comparisons"]
-    return " ".join(comparison["notes"])
+    [comparison] = found.derived.comparisons
+    return " ".join(comparison.notes)
 
 
 def test_calls_of_one_cost_keep_their_verdict():
@@ -72,11 +72,13 @@ def test_calls_of_one_cost_keep_their_verdict():
 
 def test_calls_of_two_costs_have_no_verdict_and_the_modes_are_named():
     found = result(a=lambda rng: 2 * one(rng), b=two_costs)
-    [comparison] = found.derived["comparisons"]
-    assert comparison["verdict"] == "inconclusive" and comparison["withheld"]
-    assert comparison["estimand"] == "median ratio of paired rounds of single calls"
-    assert comparison["of_medians"]["ratio"] == pytest.approx(0.5, rel=0.02)
-    assert comparison["of_means"]["ratio"] == pytest.approx(1.3, rel=0.1)
+    [comparison] = found.derived.comparisons
+    assert comparison.verdict == "inconclusive" and comparison.meaning.withheld
+    assert (
+        comparison.meaning.estimand == "median ratio of paired rounds of single calls"
+    )
+    assert comparison.meaning.of_medians.ratio == pytest.approx(0.5, rel=0.02)
+    assert comparison.meaning.of_means.ratio == pytest.approx(1.3, rel=0.1)
     assert "different sides of the margin" in notes(found)
     assert "'b' has 2 modes, 20." in notes(found) and "and 100.0 µs" in notes(found)
 
@@ -106,18 +108,18 @@ def test_a_verdict_that_neighbours_make_is_withheld_and_their_effect_is_noted():
     found = result(factor=1.2, alone=(1.0, 1 / 1.2))
     assert verdict(found) == "inconclusive"
     assert "the ratio would be 1" in notes(found)
-    b = found.derived["entries"][1]
-    assert b["neighbours"]["ratio"] == pytest.approx(1.2, rel=0.01)
-    assert any("in a row of its own calls" in note for note in b["notes"])
+    b = found.derived.entries[1]
+    assert b.neighbours.ratio == pytest.approx(1.2, rel=0.01)
+    assert any("in a row of its own calls" in note for note in b.notes)
 
 
 def test_an_effect_of_neighbours_that_changes_nothing_is_only_noted():
     found = result(factor=2.0, alone=(1.0, 1 / 1.05))
     assert verdict(found) == "slower"
-    b = found.derived["entries"][1]
-    assert any("in a row of its own calls" in note for note in b["notes"])
-    a = found.derived["entries"][0]
-    assert not any("in a row" in note for note in a["notes"])
+    b = found.derived.entries[1]
+    assert any("in a row of its own calls" in note for note in b.notes)
+    a = found.derived.entries[0]
+    assert not any("in a row" in note for note in a.notes)
 
 
 @pytest.mark.parametrize(
@@ -138,9 +140,9 @@ def test_blocks_from_anyone_are_checked(key, value):
 
 def test_two_batches_are_named():
     found = result(calls=[1, 8])
-    [comparison] = found.derived["comparisons"]
+    [comparison] = found.derived.comparisons
     expected = "median ratio of paired rounds of means of 8 calls to single calls"
-    assert comparison["estimand"] == expected
+    assert comparison.meaning.estimand == expected
 
 
 def of_levels(levels, factor=1.0):

@@ -17,7 +17,7 @@ from deep500.check.operators.comparing import (
 from deep500.check.operators.derivatives import difference_check
 from deep500.check.operators.examples import XP, Example, examples, examples_of
 from deep500.check.operators.formats import cast, is_float
-from deep500.check.operators.runner import Dock
+from deep500.check.operators.runner import OperatorRunner
 from deep500.frameworks import framework
 
 __all__ = [
@@ -84,6 +84,6 @@ def derivative_faults(example: Example, grads: Sequence[Any]) -> list[str]:
 
 def autograd(example: Example, name: str, dtype: str) -> list[Any]:
     """The gradients that a framework finds by itself through its native kernel."""
-    found = autodiff(Dock(framework(name)), in_dtype(example, dtype))
+    found = autodiff(OperatorRunner(framework(name)), in_dtype(example, dtype))
     assert found is not None
     return found

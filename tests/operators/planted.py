@@ -10,13 +10,13 @@ from deep500.check.operators.bounds import output_moves
 from deep500.check.operators.differences import absolute
 from deep500.check.operators.examples import XP, Example
 from deep500.check.operators.formats import FORMATS, is_float
-from deep500.check.operators.runner import Dock
+from deep500.check.operators.runner import OperatorRunner
 from deep500.contracts.framework import gradient_formula
 from deep500.contracts.operator import Operator
 from deep500.frameworks import framework
 
 
-class Planted(Dock):
+class Planted(OperatorRunner):
     """Right, until a subclass spoils it. One is made for every example."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Planted(Dock):
 
     def applies(self, example: Example) -> bool:
         """Whether the error changes anything: by default, the outputs."""
-        right = Dock(self.framework).run(example.operator, example.inputs)
+        right = OperatorRunner(self.framework).run(example.operator, example.inputs)
         return any(
             not same(a, b)
             for a, b in zip(self.spoilt([y.copy() for y in right]), right, strict=True)
@@ -94,7 +94,7 @@ class RoundedToBfloat16(Planted):
         ]
 
     def applies(self, example: Example) -> bool:
-        right = Dock(self.framework).run(example.operator, example.inputs)
+        right = OperatorRunner(self.framework).run(example.operator, example.inputs)
         triples = zip(self.spoilt(right), right, output_moves(example), strict=True)
         return any(
             np.any(
@@ -219,7 +219,7 @@ class OtherNamespace(Planted):
         ]
 
     def applies(self, example: Example) -> bool:
-        clean = Dock(self.framework)
+        clean = OperatorRunner(self.framework)
         right = [
             *clean.run(example.operator, example.inputs),
             *_gradients(clean, example),
@@ -241,7 +241,7 @@ class OtherNamespace(Planted):
         )
 
 
-def _gradients(dock: Dock, example: Example) -> list[np.ndarray | None]:
+def _gradients(dock: OperatorRunner, example: Example) -> list[np.ndarray | None]:
     smooth = example.operator.differentiable and example.smooth
     return (
         dock.gradient(example.operator, example.inputs, example.seeds) if smooth else []
@@ -322,7 +322,7 @@ class ForgottenBroadcasting(Planted):
         )
 
     def applies(self, example: Example) -> bool:
-        right = Dock(self.framework).run(example.operator, example.inputs)
+        right = OperatorRunner(self.framework).run(example.operator, example.inputs)
         return any(
             not same(a, b)
             for a, b in zip(
@@ -354,7 +354,7 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
 
 def changes(example: Example) -> bool:
     """Whether other inputs give other results."""
-    run = Dock(framework("reference")).run
+    run = OperatorRunner(framework("reference")).run
     first, second = (
         run(example.operator, example.inputs),
         run(example.operator, example.other.inputs),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deep500.check.operators.checks import checks
-from deep500.check.operators.runner import Dock
+from deep500.check.operators.runner import OperatorRunner
 from deep500.contracts.operator import Operator
 
 from .checking import Example, derivative_faults, examples, in_dtype
@@ -25,7 +25,7 @@ SAMPLE = random.Random(5).sample(EXAMPLES, 12)
 errors = pytest.mark.parametrize("error", ERRORS, ids=lambda error: error.__name__)
 
 
-def wrong(dock: Dock, example: Example) -> list[str]:
+def wrong(dock: OperatorRunner, example: Example) -> list[str]:
     return [
         f"{check.name}: {check.text}"
         for check in checks(dock, example)

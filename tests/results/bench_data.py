@@ -1,10 +1,13 @@
 """Results made by hand: seeded samples, and derived numbers as a run would write them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from deep500.measure.numbers import BenchNumbers
 from deep500.results.benching.data import ReportData
+from deep500.schema import decoded, encoded
 
 
 def known(value: object, source: str) -> dict:
@@ -67,6 +70,9 @@ def derived_entry(name: str, series: Sequence[np.ndarray]) -> dict:
         "batch": 1,
         "warmup": {"kind": "flat", "cut": 0},
         "modes": None,
+        "untimed": None,
+        "after": None,
+        "neighbours": None,
         "quantiles": [
             {"q": 0.9, "value": p90, "low": p90 * 0.97, "high": p90 * 1.04},
             {
@@ -115,6 +121,13 @@ def derived_comparison(base: dict, other: dict, width: float = 0.006) -> dict:
     }
 
 
+def changed(data: ReportData, change: Callable[[dict], None]) -> ReportData:
+    """The same with other derived numbers."""
+    document = encoded(data.derived)
+    change(document)
+    return replace(data, derived=decoded(BenchNumbers, document, "derived.json"))
+
+
 def report_data(medians: dict[str, float], n: int = 40) -> ReportData:
     taken = {
         name: samples(seed, median, n=n)
@@ -125,6 +138,7 @@ def report_data(medians: dict[str, float], n: int = 40) -> ReportData:
         "stopped": "precise",
         "status": "every interval is within ±0.02 at level 0.95",
         "more": None,
+        "measured_s": None,
         "entries": entries,
         "control": None,
         "notes": [],
@@ -157,7 +171,7 @@ def report_data(medians: dict[str, float], n: int = 40) -> ReportData:
         title="Three ways to add",
         plan=plan,
         environment=ENVIRONMENT,
-        derived=derived,
+        derived=decoded(BenchNumbers, derived, "derived.json"),
         samples=taken,
         bundle="results/add",
         hash="sha256:" + "ab" * 32,
@@ -184,19 +198,22 @@ def twelve() -> ReportData:
 def awkward() -> ReportData:
     """Every state that needs words: modes, batches, a run that never settles, a control, one process."""
     data = report_data({"add": 2e-6, "sum": 48e-6, "bimodal": 3e-6})
-    add, never, bimodal = data.derived["entries"]
-    add["batch"], never["warmup"] = 7, {"kind": "none", "cut": 0}
-    bimodal["modes"] = [{"at": 3.0e-6, "share": 0.6}, {"at": 4.5e-6, "share": 0.4}]
-    data.derived["notes"].append("one process, between-process variance unknown")
-    data.derived["control"] = {  # type: ignore[index]
-        "base": "add",
-        "ratio": 1.0012,
-        "low": 0.9971,
-        "high": 1.0051,
-        "verdict": "same",
-        "n": 120,
-    }
-    return data
+
+    def awkward(derived: dict) -> None:
+        add, never, bimodal = derived["entries"]
+        add["batch"], never["warmup"] = 7, {"kind": "none", "cut": 0}
+        bimodal["modes"] = [{"at": 3.0e-6, "share": 0.6}, {"at": 4.5e-6, "share": 0.4}]
+        derived["notes"].append("one process, between-process variance unknown")
+        derived["control"] = {
+            "base": "add",
+            "ratio": 1.0012,
+            "low": 0.9971,
+            "high": 1.0051,
+            "verdict": "same",
+            "n": 120,
+        }
+
+    return changed(data, awkward)
 
 
 def hostile() -> ReportData:
@@ -207,9 +224,8 @@ def hostile() -> ReportData:
             '$x^ & "q" | `b`\n\x1b[31mred\u202e\ud800': 1e-3,
         }
     )
-    data.derived["notes"].append(
-        "<img src=x onerror=alert(1)> [click](javascript:alert(1)) \x1b]0;title\x07"
-    )
+    note = "<img src=x onerror=alert(1)> [click](javascript:alert(1)) \x1b]0;title\x07"
+    data = changed(data, lambda derived: derived["notes"].append(note))
     data.plan["cache"] = "<b>cold</b>"  # type: ignore[index]
     environment = {
         "classes": {

@@ -1,13 +1,19 @@
 """A bundle may come from anyone: whatever its files hold is shown as text or refused in one line."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deep500.errors import Deep500Error
+from deep500.measure.numbers import BenchNumbers
+from deep500.measure.samples import check_plan
 from deep500.results.benching.data import ReportData
+from deep500.schema import decoded, encoded
 
+from . import bench_data as results
 from .pages import Page
 from .rendering import html, markdown, terminal
 
@@ -62,15 +68,17 @@ def report(
     environment: object,
     sensors: object,
 ) -> ReportData:
-    derived = {
-        "entries": [{"name": "a"} | entry],
-        "comparisons": [{"base": "a", "other": "a"} | comparison],
-    } | rest
+    whole = results.report_data({"a": 1e-3, "b": 2e-3})
+    derived = encoded(whole.derived) | rest
+    if "entries" not in rest:
+        derived["entries"][0] |= entry
+    if "comparisons" not in rest:
+        derived["comparisons"][0] |= comparison
     return ReportData(
         "t",
-        plan,
+        check_plan(dict(whole.plan) | plan),
         {"classes": {"c": environment}},
-        derived,
+        decoded(BenchNumbers, derived, "derived.json"),
         sensors=sensors,  # type: ignore[arg-type]
         samples={
             "a": [np.array([1.0, 2.0, np.nan, -1.0, 0.0, np.inf, 1e300]), np.array([])]
@@ -99,8 +107,10 @@ def test_as_a_page(entry, comparison):
     assert Page(html(data)).faults == []
 
 
-def test_without_the_check_of_shapes_a_renderer_would_break():
+def test_without_the_schema_a_renderer_would_break():
     data = report({}, {}, {}, {}, {}, {})
-    object.__setattr__(data, "derived", {"entries": [{"name": "a", "warmup": [1]}]})
+    entry = replace(data.entries[0], warmup=[1])  # type: ignore[arg-type]
+    derived = replace(data.derived, entries=[entry], comparisons=[])
+    data = replace(data, derived=derived)
     with pytest.raises(AttributeError):
         markdown(data)

@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from deep500.measure.statistics.modality import DensityMode
 from deep500.reports.canvas import COLOURS, INK, figure, settings
 from deep500.results.benching.order import run_order
 from deep500.results.benching.pictures import pictures
@@ -34,7 +35,8 @@ def drawn():
 
 
 def of(values: list[float]) -> Series:
-    return Series("a", 0, {}, [np.array(values)], [np.empty(0)])
+    unknown = dataclasses.replace(results.one().entries[0], low=None, high=None)
+    return Series("a", 0, unknown, [np.array(values)], [np.empty(0)])
 
 
 def test_there_are_four_and_each_is_small_xml(drawn):
@@ -113,7 +115,10 @@ def test_the_cut_of_the_warm_up_is_shown():
     )
     with settings():
         order = run_order(data)
-        data.derived["entries"][0]["warmup"] = {"kind": "warmup", "cut": 30}
+        warmup = {"kind": "warmup", "cut": 30}
+        data = results.changed(
+            data, lambda derived: derived["entries"][0].update(warmup=warmup)
+        )
         blind = run_order(dataclasses.replace(data, discarded={}))
     assert order and blind and dots(order.svg) == dots(blind.svg) + 60
     assert (
@@ -151,7 +156,7 @@ def test_thinning_keeps_order_and_size():
 
 
 def test_no_line_connects_the_ratios():
-    comparison = results.two().derived["comparisons"][0]
+    comparison = results.two().derived.comparisons[0]
     with settings():
         axes = figure(2).subplots()
         _panel(axes, comparison, [0.1, 0.25, 0.5, 0.75, 0.9, 0.99], COLOURS[0])
@@ -166,12 +171,9 @@ def test_no_line_connects_the_ratios():
 
 
 def test_modes_do_not_hide_the_median():
-    entry = {
-        "median": 1.0,
-        "low": 0.9,
-        "high": 1.1,
-        "modes": [{"at": 1.0, "share": 1.0}],
-    }
+    modes = [DensityMode(at=1.0, share=1.0)]
+    known = results.one().entries[0]
+    entry = dataclasses.replace(known, median=1.0, low=0.9, high=1.1, modes=modes)
     assert of([1.0]).interval is None
     assert dataclasses.replace(of([1.0]), entry=entry).interval == (1.0, 0.9, 1.1)
 

@@ -23,7 +23,7 @@ from . import planted
 @pytest.mark.parametrize("scheme", ["LocalSGD", schemes.LocalSGD])
 def test_a_text_and_a_class_are_checked(scheme: Any) -> None:
     report = check_scheme(scheme, ranks=2)
-    assert report.operator == str(schemes.LocalSGD())
+    assert report.subject == str(schemes.LocalSGD())
     assert report.ok
 
 

@@ -54,7 +54,7 @@ def passes_the_check(network: d5.Network, original: d5.Network, batch: int = 3) 
     report = d5.check_network(
         network,
         against=original,
-        frameworks=["reference"],
+        framework="reference",
         dimensions={"batch": batch},
         isolated=False,
     )

@@ -164,6 +164,7 @@ def check(
         ),
         ("Wide --framework reference --reference fn.py:wide", OK, "ok"),
         ("slow --framework onnxruntime", BAD_INPUT, "plain function"),
+        ("nothing", BAD_INPUT, "nothing returns a NoneType"),
         ("needs_two", BAD_INPUT, "takes the inputs x, y, and --shape describes 1"),
         ("slow_torch --framework reference", BAD_INPUT, "or the framework that it is"),
         ("goood", BAD_INPUT, "Did you mean 'good'?"),

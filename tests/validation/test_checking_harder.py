@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 import deep500 as d5
-from deep500.check.operators import OperatorReport, check_operator, check_outputs
+from deep500.check.operators import check_operator
+from deep500.check.operators.comparing import check_outputs
 from deep500.check.operators.derivatives import difference_check
 from deep500.check.operators.examples import Domain, Example
+from deep500.check.report import Reports
 from deep500.check.wire import (
     ArrayFile,
     Malformed,
@@ -27,7 +29,7 @@ from deep500.errors import Deep500Error
 FAST: dict[str, Any] = {"framework": "reference", "dtypes": ["float32"]}
 
 
-def regimes(report: OperatorReport, verdict: str) -> set[str]:
+def regimes(report: Reports, verdict: str) -> set[str]:
     return {
         c.regime for c in report.checks if c.name == "forward" and c.verdict == verdict
     }

@@ -65,7 +65,7 @@ def check(tmp_path: Path, monkeypatch, capsys):
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [("dock", "Dock.run"), ("witness", "run"), ("witness", "derive")],
+    [("runner", "OperatorRunner.run"), ("oracle", "run"), ("oracle", "derive")],
 )
 def test_a_defect_in_another_process_is_ours(check, module, name):
     file = f"check/operators/{module}.py"

@@ -21,7 +21,7 @@ def one_thread() -> None:
 
 
 def check(optimizer: Any, framework: str = "reference", reference: Any = None) -> Any:
-    return d5.check_optimizer(optimizer, framework, reference, steps=10)
+    return d5.check_optimizer(optimizer, framework, reference=reference, steps=10)
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "LARS", "Muon"])

@@ -16,14 +16,14 @@ class BenchProblem:
     operator: str  # as load_operator reads it
     attributes: Mapping[str, Any]
     shape: str
-    name: str = ""  # where a suite has one
+    title: str = ""  # where a suite has one
     rival: str = ""  # its name among operators that are compared
 
     @property
     def label(self) -> str:
         """Its name in tables: the operator, the shape and the attributes."""
-        if self.name:
-            return self.name
+        if self.title:
+            return self.title
         operator = self.rival or self.operator.rpartition(":")[2]
         words = [operator, self.shape]
         for name, value in self.attributes.items():
@@ -48,7 +48,7 @@ class OperatorJob(Job):
     direction: str
     threads: int  # 0: the framework's choice
     reference: str = ""  # a function that computes the same, as FILE:NAME
-    problem_name: str = ""  # where a suite has one
+    title: str = ""  # where a suite has one
     rival: str = ""  # its name among operators that are compared
 
     def subject(self) -> Subject:
@@ -62,7 +62,7 @@ class OperatorJob(Job):
             self.operator,
             self.attributes,
             self.shape,
-            self.problem_name,
+            self.title,
             self.rival,
         )
 

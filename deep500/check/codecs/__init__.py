@@ -4,17 +4,16 @@ inputs.py        buffers that resemble gradients
 coding.py        the checks of a single payload
 declaration.py   unbiased, contraction, variance, linear: statistics.py tells faults from chance
 aggregation.py   the checks of several ranks together
-loading.py       creates a codec from a user's text
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from ...codecs import _native
 from ...contracts.codec import Codec
 from ...definition_text import definition_given
+from ...supervision.serving import Progress, silent
 from ..operators.formats import checked_dtypes
-from ..report import CheckResult
-from ..report import OperatorReport as CodecReport
+from ..report import CheckReport, CheckResult, Reports
 from .aggregation import check_aggregation
 from .coding import (
     CodecCase,
@@ -29,27 +28,39 @@ from .declaration import check_declaration
 
 DTYPES = ("float32", "float64")
 LOOPS = ("C++", "NumPy")  # the languages of the inner loops
-Progress = Callable[[str], None]
 
 
 def check_codec(
     codec: Codec | str | type,
+    *,
     dtypes: Sequence[str] | str = DTYPES,
     seed: int = 0,
     loops: str | None = None,
     progress: Progress | None = None,
-) -> CodecReport:
+) -> Reports:
     """Check that a codec does what it declares; `loops` is "C++" or "NumPy", the inner loops that it runs with.
 
     Without `loops`, they are in C++ if it has such.
     """
     subject: Codec = definition_given(codec, "codecs")
     loops = loops or loops_of(subject)[0]
+    report = check_loops(subject, dtypes, seed, loops, progress or silent)
+    return Reports("codec", report.subject, [report])
+
+
+def check_loops(
+    codec: Codec,
+    dtypes: Sequence[str] | str,
+    seed: int,
+    loops: str,
+    progress: Progress,
+) -> CheckReport:
+    """The report on a codec with one kind of loops."""
     checks: list[CheckResult] = []
     with _native.only_numpy(loops == "NumPy"):
         for dtype in checked_dtypes(dtypes, DTYPES):
-            checks += _checks(subject, dtype, seed, progress or _silent)
-    return CodecReport(str(subject), loops, "codec", checks)
+            checks += _checks(codec, dtype, seed, progress)
+    return CheckReport("codec", str(codec), loops, "codec", checks)
 
 
 def loops_of(codec: Codec) -> tuple[str, ...]:
@@ -84,7 +95,3 @@ def _checks(
     yield from guarded(
         whole, "aggregation", check_aggregation(codec, dtype, seed)
     )
-
-
-def _silent(text: str) -> None:
-    """The progress function of a caller who wants no progress."""

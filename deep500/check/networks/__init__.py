@@ -26,9 +26,11 @@ from ...contracts.executor import Executor
 from ...contracts.network import Network
 from ...errors import Deep500Error
 from ...frameworks import framework as find_framework
+from ...frameworks import framework_names
 from ..operators.judging import quiet
 from ..optimizers.origins import origin_of
 from ..optimizers.subjects import as_optimizer
+from ..report import CheckReport, Reports
 from .comparing import (
     TrustedNetwork,
     WrappedModel,
@@ -43,11 +45,8 @@ from .nodes import Panel, check_nodes
 from .parcels import Parcel, Unpackable
 from .processes import OtherProcess, OwnProcess, Process
 from .remarks import UNSEEN, remarks_of
-from .report import NetworkReport as NetworkReport
-from .report import NodeCheck as NodeCheck
-from .report import Side
 from .reproducing import reproduction
-from .runner import Runner
+from .runner import NetworkRunner
 from .stepping import AnyOptimizer, check_step
 from .subjects import differentiated
 from .truth import Truth
@@ -59,7 +58,8 @@ DEFAULT = ("pytorch",)
 
 def check_network(
     network: Any,
-    frameworks: Sequence[str] | str = (),
+    framework: str | Sequence[str] = (),
+    *,
     against: Any = None,
     data: Mapping[str, Any] | None = None,
     y: str | None = None,
@@ -69,7 +69,7 @@ def check_network(
     isolated: bool = True,
     timeout_s: float = TIMEOUT_S,
     progress: Callable[[float, str], None] | None = None,
-) -> NetworkReport:
+) -> Reports:
     """Compare frameworks (pytorch alone by default) with float64, node by node: forward, backward and one step.
 
     `network` is a Network or an ONNX file. `against` is another form of it that is taken as the truth: outputs and
@@ -82,10 +82,7 @@ def check_network(
     Every framework runs in a child process, unless that cannot import the operators or the optimizer, or with
     `isolated=False`.
     """
-    if isinstance(frameworks, str):
-        frameworks = [frameworks]
-    for name in frameworks:
-        find_framework(name)  # raises for an unknown name
+    frameworks = framework_names(framework)
     subject = network if isinstance(network, Executor) else _network(network)
     engine = _engine(against)
     alone = against is None or engine is not None
@@ -117,7 +114,7 @@ def check_network(
         ]
         for process in processes:
             stack.callback(process.close)
-        panel = Panel(processes, report_progress)
+        panel = Panel(original.name, processes, report_progress)
         if engine is not None:
             truth = TrustedNetwork(original, arrays, seed, y)
             asked = _engine_process(engine, seed, timeout_s, isolated)
@@ -132,7 +129,7 @@ def check_network(
         lost = panel.lost.get(name, "")
         sides.append(replace(side, lost=lost))
     remarks = list(dict.fromkeys(remarks))  # both files may say the same
-    return NetworkReport(original.name, sides, remarks, _files(panel))
+    return Reports("network", original.name, sides, remarks, _files(panel))
 
 
 def _check_alone(
@@ -154,7 +151,7 @@ def _check_alone(
 
 def _check_against(
     panel: Panel, subject: Network | Executor, original: TrustedNetwork
-) -> list[Side]:
+) -> list[CheckReport]:
     if isinstance(subject, Executor):
         return check_model(original, WrappedModel(subject))
     return check_against(original, subject, panel)
@@ -241,4 +238,4 @@ def _process(
 ) -> Process:
     if isolated:
         return OtherProcess(framework, seed, timeout_s)
-    return OwnProcess(framework, Runner(find_framework(framework), seed))
+    return OwnProcess(framework, NetworkRunner(find_framework(framework), seed))

@@ -12,12 +12,13 @@ import numpy as np
 from ...contracts.executor import Executor
 from ...contracts.network import Network
 from ..operators.comparing import deviation
+from ..report import CheckReport, CheckResult
 from .accumulated import Expected, expected_gradients, expected_outputs
+from .divergence import FLOAT64, node_check
 from .matching import paired, shared_parameters
 from .node_differences import node_difference
 from .nodes import Panel
 from .processes import Crashed, Process, RunnerLost
-from .report import FLOAT64, NodeCheck, Side
 from .runner import Made, arrays_of
 from .subjects import differentiated
 from .truth import Truth
@@ -82,7 +83,7 @@ class TrustedNetwork:
 
 def check_against(
     original: TrustedNetwork, other: Network, panel: Panel
-) -> list[Side]:
+) -> list[CheckReport]:
     """Compare the other network with the original, in float64 and on every framework of the panel."""
     data = renamed_inputs(original, list(other.inputs))
     outputs = paired(list(other.outputs), original.network.outputs, "outputs")
@@ -112,12 +113,12 @@ class NetworkComparison:
     expected: Expected
     names: Mapping[str, str]
 
-    def checks(self, process: Process) -> list[NodeCheck]:
+    def checks(self, process: Process) -> list[CheckResult]:
         """Run the network in this process, and compare its outputs, or its gradients if there is a y."""
         framework = process.framework
         direction = "whole forward" if self.y is None else "whole backward"
 
-        def run_and_compare() -> list[NodeCheck]:
+        def run_and_compare() -> list[CheckResult]:
             run = process.ask(
                 "whole", direction, self.network, self.data, self.y
             )
@@ -134,21 +135,23 @@ def _ask_all(panel: Panel, comparison: NetworkComparison) -> None:
         panel.sides[framework].checks.extend(checks)
 
 
-def check_model(original: TrustedNetwork, model: WrappedModel) -> list[Side]:
+def check_model(
+    original: TrustedNetwork, model: WrappedModel
+) -> list[CheckReport]:
     """Compare a native model with the network."""
     structure = model.executor.structure
     data = renamed_inputs(original, list(structure.inputs))
     network = original.network
     framework = model.framework
 
-    def forward() -> list[NodeCheck]:
+    def forward() -> list[CheckResult]:
         outputs = model.run(data, None).outputs
         names = paired(list(outputs), network.outputs, "outputs")
         return compared(
             framework, "whole forward", outputs, original.outputs, names
         )
 
-    def backward() -> list[NodeCheck]:
+    def backward() -> list[CheckResult]:
         gradients = model.run(data, original.y).gradients
         trainable = original.truth.trainable
         names = {name: name for name in gradients if name in trainable}
@@ -158,26 +161,26 @@ def check_model(original: TrustedNetwork, model: WrappedModel) -> list[Side]:
     checks = settled(framework, "whole forward", network.name, forward)
     if original.y is not None and original.y in structure.outputs:
         checks += settled(framework, "whole backward", network.name, backward)
-    return [Side(framework, checks, isolated=False)]
+    return [CheckReport("network", network.name, framework, checks=checks)]
 
 
 def check_engine(
     original: TrustedNetwork, process: Process, panel: Panel
-) -> list[Side]:
+) -> list[CheckReport]:
     """Compare an engine's outputs with the network's, and those of every framework of the panel.
 
     Raises the Deep500Error of the user's function if it fails.
     """
     network = original.network
-    side = Side(process.framework, isolated=process.isolated)
+    side = panel.report(process.framework, process.isolated)
     try:
         arrays = process.ask(
             "outputs", "whole forward", original.data, list(network.outputs)
         )
     except (Crashed, RunnerLost) as error:
-        side = Side(side.framework, lost=str(error), isolated=side.isolated)
+        side = panel.report(process.framework, process.isolated, str(error))
     else:
-        checks = _engine_checks(original, side.framework, arrays)
+        checks = _engine_checks(original, process.framework, arrays)
         side.checks.extend(checks)
     same = {name: name for name in network.outputs}
     expected = original.outputs
@@ -188,7 +191,7 @@ def check_engine(
 
 def _engine_checks(
     original: TrustedNetwork, name: str, arrays: Mapping[str, np.ndarray]
-) -> list[NodeCheck]:
+) -> list[CheckResult]:
     same = {output: output for output in arrays}
     return compared(name, "whole forward", arrays, original.outputs, same)
 
@@ -227,7 +230,7 @@ def _same_scalar(
 
 def _in_float64(
     original: TrustedNetwork, other: TrustedNetwork, outputs: Mapping[str, str]
-) -> Side:
+) -> CheckReport:
     """The outputs and gradients of both; if outputs differ, also the first value of a common name that differs."""
     expected = _with_joint_bounds(original, other, outputs)
     arrays = other.outputs.arrays
@@ -248,7 +251,7 @@ def _in_float64(
         checks += compared(
             FLOAT64, "whole backward", actual.arrays, expected, names
         )
-    return Side(FLOAT64, checks, isolated=False)
+    return CheckReport("network", other.network.name, FLOAT64, checks=checks)
 
 
 def _with_joint_bounds(
@@ -266,7 +269,7 @@ def _with_joint_bounds(
 
 def _first_difference(
     original: TrustedNetwork, other: TrustedNetwork
-) -> NodeCheck | None:
+) -> CheckResult | None:
     """The first value, in the order of the original, that has the same name in both networks and differs."""
     common = _common_values(original.network, other.network)
     if not common:
@@ -281,13 +284,13 @@ def _first_difference(
         if difference.fault:
             text = f"the first value of a common name that differs; {difference.fault}"
             cause = node_difference(original.network, other.network, name)
-            return NodeCheck(
+            return node_check(
                 FLOAT64,
                 "whole forward",
                 name,
                 operator=_producing_operator(original.network, name),
                 ok=False,
-                error=difference.value,
+                value=difference.value,
                 bound=difference.bound,
                 text=f"{cause}; {text}" if cause else text,
             )

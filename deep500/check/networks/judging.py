@@ -11,15 +11,15 @@ from ...errors import Unsupported, raise_if_internal
 from ..operators.bounds import gradient_bounds
 from ..operators.comparing import Deviation, deviation, joined, output_check
 from ..report import CheckResult
+from .divergence import node_check
 from .processes import Crashed, Process, RunnerLost
-from .report import NodeCheck
 from .runner import Made
 from .truth import NodeExample
 
 
 def judge_forward(
     process: Process, node: Node, example: NodeExample
-) -> NodeCheck:
+) -> CheckResult:
     """Check a node in evaluation mode, on the true inputs."""
     plain = in_evaluation(node)
     if plain != node:
@@ -35,7 +35,7 @@ def judge_forward(
 
 def judge_backward(
     process: Process, node: Node, example: NodeExample
-) -> NodeCheck:
+) -> CheckResult:
     """Check a node in training mode: its outputs, then its derivative, on the true inputs and gradients."""
 
     def judge(run: Made) -> CheckResult:
@@ -65,7 +65,7 @@ def _ask(
     node: Node,
     judge: Callable[[Made], CheckResult],
     *values: Any,
-) -> NodeCheck:
+) -> CheckResult:
     """Run a node and judge the result.
 
     There is no verdict if the framework does not support the node; any other error counts as wrong.
@@ -79,15 +79,15 @@ def _ask(
     except RunnerLost:
         raise
     except Crashed as error:
-        return NodeCheck(*about, ok=False, text=str(error))
+        return node_check(*about, ok=False, text=str(error))
     except Unsupported as error:
-        return NodeCheck(*about, ok=None, text=str(error), decided=False)
+        return node_check(*about, ok=None, text=str(error), decided=False)
     except Exception as error:
         raise_if_internal(error)
-        return NodeCheck(*about, ok=False, text=str(error))
+        return node_check(*about, ok=False, text=str(error))
     any_kernel = next(iter(run.kernels.values()), "")
     kernel = run.kernels.get(node.name, any_kernel)
-    return NodeCheck(
+    return node_check(
         *about, check.ok, check.value, check.bound, check.text, kernel
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...contracts.network import Network, Node
-from .report import DIFFERENCE
+from .divergence import DIFFERENCE
 
 
 def node_difference(original: Network, other: Network, value: str) -> str:

@@ -5,29 +5,41 @@ from typing import Any
 
 from ...contracts.network import Node
 from ...errors import Unsupported
+from ..report import CheckReport, CheckResult
+from .divergence import node_check
 from .judging import judge_backward, judge_forward
 from .processes import Process, RunnerLost
-from .report import NodeCheck, Side
 from .truth import NodeExample, Truth
 
 Progress = Callable[[float, str], None]
-Judge = Callable[[Process, Node, NodeExample], NodeCheck]
+Judge = Callable[[Process, Node, NodeExample], CheckResult]
 
 
 class Panel:
     """Frameworks that are asked the same questions, and the checks of their answers."""
 
-    def __init__(self, processes: Sequence[Process], progress: Progress):
+    def __init__(
+        self, network: str, processes: Sequence[Process], progress: Progress
+    ):
+        self.network = network
         self.processes = list(processes)
         self.progress = progress
-        self.sides: dict[str, Side] = {}
+        self.sides: dict[str, CheckReport] = {}
         for process in processes:
             name = process.framework
-            self.sides[name] = Side(name, isolated=process.isolated)
+            self.sides[name] = self.report(name, process.isolated)
         self.lost: dict[str, str] = {}
         self.operations = 1.0  # per output element, of the longest node
         # the first wrong node, by direction
-        self.evidence: dict[str, tuple[NodeCheck, Node, NodeExample]] = {}
+        self.evidence: dict[str, tuple[CheckResult, Node, NodeExample]] = {}
+
+    def report(
+        self, framework: str, isolated: bool, lost: str = ""
+    ) -> CheckReport:
+        """A report on one framework, without checks yet."""
+        return CheckReport(
+            "network", self.network, framework, isolated=isolated, lost=lost
+        )
 
     def each(
         self, question: Callable[[Process], Any]
@@ -48,7 +60,7 @@ class Panel:
             if process.crashes:
                 self.lost.setdefault(process.framework, reason)
 
-    def add(self, framework: str, check: NodeCheck) -> None:
+    def add(self, framework: str, check: CheckResult) -> None:
         self.sides[framework].checks.append(check)
 
 
@@ -67,7 +79,7 @@ def check_nodes(panel: Panel, truth: Truth) -> None:
             _judge_all(panel, judge_backward, node, example)
     except Unsupported as error:
         for framework in panel.sides:
-            check = NodeCheck(
+            check = node_check(
                 framework, "backward", "", ok=None, text=str(error)
             )
             panel.add(framework, check)
@@ -76,10 +88,10 @@ def check_nodes(panel: Panel, truth: Truth) -> None:
 def _judge_all(
     panel: Panel, judge: Judge, node: Node, example: NodeExample
 ) -> None:
-    def question(process: Process) -> NodeCheck:
+    def question(process: Process) -> CheckResult:
         return judge(process, node, example)
 
     for framework, check in panel.each(question):
         panel.add(framework, check)
         if check.ok is False:
-            panel.evidence.setdefault(check.direction, (check, node, example))
+            panel.evidence.setdefault(check.name, (check, node, example))

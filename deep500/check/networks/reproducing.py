@@ -9,6 +9,7 @@ import numpy as np
 
 from ...contracts.network import Network, Node
 from ...errors import Deep500Error
+from ..report import CheckResult
 from .one_node import (
     PROBE,
     add_probe,
@@ -17,7 +18,6 @@ from .one_node import (
     probe_dtype,
     weight_name,
 )
-from .report import NodeCheck
 from .truth import NodeExample
 
 MODEL, INPUTS, SCRIPT = "node.onnx", "inputs.npz", "reproduce.py"
@@ -61,14 +61,14 @@ for name, made in executor.gradients.items():
 
 
 def reproduction(
-    check: NodeCheck, node: Node, example: NodeExample
+    check: CheckResult, node: Node, example: NodeExample
 ) -> dict[str, bytes]:
     """The contents of the files by name; empty if the node cannot be written as ONNX."""
     count = len(node.outputs)
     names = tuple(f"output_{i}" for i in range(count))
     renamed = replace(node, outputs=names)
     try:
-        if check.direction == "forward":
+        if check.name == "forward":
             network, arrays = _forward(renamed, example)
         else:
             network, arrays = _backward(renamed, example)
@@ -120,17 +120,17 @@ def _inputs(inputs: Sequence[Any]) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _script(check: NodeCheck) -> str:
-    error = f"{check.error or 0:.3g}"
+def _script(check: CheckResult) -> str:
+    error = f"{check.value or 0:.3g}"
     bound = f"{check.bound or 0:.3g}"
     summary = (
-        f"{check.operator}, {check.direction}: {check.framework} is off by {error}, "
+        f"{check.operator}, {check.name}: {check.where} is off by {error}, "
         f"and rounding explains {bound}."
     )
-    if check.direction != "forward":
+    if check.name != "forward":
         return BACKWARD.format(
-            summary=summary, framework=check.framework, probe=PROBE
+            summary=summary, framework=check.where, probe=PROBE
         )
-    if check.framework == "onnxruntime":
+    if check.where == "onnxruntime":
         return SESSION.format(summary=summary)
-    return FORWARD.format(summary=summary, framework=check.framework)
+    return FORWARD.format(summary=summary, framework=check.where)

@@ -33,7 +33,7 @@ class Made:
     kernels: dict[str, str]
 
 
-class Runner:
+class NetworkRunner:
     """Runs networks on one framework. Nodes of the same operator with inputs of the same kind share an executor."""
 
     def __init__(self, framework: Framework, seed: int = 0):

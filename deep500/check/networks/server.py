@@ -1,4 +1,4 @@
-"""The child process of processes.py: a Runner that answers requests; arrays come and go in files."""
+"""The child process of processes.py: a NetworkRunner that answers requests; arrays come and go in files."""
 
 import sys
 from pathlib import Path
@@ -16,9 +16,9 @@ from ..operators.judging import quiet
 from ..operators.server import is_missing
 from .engine import Engine, engine_named
 from .parcels import Parcel, unpacked
-from .runner import Runner
+from .runner import NetworkRunner
 
-Answering = Runner | Engine
+Answering = NetworkRunner | Engine
 
 
 class RunnerSession:
@@ -50,7 +50,7 @@ def _runner(message: Message) -> Answering:
     if message["engine"]:
         return engine_named(message["engine"])
     framework = find_framework(message["framework"])
-    return Runner(framework, message["seed"])
+    return NetworkRunner(framework, message["seed"])
 
 
 def attempted(runner: Answering, method: str, values: tuple) -> Any:

@@ -18,10 +18,11 @@ from ..operators.rounding import PerturbedRun, RoundedNamespace
 from ..optimizers.origins import origin_of
 from ..optimizers.stepping import trajectory
 from ..optimizers.truths import home, optimizer_name
+from ..report import CheckResult
 from .accumulated import Arrays, coarsest
+from .divergence import node_check
 from .nodes import Panel
 from .processes import Process
-from .report import NodeCheck
 from .truth import Truth
 from .whole import settled
 
@@ -48,8 +49,8 @@ def check_step(
     origin = origin_of(optimizer)
     doing = f"a step of {rule}"
 
-    def question(process: Process) -> list[NodeCheck]:
-        def step_and_compare() -> list[NodeCheck]:
+    def question(process: Process) -> list[CheckResult]:
+        def step_and_compare() -> list[CheckResult]:
             sent = origin if process.isolated else optimizer
             stepped = process.ask(
                 "step", doing, subject, dict(data), truth.y, sent, gradients
@@ -63,13 +64,13 @@ def check_step(
                     bounds[name],
                     param.dtype.name,
                 )
-                check = NodeCheck(
+                check = node_check(
                     process.framework,
                     "step",
                     name,
                     rule,
                     ok=not difference.fault,
-                    error=difference.value,
+                    value=difference.value,
                     bound=difference.bound,
                     text=difference.fault,
                 )

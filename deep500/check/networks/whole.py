@@ -14,10 +14,11 @@ import numpy as np
 from ...contracts.network import Network
 from ...errors import Unsupported, one_line, raise_if_internal
 from ..operators.comparing import deviation, output_check
+from ..report import CheckResult
 from .accumulated import Expected, expected_gradients, expected_outputs
+from .divergence import node_check
 from .nodes import Panel
 from .processes import Process, RunnerLost
-from .report import NodeCheck
 from .runner import Made
 from .truth import Truth
 
@@ -67,14 +68,14 @@ class Whole:
 
     def checks(
         self, process: Process, explained: Collection[str]
-    ) -> list[NodeCheck]:
+    ) -> list[CheckResult]:
         """Check outputs or gradients; if one is wrong, locate it, unless the framework is in `explained`.
 
         A framework is explained if the check of its single nodes has already found a wrong one.
         """
         framework = process.framework
 
-        def run_and_compare() -> list[NodeCheck]:
+        def run_and_compare() -> list[CheckResult]:
             run = process.ask(
                 "whole", self.direction, self.network, self.data, self.y
             )
@@ -87,14 +88,14 @@ class Whole:
             framework, self.direction, self.network.name, run_and_compare
         )
 
-    def _compared(self, framework: str, run: Made) -> list[NodeCheck]:
+    def _compared(self, framework: str, run: Made) -> list[CheckResult]:
         arrays = run.outputs if self.y is None else run.gradients
         names = {name: name for name in self.expected.arrays}
         return compared(framework, self.direction, arrays, self.expected, names)
 
     def _located(
-        self, process: Process, checks: list[NodeCheck]
-    ) -> list[NodeCheck]:
+        self, process: Process, checks: list[CheckResult]
+    ) -> list[CheckResult]:
         """The checks, preceded by the first node that is wrong on the framework's own inputs, or explained by text."""
         opened = self.truth.network.copy()
         for node in opened.nodes:
@@ -115,7 +116,7 @@ class Whole:
 
     def _first_wrong(
         self, framework: str, values: Mapping[str, np.ndarray]
-    ) -> NodeCheck | None:
+    ) -> CheckResult | None:
         """The first node whose outputs are wrong, given the framework's values of its inputs."""
         truth = self._truth_from(values)
         training = self.y is not None
@@ -127,7 +128,7 @@ class Whole:
             if check.ok is False:
                 operator = type(node.operator).__name__
                 about = (framework, self.direction, node.name, operator, False)
-                return NodeCheck(*about, check.value, check.bound, check.text)
+                return node_check(*about, check.value, check.bound, check.text)
         return None
 
     def _gradients_follow(self, opened_run: Made) -> bool:
@@ -156,19 +157,19 @@ def compared(
     arrays: Mapping[str, np.ndarray],
     expected: Expected,
     names: Mapping[str, str],
-) -> list[NodeCheck]:
+) -> list[CheckResult]:
     """A check for every array; `names` maps the name of each to its name among the expected arrays."""
     checks = []
     for name, expected_name in names.items():
         truth = expected.arrays[expected_name]
         bound = expected.bounds[expected_name]
         difference = deviation(name, arrays[name], truth, bound, expected.dtype)
-        check = NodeCheck(
+        check = node_check(
             framework,
             direction,
             name,
             ok=not difference.fault,
-            error=difference.value,
+            value=difference.value,
             bound=difference.bound,
             text=difference.fault,
         )
@@ -180,8 +181,8 @@ def settled(
     framework: str,
     direction: str,
     name: str,
-    checks: Callable[[], list[NodeCheck]],
-) -> list[NodeCheck]:
+    checks: Callable[[], list[CheckResult]],
+) -> list[CheckResult]:
     """The result of `checks`; if it raises, one check: without a verdict for `Unsupported`, wrong for other errors."""
     about = (framework, direction, name)
     try:
@@ -189,19 +190,19 @@ def settled(
     except RunnerLost:
         raise
     except Unsupported as error:
-        return [NodeCheck(*about, ok=None, text=str(error), decided=False)]
+        return [node_check(*about, ok=None, text=str(error), decided=False)]
     except Exception as error:
         raise_if_internal(error)
-        return [NodeCheck(*about, ok=False, text=one_line(error))]
+        return [node_check(*about, ok=False, text=one_line(error))]
 
 
-def _with_text(check: NodeCheck, text: str) -> NodeCheck:
+def _with_text(check: CheckResult, text: str) -> CheckResult:
     if check.ok is not False:
         return check
     return replace(check, text=f"{check.text}; {text}")
 
 
-def _without_verdict(check: NodeCheck) -> NodeCheck:
+def _without_verdict(check: CheckResult) -> CheckResult:
     if check.ok is not False:
         return check
     return replace(check, ok=None, text=f"{check.text}; {EXPLAINED}")

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from .bounds import output_bounds, wider_output_bounds
 from .differences import absolute
 from .examples import XP, Example
 from .formats import Array, Values, wide
+from .runner import Runner
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class RowError:
         return self.value / self.bound if self.bound else self.value
 
 
-def batch(dock: Any, example: Example, outputs: Values) -> CheckResult:
+def batch(runner: Runner, example: Example, outputs: Values) -> CheckResult:
     """A row computed alone, or in a batch twice as large, is the row of the whole batch."""
     batched_inputs = batched(example)
     if batched_inputs is None:
@@ -50,7 +50,7 @@ def batch(dock: Any, example: Example, outputs: Values) -> CheckResult:
     for choice in choices(example):
         inputs = chosen(example.inputs, batched_inputs, choice)
         try:
-            results = dock.run(example.operator, inputs)
+            results = runner.run(example.operator, inputs)
         except Exception as error:  # loud, and so not a wrong answer
             raise_if_mistake(error)
             return example.no_verdict("batch", f"refused: {one_line(error)}")

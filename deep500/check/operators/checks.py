@@ -30,20 +30,21 @@ from .robustness import (
     threads,
     unchanged,
 )
+from .runner import Runner
 from .subjects import is_custom
 
 Promise = Callable[[Any, Example, Values], CheckResult]
 OWN_CODE = "against its own code in float64: give a reference"
 
 
-def checks(dock: Any, example: Example) -> Iterator[CheckResult]:
+def checks(runner: Runner, example: Example) -> Iterator[CheckResult]:
     """Every promise in turn; if the call fails, only that."""
     try:
-        outputs = dock.run(example.operator, example.inputs)
+        outputs = runner.run(example.operator, example.inputs)
     except Exception as error:
         # the code of a user or a framework may raise anything
         raise_if_mistake(error)
-        if _is_too_wide(dock, example):
+        if _is_too_wide(runner, example):
             reason = f"it does not take float64: {one_line(error)}"
             yield example.no_verdict("forward", reason)
             return
@@ -55,7 +56,7 @@ def checks(dock: Any, example: Example) -> Iterator[CheckResult]:
         forward = replace(forward, text=OWN_CODE)
     yield forward
     for name, promise in PROMISES.items():
-        yield attempted(name, promise, dock, example, outputs)
+        yield attempted(name, promise, runner, example, outputs)
 
 
 def _is_by_itself(example: Example) -> bool:
@@ -65,12 +66,12 @@ def _is_by_itself(example: Example) -> bool:
     return example.reference is None and is_own
 
 
-def _is_too_wide(dock: Any, example: Example) -> bool:
+def _is_too_wide(runner: Runner, example: Example) -> bool:
     """Whether it takes the same inputs in float32, and a reference tells what is right for them."""
     if example.reference is None or example.dtype != "float64":
         return False
     try:
-        dock.run(example.operator, example.cast("float32").inputs)
+        runner.run(example.operator, example.cast("float32").inputs)
     except Exception as error:
         raise_if_mistake(error)
         return False
@@ -78,22 +79,22 @@ def _is_too_wide(dock: Any, example: Example) -> bool:
 
 
 def regime_checks(
-    dock: Any, example: Example, free_rank: bool
+    runner: Runner, example: Example, free_rank: bool
 ) -> Iterator[CheckResult]:
     """Results and derivatives for harder inputs."""
     for regime in regimes(example, free_rank):
-        yield from _in_regime(dock, example, regime)
+        yield from _in_regime(runner, example, regime)
 
 
 def _in_regime(
-    dock: Any, example: Example, regime: Regime
+    runner: Runner, example: Example, regime: Regime
 ) -> Iterator[CheckResult]:
     harder = in_regime(example, regime)
     if isinstance(harder, str):
         yield replace(example, regime=regime.name).no_verdict("forward", harder)
         return
     try:
-        outputs = forgiven(harder, dock.run(harder.operator, harder.inputs))
+        outputs = forgiven(harder, runner.run(harder.operator, harder.inputs))
     except Exception as error:  # loud, and so not a wrong answer
         raise_if_mistake(error)
         yield harder.no_verdict("forward", f"refused: {one_line(error)}")
@@ -104,20 +105,24 @@ def _in_regime(
         return
     yield shape
     forward = output_check(harder, outputs)
-    if forward.ok is False and regime.flushed and not dock.keeps_denormals():
+    if forward.ok is False and regime.flushed and not runner.keeps_denormals():
         forward = output_check(harder.without_denormals, outputs)
     yield forward
     if regime.derived and forward.ok is not False:
         for name in ("gradient", "differences"):
-            yield attempted(name, PROMISES[name], dock, harder, outputs)
+            yield attempted(name, PROMISES[name], runner, harder, outputs)
 
 
 def attempted(
-    name: str, promise: Promise, dock: Any, example: Example, outputs: Values
+    name: str,
+    promise: Promise,
+    runner: Runner,
+    example: Example,
+    outputs: Values,
 ) -> CheckResult:
     """The check of a promise; a failed one if it raises."""
     try:
-        return promise(dock, example, outputs)
+        return promise(runner, example, outputs)
     except Exception as error:
         return failure(example, name, error)
 
@@ -132,7 +137,7 @@ def failure(example: Example, name: str, error: Exception) -> CheckResult:
     return example.check(name, False, text=text)
 
 
-def gradient(dock: Any, example: Example, outputs: Values) -> CheckResult:
+def gradient(runner: Runner, example: Example, outputs: Values) -> CheckResult:
     """The framework's run of the derivative against the derivative in float64."""
     try:
         reason = example.no_derivative
@@ -140,21 +145,21 @@ def gradient(dock: Any, example: Example, outputs: Values) -> CheckResult:
         if not getattr(example.operator, "is_function", False):
             raise
         raise_if_mistake(error)
-        return _gradient_of_reference(dock, example, error)
+        return _gradient_of_reference(runner, example, error)
     if reason:
         return example.no_verdict("gradient", reason)
-    gradients = dock.gradient(example.operator, example.inputs, example.seeds)
+    gradients = runner.gradient(example.operator, example.inputs, example.seeds)
     if example.regime.startswith(LARGE):
         gradients = without_overflow(example, gradients, example.gradients)
     return gradient_check(example, gradients)
 
 
 def _gradient_of_reference(
-    dock: Any, example: Example, error: Exception
+    runner: Runner, example: Example, error: Exception
 ) -> CheckResult:
     """The gradient of a function that has none in float64, against slopes of the reference."""
     try:
-        gradients = dock.gradient(
+        gradients = runner.gradient(
             example.operator, example.inputs, example.seeds
         )
     except Exception as raised:
@@ -164,25 +169,25 @@ def _gradient_of_reference(
     return difference_check(example, gradients, "gradient")
 
 
-def by_itself(dock: Any, example: Example, outputs: Values) -> CheckResult:
+def by_itself(runner: Runner, example: Example, outputs: Values) -> CheckResult:
     """The framework's own differentiation of its kernel against the derivative in float64."""
     if getattr(example.operator, "is_function", False):
         reason = "the gradient of a function is the framework's own already"
         return example.no_verdict("autodiff", reason)
     if reason := example.no_derivative:
         return example.no_verdict("autodiff", reason)
-    if dock.kernel(example.operator, example.inputs) != "native":
+    if runner.kernel(example.operator, example.inputs) != "native":
         reason = "the framework has no kernel of its own for it"
         return example.no_verdict("autodiff", reason)
     native = example.as_native
-    gradients = autodiff(dock, native)
+    gradients = autodiff(runner, native)
     if gradients is None:
         reason = "the framework does not differentiate by itself"
         return example.no_verdict("autodiff", reason)
     return gradient_check(native, gradients, "autodiff")
 
 
-def slopes(dock: Any, example: Example, outputs: Values) -> CheckResult:
+def slopes(runner: Runner, example: Example, outputs: Values) -> CheckResult:
     """The derivative in float64 against central differences of the formula, or of the reference."""
     if example.dtype != "float64":
         return example.no_verdict("differences", "made in float64 alone")
@@ -202,13 +207,13 @@ def slopes(dock: Any, example: Example, outputs: Values) -> CheckResult:
     return difference_check(example, gradients)
 
 
-def autodiff(dock: Any, example: Example) -> list | None:
+def autodiff(runner: Runner, example: Example) -> list | None:
     """Gradients by the framework, for the inputs with a declared gradient, or for all float inputs without any."""
     asked = example.floats
     if example.smooth:
         declared = enumerate(example.gradients)
         asked = [i for i, gradient in declared if gradient is not None]
-    gradients: list | None = dock.autodiff(
+    gradients: list | None = runner.autodiff(
         example.operator, example.inputs, example.seeds, asked
     )
     return gradients

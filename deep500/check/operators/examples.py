@@ -29,7 +29,7 @@ from .opaque import derive, refer, run
 
 XP = framework("reference").xp
 # as XP, and asks for a truth by code that has not run before
-FIRST = type(XP)()
+FRESH = type(XP)()
 Reference = Callable[..., Any]  # takes NumPy arrays, returns one or several
 
 
@@ -155,7 +155,7 @@ class Example:
 
     @cached_property
     def outputs(self) -> list[Array]:
-        return self.truth(wide(self.inputs), FIRST)
+        return self.truth(wide(self.inputs), FRESH)
 
     @cached_property
     def reference_dtypes(self) -> list[str]:
@@ -269,7 +269,7 @@ class Example:
     def gradients(self) -> list[Array | None]:
         """The formula's gradient by every input in float64, None where it declares none."""
         inputs = wide(self.inputs)
-        return self.formula(FIRST, inputs, wide(self.seeds))
+        return self.formula(FRESH, inputs, wide(self.seeds))
 
     def formula(self, xp: Any, inputs: Values, seeds: Values) -> list[Any]:
         """The gradients by the operator's derivative, over any namespace."""

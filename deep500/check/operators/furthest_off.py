@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -10,12 +9,13 @@ from ...errors import raise_if_mistake
 from .differences import absolute
 from .examples import Example
 from .formats import Array
+from .runner import Runner
 
 RUNS = 10
 
 
 @dataclass(frozen=True)
-class Pictured:
+class FurthestOutputs:
     """The first output of an example, what it should be, and that output of several runs."""
 
     name: str
@@ -25,15 +25,15 @@ class Pictured:
 
 
 def furthest_off(
-    dock: Any, examples: Sequence[Example], dtype: str
-) -> Pictured | None:
+    runner: Runner, examples: Sequence[Example], dtype: str
+) -> FurthestOutputs | None:
     """The arrays of the worst example in this dtype; None if no run gave an output of the right shape."""
     worst = None
     worst_output = None
     largest = -1.0
     for example in examples:
         same = example.cast(dtype)
-        output = _first_output(dock, same)
+        output = _first_output(runner, same)
         if output is None or not output.size:
             continue
         want = same.outputs[0]
@@ -49,15 +49,15 @@ def furthest_off(
         return None
     runs = []
     for _ in range(RUNS):
-        outputs = dock.run(worst.operator, worst.inputs)
+        outputs = runner.run(worst.operator, worst.inputs)
         runs.append(outputs[0])
     stacked = np.stack(runs).astype("float64")
-    return Pictured(worst.name, worst_output, worst.outputs[0], stacked)
+    return FurthestOutputs(worst.name, worst_output, worst.outputs[0], stacked)
 
 
-def _first_output(dock: Any, example: Example) -> Array | None:
+def _first_output(runner: Runner, example: Example) -> Array | None:
     try:
-        outputs = dock.run(example.operator, example.inputs)
+        outputs = runner.run(example.operator, example.inputs)
         return np.asarray(outputs[0])
     except Exception as error:  # the report has it already
         raise_if_mistake(error)

@@ -14,16 +14,17 @@ from ...custom.operators import CustomOp
 from ...custom.python import CustomPythonOp
 from ...frameworks import framework as find_framework
 from ...import_address import import_address
-from ..report import CheckResult, OperatorReport
+from ..report import CheckReport, CheckResult
 from ..wire import PLAIN
 from .examples import XP, Domain, Example, Reference, examples_of
 from .formats import Values, map_arrays, map_floats
-from .furthest_off import Pictured, furthest_off
+from .furthest_off import FurthestOutputs, furthest_off
 from .judging import DTYPES, Progress, check_examples, ended, quiet
 from .oracle import noise_of
-from .processes import Processes, ProcessLost, Questioned
+from .processes import OperatorProcess, Processes, ProcessLost, RemoteRunner
 from .remote_operator import remote_operator
 from .robustness import sanitizing
+from .runner import Runner
 from .shape_text import inputs_of
 from .subjects import (
     SHAPE,
@@ -135,23 +136,28 @@ class CheckRequest:
 def check_elsewhere(
     request: CheckRequest,
     progress: Progress | None = None,
-    pictured: list[Pictured] | None = None,
-) -> OperatorReport:
+    furthest: list[FurthestOutputs] | None = None,
+) -> CheckReport:
     """Check what lies at an address, in processes of its own; the list, if given, receives arrays for pictures."""
     say = progress or (lambda text: None)
     framework = request.framework
     with Processes(request.timeout_s) as processes, quiet():
         try:
             say(f"starting {framework}")
-            dock, operator, truth = _opened(processes, request)
+            runner, operator, truth = _opened(processes, request)
             examples = _examples(request, operator, truth)
         except ProcessLost as error:
-            return OperatorReport(
-                request.name, framework, "user's", [ended(error)], True
+            return CheckReport(
+                "operator",
+                request.name,
+                framework,
+                "user's",
+                [ended(error)],
+                isolated=True,
             )
         report = check_examples(
             examples,
-            dock,
+            runner,
             framework,
             request.dtypes,
             say,
@@ -165,12 +171,12 @@ def check_elsewhere(
             if request.sanitize:
                 say("the sanitizers")
                 example = examples[0].cast(last_dtype)
-                report.checks.append(sanitizing(dock, example))
-            if pictured is not None:
+                report.checks.append(sanitizing(runner, example))
+            if furthest is not None:
                 say("the runs for pictures")
-                arrays = furthest_off(dock, examples, last_dtype)
+                arrays = furthest_off(runner, examples, last_dtype)
                 if arrays:
-                    pictured.append(arrays)
+                    furthest.append(arrays)
         except ProcessLost as error:
             report.checks.append(ended(error))
     return report
@@ -200,11 +206,11 @@ def with_guess(checks: Sequence[CheckResult]) -> list[CheckResult]:
 
 def _opened(
     processes: Processes, request: CheckRequest
-) -> tuple[Questioned, Any, Reference | None]:
-    """The process that the operator runs in, the operator as it is known here, and the reference."""
-    dock = processes.start("dock")
+) -> tuple[Runner, Any, Reference | None]:
+    """What runs the operator, the operator as it is known here, and the reference."""
+    runner = processes.start("runner")
     others = {role: processes.start(role) for role in _roles(request)}
-    [description, *_] = dock.open(request.sent)
+    [description, *_] = runner.open(request.sent)
     descriptions = {}
     for role, process in others.items():
         descriptions[role] = process.open(request.sent)
@@ -218,24 +224,24 @@ def _opened(
         operator = _function(request, description, descriptions, others, truth)
         operators = [operator]
     else:
-        witness = others["witness"]
-        first = others.get("first", witness)
-        operator = remote_operator(description, witness, first)
+        oracle = others["oracle"]
+        fresh = others.get("fresh", oracle)
+        operator = remote_operator(description, oracle, fresh)
         operators = [operator]
-    for process in (dock, *others.values()):
+    for process in (runner, *others.values()):
         process.operators = operators
-    return dock, operator, truth
+    return RemoteRunner(runner), operator, truth
 
 
 def _roles(request: CheckRequest) -> list[str]:
-    """The processes besides the dock: the reference or, without one, code that has not run before."""
+    """The processes besides the runner: the reference or, without one, code that has not run before."""
     roles = []
     if not is_built_in(request.subject):
-        roles.append("witness")
+        roles.append("oracle")
     if request.reference:
         roles.append("reference")
     elif roles:
-        roles.append("first")
+        roles.append("fresh")
     return roles
 
 
@@ -263,16 +269,16 @@ def _operators_of(
 def _function(
     request: CheckRequest,
     description: dict[str, Any],
-    others: Mapping[str, Any],
-    processes: Mapping[str, Questioned],
+    descriptions: Mapping[str, Any],
+    processes: Mapping[str, OperatorProcess],
     truth: "Referred | None",
 ) -> Operator:
     """A function of another process as an operator, whose formula is the reference, or itself in float64."""
     name = str(description["name"])
-    role = "witness" if truth is None else "reference"
-    [facts] = others[role]
-    witness = processes["witness"]
-    truth = truth or Referred(witness)
+    role = "oracle" if truth is None else "reference"
+    [facts] = descriptions[role]
+    oracle = processes["oracle"]
+    truth = truth or Referred(oracle)
     try:
         labels = tuple(map(str, facts["labels"]))
         required = int(facts["required"])
@@ -286,7 +292,7 @@ def _function(
         labels = labels_of_function
     derived = None
     if find_framework(request.framework).abilities.autodiff:
-        derived = Derived(witness)
+        derived = Derived(oracle)
     return adapted(
         name, truth, truth, request.framework, labels, required, domain, derived
     )
@@ -296,7 +302,7 @@ def _function(
 class Referred:
     """A reference in another process."""
 
-    process: Questioned
+    process: OperatorProcess
 
     def __call__(self, *inputs: Any) -> Any:
         return self.each([(inputs, XP)])[0]
@@ -305,7 +311,7 @@ class Referred:
         questions = []
         for inputs, xp in calls:
             questions.append((map_arrays(np.asarray, inputs), noise_of(xp)))
-        answers = self.process.each("reference", questions)
+        answers = self.process.ask("each", "reference", questions)
         if not isinstance(answers, list) or len(answers) != len(calls):
             raise self.process.malformed("one answer for every question")
         return answers
@@ -315,7 +321,7 @@ class Referred:
 class Derived:
     """The derivative of a function in another process, as its framework differentiates it."""
 
-    process: Questioned
+    process: OperatorProcess
 
     def __call__(
         self,
@@ -329,7 +335,7 @@ class Derived:
                 map_arrays(np.asarray, seeds),
             )
             questions.append((operator, *arrays, noise_of(xp)))
-        answers = self.process.each("differentiated", questions)
+        answers = self.process.ask("each", "differentiated", questions)
         if not isinstance(answers, list) or len(answers) != len(calls):
             raise self.process.malformed("one answer for every question")
         return answers

@@ -3,15 +3,15 @@
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
-from ..report import CheckResult, OperatorReport
+from ..report import CheckReport, CheckResult
 from .checks import attempted, checks, regime_checks, slopes
 from .examples import Example
 from .formats import checked_dtypes
 from .processes import ProcessLost
+from .runner import Runner
 from .subjects import free_rank, is_ours
 
 DTYPES = ("float64", "float32")
@@ -20,13 +20,13 @@ Progress = Callable[[str], None]
 
 def check_examples(
     examples: Sequence[Example],
-    dock: Any,
+    runner: Runner,
     framework: str,
     dtypes: Sequence[str] = DTYPES,
     progress: Progress | None = None,
     isolated: bool = False,
     keep_rank: bool = False,
-) -> OperatorReport:
+) -> CheckReport:
     """Check one operator with the inputs of these examples, and with harder ones made from them."""
     dtypes = checked_dtypes(dtypes)
     operator = examples[0].operator
@@ -35,13 +35,13 @@ def check_examples(
     kernel = "user's"
     try:
         if is_ours(operator):
-            kernel = dock.kernel(operator, inputs)
-        for check in _all_checks(examples, dock, dtypes, progress, keep_rank):
+            kernel = runner.kernel(operator, inputs)
+        for check in _all_checks(examples, runner, dtypes, progress, keep_rank):
             results.append(check)
     except ProcessLost as error:
         results.append(ended(error))
     name = type(operator).__name__
-    return OperatorReport(name, framework, kernel, results, isolated)
+    return CheckReport("operator", name, framework, kernel, results, isolated)
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def quiet() -> Iterator[None]:
 
 def _all_checks(
     examples: Sequence[Example],
-    dock: Any,
+    runner: Runner,
     dtypes: Sequence[str],
     progress: Progress | None,
     keep_rank: bool,
@@ -63,18 +63,18 @@ def _all_checks(
         for dtype, same in in_dtypes(example, dtypes):
             if progress:
                 progress(f"{example.name} in {dtype}")
-            yield from checks(dock, same)
+            yield from checks(runner, same)
         # A wrong derivative shows in float64 alone.
         if example.floats and "float64" not in dtypes:
             yield attempted(
-                "differences", slopes, dock, example.cast("float64"), ()
+                "differences", slopes, runner, example.cast("float64"), ()
             )
     for example in examples:
         free = free_rank(example.operator) and not keep_rank
         for dtype, same in in_dtypes(example, dtypes):
             if progress:
                 progress(f"{example.name} in {dtype}, with harder inputs")
-            yield from regime_checks(dock, same, free)
+            yield from regime_checks(runner, same, free)
 
 
 def in_dtypes(

@@ -14,6 +14,7 @@ import numpy as np
 from ...contracts.framework import gradient_formula
 from ...contracts.operator import Operator
 from ...custom.cpp import CppOp
+from ...errors import Deep500Error
 from .formats import (
     FORMATS,
     Values,
@@ -26,7 +27,11 @@ from .formats import (
 def run(operator: Operator, xp: Any, inputs: Values) -> tuple:
     """The results of an operator over a namespace, with errors inside of its code if the namespace makes errors."""
     kept = _kept(xp, inputs)
-    return _perturbed(operator, xp, inputs, (), lambda: operator.run(xp, *kept))
+    results = _perturbed(
+        operator, xp, inputs, (), lambda: operator.run(xp, *kept)
+    )
+    require_arrays(results, type(operator).__name__)
+    return results
 
 
 def derive(operator: Operator, xp: Any, inputs: Values, seeds: Values) -> list:
@@ -42,6 +47,19 @@ def derive(operator: Operator, xp: Any, inputs: Values, seeds: Values) -> list:
     )
 
 
+def require_arrays(results: Any, name: str) -> None:
+    """Raise a Deep500Error if a result is no array of numbers; of several, some may be left out."""
+    several = results if isinstance(results, tuple | list) else (results,)
+    for result in several:
+        is_left_out = result is None and len(several) > 1
+        array = np.asarray(result)
+        if not is_left_out and array.dtype.kind in "OSUMm":
+            value = array.item() if array.ndim == 0 else result
+            raise Deep500Error(
+                f"{name} returns a {type(value).__name__}: it has to return arrays of numbers"
+            )
+
+
 def _kept(xp: Any, values: Values) -> Values:
     """The values, as arrays whose operations leave errors behind if the namespace makes errors."""
     noise = getattr(xp, "_noise", None)
@@ -54,7 +72,10 @@ def refer(reference: Callable[..., Any], xp: Any, inputs: Values) -> Any:
     """The results of a function of NumPy arrays, with errors inside of it if the namespace makes errors."""
     noise = getattr(xp, "_noise", None)
     if noise is None:
-        return reference(*inputs)
+        results = reference(*inputs)
+        function = getattr(reference, "function", reference)
+        require_arrays(results, getattr(function, "__name__", "it"))
+        return results
     low = getattr(reference, "shaken", None)
     if low:
         return low(noise, inputs)

@@ -8,17 +8,19 @@ from .examples import XP, Reference
 from .formats import Values
 from .opaque import derive, refer, run, shaken
 from .rounding import INSIDE, PerturbedRun, RoundedNamespace
-from .runner import Dock
+from .runner import OperatorRunner
 
 
-class Witness:
+class OperatorOracle:
     """Every method takes and returns NumPy arrays; `noise` names the rounding errors to be made, None for none."""
 
     def __init__(
-        self, reference: Reference | None = None, dock: Dock | None = None
+        self,
+        reference: Reference | None = None,
+        runner: OperatorRunner | None = None,
     ):
         self.called = reference
-        self.dock = dock
+        self.runner = runner
 
     def results(self, operator: Operator, inputs: Values, noise: Any) -> tuple:
         xp = _namespace(noise)
@@ -45,8 +47,8 @@ class Witness:
     def differentiated_by(
         self, operator: Operator, inputs: Values, seeds: Values, xp: Any
     ) -> list:
-        assert self.dock is not None  # only asked where there is one
-        gradients: list = self.dock.gradient(operator, inputs, seeds)
+        assert self.runner is not None  # only asked where there is one
+        gradients: list = self.runner.gradient(operator, inputs, seeds)
         if isinstance(xp, RoundedNamespace):
             return list(shaken(gradients, xp._noise, inputs, seeds))
         return gradients
@@ -75,7 +77,7 @@ def _namespace(noise: Any) -> Any:
 
 
 def noise_of(xp: Any) -> Any:
-    """The number and dtype of a namespace's noise, by which a witness makes it again; None without noise."""
+    """The number and dtype of a namespace's noise, by which a oracle makes it again; None without noise."""
     if not isinstance(xp, RoundedNamespace):
         return None
     noise = xp._noise

@@ -1,30 +1,31 @@
 """The judge's side of the processes that an operator and its truth run in: questions go out, arrays come back."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from functools import partial
 from typing import Any
 
 from ...contracts.operator import Operator
 from ...errors import Deep500Error, Unsupported
 from ...supervision.child import Child, Died, Silent
 from ..wire import ArrayFile, Malformed, decoded, encoded
+from .formats import Values
 from .functions import ReferenceFailed
+from .runner import Arrays, Gradients
 
 SERVING = f"{__package__}.server"
 ROLES = {
-    "dock": "the operator",
-    "witness": "the operator in float64",
-    "first": "the operator in float64",
+    "runner": "the operator",
+    "oracle": "the operator in float64",
+    "fresh": "the operator in float64",
     "reference": "the reference",
 }
 # Threads that wait for others of an OpenMP team sleep: many calls are short.
 PASSIVE = {"OMP_WAIT_POLICY": "passive"}
 # glibc fills memory with this byte when it is allocated and when it is freed.
-DOCK = {"MALLOC_PERTURB_": "85", **PASSIVE}
+RUNNER_ENV = {"MALLOC_PERTURB_": "85", **PASSIVE}
 # What is right does not depend on threads.
-WITNESS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **PASSIVE}
+ORACLE_ENV = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **PASSIVE}
 
 
 class Raised(Deep500Error):
@@ -36,7 +37,7 @@ class ProcessLost(BaseException):
 
     def __init__(self, role: str, error: Died):
         text = str(error)
-        if role != "dock":
+        if role != "runner":
             text = f"{ROLES[role]}: {text}"
         super().__init__(text)
         is_silent = isinstance(error, Silent)
@@ -73,8 +74,8 @@ class ArrayFiles(ExitStack):
         return self.questions.descriptor, self.answers.descriptor
 
 
-class Questioned:
-    """A process that answers by calling the method of that name of its `Dock` or `Witness`."""
+class OperatorProcess:
+    """A process that holds operators, and answers by calling a method of its `OperatorRunner` or `OperatorOracle`."""
 
     def __init__(
         self, role: str, child: Child, files: "ArrayFiles", limit: "AnswerTime"
@@ -84,11 +85,6 @@ class Questioned:
         self.files = files
         self.limit = limit
         self.operators: list[Operator] = []
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return partial(self.ask, name)
 
     def ask(self, method: str, *values: Any) -> Any:
         """What the method of that name returns there; raises what it raised, or `Lost`."""
@@ -145,6 +141,99 @@ class Questioned:
         raise LookupError("this process holds no such operator")
 
 
+class RemoteRunner:
+    """A `Runner` in a process of its own."""
+
+    def __init__(self, process: OperatorProcess):
+        self.process = process
+
+    def kernel(self, operator: Operator, inputs: Values) -> str:
+        return str(self.process.ask("kernel", operator, inputs))
+
+    def keeps_denormals(self) -> bool:
+        return bool(self.process.ask("keeps_denormals"))
+
+    def run(
+        self, operator: Operator, inputs: Values, layout: str = "plain"
+    ) -> Arrays:
+        outputs: Arrays = self.process.ask("run", operator, inputs, layout)
+        return outputs
+
+    def gradient(
+        self,
+        operator: Operator,
+        inputs: Values,
+        seeds: Values,
+        layout: str = "plain",
+    ) -> Gradients:
+        gradients: Gradients = self.process.ask(
+            "gradient", operator, inputs, seeds, layout
+        )
+        return gradients
+
+    def autodiff(
+        self,
+        operator: Operator,
+        inputs: Values,
+        seeds: Values,
+        asked: Sequence[int],
+    ) -> Gradients | None:
+        gradients: Gradients | None = self.process.ask(
+            "autodiff", operator, inputs, seeds, asked
+        )
+        return gradients
+
+    def touched(
+        self, operator: Operator, inputs: Values, seeds: Values
+    ) -> list[Any]:
+        after: list[Any] = self.process.ask("touched", operator, inputs, seeds)
+        return after
+
+    def sequence(
+        self, operator: Operator, calls: Sequence[tuple[int, Values]]
+    ) -> list[list[Arrays]]:
+        readings: list[list[Arrays]] = self.process.ask(
+            "sequence", operator, calls
+        )
+        return readings
+
+    def repeated(
+        self, operator: Operator, inputs: Values, seeds: Values, count: int
+    ) -> list[Gradients]:
+        different: list[Gradients] = self.process.ask(
+            "repeated", operator, inputs, seeds, count
+        )
+        return different
+
+    def interleaved(
+        self, operator: Operator, calls: Sequence[tuple[Values, Values]]
+    ) -> list[dict[str, list]]:
+        answers: list[dict[str, list]] = self.process.ask(
+            "interleaved", operator, calls
+        )
+        return answers
+
+    def guarded(
+        self, operator: Operator, inputs: Values, seeds: Values, filling: int
+    ) -> dict[str, list]:
+        results: dict[str, list] = self.process.ask(
+            "guarded", operator, inputs, seeds, filling
+        )
+        return results
+
+    def sanitized(
+        self,
+        operator: Operator,
+        inputs: Values,
+        seeds: Values,
+        seconds: float,
+    ) -> list[str] | None:
+        findings: list[str] | None = self.process.ask(
+            "sanitized", operator, inputs, seeds, seconds
+        )
+        return findings
+
+
 class Processes(ExitStack):
     """The processes of one check. All are started at once, and killed when the context is left."""
 
@@ -152,8 +241,8 @@ class Processes(ExitStack):
         super().__init__()
         self.limit = AnswerTime(timeout_s)
 
-    def start(self, role: str) -> Questioned:
-        env = DOCK if role == "dock" else WITNESS
+    def start(self, role: str) -> OperatorProcess:
+        env = RUNNER_ENV if role == "runner" else ORACLE_ENV
         files = self.enter_context(ArrayFiles())
         child = self.enter_context(Child.fresh(SERVING, env, files.descriptors))
-        return Questioned(role, child, files, self.limit)
+        return OperatorProcess(role, child, files, self.limit)

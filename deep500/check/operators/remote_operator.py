@@ -9,18 +9,18 @@ import numpy as np
 
 from ...contracts.operator import Case, Operator, TensorSpec
 from ..wire import PLAIN
-from .examples import FIRST, Domain
+from .examples import FRESH, Domain
 from .formats import Values, map_arrays
 from .oracle import noise_of
-from .processes import Questioned
+from .processes import OperatorProcess
 from .subjects import arity, declared_domain, free_rank, is_compiled
 
 
 class Remote(Operator):
     """An operator of other processes. Results and gradients are those of its code there."""
 
-    witness: Any  # asked for everything but the truth
-    first: Any  # asked for the truth: it answers in a copy of itself that has not run the code before
+    oracle: OperatorProcess  # asked for everything but the truth
+    fresh: OperatorProcess  # asked for the truth: it answers in a copy of itself that has not run the code before
     description: dict[str, Any]
 
     def forward(self, xp, *xs):  # an annotation would make them static
@@ -41,7 +41,7 @@ class Remote(Operator):
         for results in answers:
             is_tuple = isinstance(results, tuple)
             if not is_tuple or not all(map(_is_result, results)):
-                raise self.witness.malformed("results")
+                raise self.oracle.malformed("results")
         return answers
 
     def derived_each(
@@ -56,28 +56,28 @@ class Remote(Operator):
         answers = self._answers(xp, "derived", questions)
         for (inputs, _, _), gradients in zip(calls, answers, strict=True):
             if not isinstance(gradients, list) or len(gradients) != len(inputs):
-                raise self.witness.malformed("gradients")
+                raise self.oracle.malformed("gradients")
         return answers
 
     def _answers(
         self, xp: Any, method: str, questions: Sequence[tuple]
     ) -> list:
-        """One answer for every question: from `first` if it is the truth that is asked for."""
-        process = self.first if xp is FIRST else self.witness
-        answers = process.each(method, questions)
+        """One answer for every question: from `fresh` if it is the truth that is asked for."""
+        process = self.fresh if xp is FRESH else self.oracle
+        answers = process.ask("each", method, questions)
         if not isinstance(answers, list) or len(answers) != len(questions):
-            raise self.witness.malformed("one answer for every question")
+            raise self.oracle.malformed("one answer for every question")
         return list(answers)
 
     def infer(self, *inputs: Any) -> tuple[TensorSpec, ...]:
         key = repr(inputs)
         if key not in self._inferred:
-            self._inferred[key] = self.witness.infer(self, inputs)
+            self._inferred[key] = self.oracle.ask("infer", self, inputs)
         outputs = self._inferred[key]
         if not isinstance(outputs, tuple):
-            raise self.witness.malformed("shapes")
+            raise self.oracle.malformed("shapes")
         if not all(isinstance(output, TensorSpec) for output in outputs):
-            raise self.witness.malformed("shapes")
+            raise self.oracle.malformed("shapes")
         return outputs
 
     @cached_property
@@ -97,11 +97,11 @@ class WithCosts(Remote):
     """One that says how many operations it needs."""
 
     def flops(self, *inputs: Any) -> int:
-        return int(self.witness.flops(self, inputs))
+        return int(self.oracle.ask("flops", self, inputs))
 
 
 def remote_operator(
-    description: dict[str, Any], witness: Questioned, first: Questioned
+    description: dict[str, Any], oracle: OperatorProcess, fresh: OperatorProcess
 ) -> Remote:
     """An operator by the description that its process gave."""
     try:
@@ -119,10 +119,10 @@ def remote_operator(
             cls.cases.append(Case(case["attributes"], case["inputs"]))
         for name, kind in CLASS_FACTS.items():
             setattr(cls, name, kind(description[name]))
-        operator: Remote = cls(witness, first, description)
+        operator: Remote = cls(oracle, fresh, description)
         return operator
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise witness.malformed("a description of an operator") from None
+        raise oracle.malformed("a description of an operator") from None
 
 
 def _texts(values: Any) -> tuple[str, ...]:

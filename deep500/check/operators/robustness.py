@@ -1,7 +1,6 @@
 """How an operator treats memory, its inputs and what it was called with before; how it uses threads."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from .examples import Example
 from .formats import Array, Values
 from .memory import LAYOUTS
 from .regimes import in_named_regime, odd_shaped, shared_work
+from .runner import Runner
 from .subjects import has_own_code, is_ours
 
 NO_CODE = "it is not code on NumPy arrays"
@@ -25,39 +25,41 @@ SEQUENCE = "A0 B0 A1 A0 C0 D9 B0 B1 A2 D9 C1 A0 B0 A1"  # content and slot of ev
 PAIRS_FROM = 100  # the first slot of the pairs that are nearly the same
 
 
-def determinism(dock: Any, example: Example, outputs: Values) -> CheckResult:
+def determinism(
+    runner: Runner, example: Example, outputs: Values
+) -> CheckResult:
     """The same bits in every run, of results and of gradients."""
     operator = example.operator
     inputs = example.inputs
-    runs = [dock.run(operator, inputs) for _ in range(RUNS)]
+    runs = [runner.run(operator, inputs) for _ in range(RUNS)]
     value, text = changed(outputs, runs, "outputs")
     if not value and example.differentiates:
-        first = dock.gradient(operator, inputs, example.seeds)
-        second = dock.gradient(operator, inputs, example.seeds)
+        first = runner.gradient(operator, inputs, example.seeds)
+        second = runner.gradient(operator, inputs, example.seeds)
         value, text = changed(first, [second], "gradients")
     text = text or f"the same bits in {RUNS} runs"
     return example.check("determinism", not value, value, 0.0, text)
 
 
-def unchanged(dock: Any, example: Example, outputs: Values) -> CheckResult:
+def unchanged(runner: Runner, example: Example, outputs: Values) -> CheckResult:
     """The inputs, and the gradients that come in, are the same bytes after the call."""
-    after = dock.touched(example.operator, example.inputs, ())
+    after = runner.touched(example.operator, example.inputs, ())
     value, text = changed(example.inputs, [after], "inputs, by the call")
     if not value and example.differentiates:
         before = (*example.inputs, *example.seeds)
-        after = dock.touched(example.operator, example.inputs, example.seeds)
+        after = runner.touched(example.operator, example.inputs, example.seeds)
         value, text = changed(
             before, [after], "inputs, by the call of the gradient"
         )
     return example.check("inputs", not value, value, 0.0, text)
 
 
-def sequence(dock: Any, example: Example, outputs: Values) -> CheckResult:
+def sequence(runner: Runner, example: Example, outputs: Values) -> CheckResult:
     """A dozen calls, with the same memory and other content, other memory and the same content, and other shapes."""
-    slots, contents = _calls_in_turn(dock, example)
+    slots, contents = _calls_in_turn(runner, example)
     inputs = [content.inputs for content in contents]
     calls = list(zip(slots, inputs, strict=True))
-    results = dock.sequence(example.operator, calls)
+    results = runner.sequence(example.operator, calls)
     answers = zip(contents, results, strict=True)
     for number, (content, readings) in enumerate(answers, 1):
         for when, reading in zip(("", " at the end"), readings, strict=False):
@@ -69,13 +71,13 @@ def sequence(dock: Any, example: Example, outputs: Values) -> CheckResult:
 
 
 def _calls_in_turn(
-    dock: Any, example: Example
+    runner: Runner, example: Example
 ) -> tuple[list[int], list[Example]]:
     """The slot and the content of every call of a sequence."""
     odd = None
     if not is_ours(example.operator):
         odd = odd_shaped(example)
-    if odd is None or not _takes(dock, odd):
+    if odd is None or not _takes(runner, odd):
         odd = example
     by_letter = {
         "A": example,
@@ -88,13 +90,13 @@ def _calls_in_turn(
     for call in SEQUENCE.split():
         slots.append(int(call[1]))
         contents.append(by_letter[call[0]])
-    for slot, content in enumerate(_near(dock, example), PAIRS_FROM):
+    for slot, content in enumerate(_near(runner, example), PAIRS_FROM):
         slots.append(slot)
         contents.append(content)
     return slots, contents
 
 
-def _near(dock: Any, example: Example) -> Iterator[Example]:
+def _near(runner: Runner, example: Example) -> Iterator[Example]:
     """Pairs that are easily taken for the same: nearly equal numbers, zeros of both signs, one element of many."""
     zeros = in_named_regime(example, "zeros")
     large = in_named_regime(example, "larger")
@@ -103,22 +105,24 @@ def _near(dock: Any, example: Example) -> Iterator[Example]:
     if zeros:
         yield zeros
         yield zeros.with_zeros_turned
-    if large and not is_ours(example.operator) and _takes(dock, large):
+    if large and not is_ours(example.operator) and _takes(runner, large):
         yield large
         yield large.with_one_changed
 
 
-def _takes(dock: Any, example: Example) -> bool:
+def _takes(runner: Runner, example: Example) -> bool:
     """Whether the operator runs with these inputs at all."""
     try:
-        dock.run(example.operator, example.inputs)
+        runner.run(example.operator, example.inputs)
     except Exception as error:
         raise_if_mistake(error)
         return False
     return True
 
 
-def interleaved(dock: Any, example: Example, outputs: Values) -> CheckResult:
+def interleaved(
+    runner: Runner, example: Example, outputs: Values
+) -> CheckResult:
     """Two runs before two derivatives: each derivative uses what its own run saved."""
     if not has_own_code(example.operator):
         return example.no_verdict("state", NO_CODE)
@@ -126,7 +130,7 @@ def interleaved(dock: Any, example: Example, outputs: Values) -> CheckResult:
         return example.no_verdict("state", "it has no derivative")
     both = [example, example.other]
     calls = [(content.inputs, content.seeds) for content in both]
-    results = dock.interleaved(example.operator, calls)
+    results = runner.interleaved(example.operator, calls)
     for content, result in zip(both, results, strict=True):
         after = result["inputs"]
         value, text = changed(content.inputs, [after], "inputs")
@@ -143,13 +147,15 @@ def interleaved(dock: Any, example: Example, outputs: Values) -> CheckResult:
     return example.check("state", True, text="two runs before two derivatives")
 
 
-def guards(dock: Any, example: Example, outputs: Values) -> CheckResult:
+def guards(runner: Runner, example: Example, outputs: Values) -> CheckResult:
     """Nothing past the ends of its arrays is read or written, and no result is left unwritten."""
     if not has_own_code(example.operator):
         return example.no_verdict("memory", NO_CODE)
     seeds = example.seeds if example.differentiates else ()
     for filling in FILLINGS:
-        result = dock.guarded(example.operator, example.inputs, seeds, filling)
+        result = runner.guarded(
+            example.operator, example.inputs, seeds, filling
+        )
         spoilt = 0
         for margin in result["margins"]:
             spoilt += int(np.sum(margin != filling))
@@ -168,7 +174,7 @@ def guards(dock: Any, example: Example, outputs: Values) -> CheckResult:
     return example.check("memory", True)
 
 
-def strides(dock: Any, example: Example, outputs: Values) -> CheckResult:
+def strides(runner: Runner, example: Example, outputs: Values) -> CheckResult:
     """The same results for arrays that are views of others."""
     operator = example.operator
     inputs = example.inputs
@@ -178,10 +184,10 @@ def strides(dock: Any, example: Example, outputs: Values) -> CheckResult:
             "strides", "it has no arrays that could be views"
         )
     for layout in LAYOUTS:
-        results = dock.run(operator, inputs, layout)
+        results = runner.run(operator, inputs, layout)
         checks = [output_check(example, results, "strides")]
         if example.differentiates:
-            gradients = dock.gradient(operator, inputs, example.seeds, layout)
+            gradients = runner.gradient(operator, inputs, example.seeds, layout)
             checks.append(gradient_check(example, gradients, "strides"))
         for check in checks:
             if check.ok is False:
@@ -196,7 +202,7 @@ def _failed(example: Example, check: CheckResult, when: str) -> CheckResult:
     return example.check(check.name, False, check.value, check.bound, text)
 
 
-def threads(dock: Any, example: Example, outputs: Values) -> CheckResult:
+def threads(runner: Runner, example: Example, outputs: Values) -> CheckResult:
     """Right in every run of inputs so large that threads share the work."""
     if is_ours(example.operator):
         return example.no_verdict(
@@ -205,22 +211,22 @@ def threads(dock: Any, example: Example, outputs: Values) -> CheckResult:
     if example.dtype == "float64":
         return example.no_verdict("threads", "in the other dtypes alone")
     large = shared_work(example)
-    if large is None or not _takes(dock, large):
+    if large is None or not _takes(runner, large):
         return example.no_verdict("threads", "it has no larger inputs")
     seeds_of_runs: list[Values] = [()]
     if large.differentiates:
         seeds_of_runs.append(large.seeds)
     for seeds in seeds_of_runs:
-        if fault := _fault_in_runs(dock, large, seeds):
+        if fault := _fault_in_runs(runner, large, seeds):
             return example.check("threads", False, text=fault)
     text = f"{SHARED_RUNS} runs on {large.size} elements"
     return example.check("threads", True, text=text)
 
 
-def _fault_in_runs(dock: Any, large: Example, seeds: Values) -> str:
+def _fault_in_runs(runner: Runner, large: Example, seeds: Values) -> str:
     """What is wrong in any of many runs, with seeds of the gradients; "" if nothing is."""
     kind = "gradients" if seeds else "outputs"
-    for arrays in dock.repeated(
+    for arrays in runner.repeated(
         large.operator, large.inputs, seeds, SHARED_RUNS
     ):
         fault = _far_off(large, arrays, bool(seeds))
@@ -251,11 +257,11 @@ def _beyond(example: Example, arrays: Values, derived: bool, moves: int) -> str:
     return ""
 
 
-def sanitizing(dock: Any, example: Example) -> CheckResult:
+def sanitizing(runner: Runner, example: Example) -> CheckResult:
     """What the compiler's sanitizers find in a C++ operator."""
     seeds = example.seeds if example.differentiates else ()
     try:
-        findings = dock.sanitized(
+        findings = runner.sanitized(
             example.operator, example.inputs, seeds, SANITIZERS_S
         )
     except Unsupported as error:

@@ -1,10 +1,11 @@
 """Operators as one framework runs them, and how they treat memory: what is called, never what is concluded.
 
-A dock works in the process of whoever asks, or in one of its own (processes.py): results are arrays in both cases.
+A runner works in the process of whoever asks (`OperatorRunner`), or in one of its own (`RemoteRunner` in
+processes.py).
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,8 +25,64 @@ Gradients = list[Array | None]
 MOST_DIFFERENT = 3
 
 
-class Dock:
-    """Every method takes NumPy inputs and returns arrays that are nobody else's."""
+class Runner(Protocol):
+    """Runs operators on a framework: every method takes NumPy inputs and returns arrays that are nobody else's."""
+
+    def kernel(self, operator: Operator, inputs: Values) -> str: ...
+
+    def keeps_denormals(self) -> bool: ...
+
+    def run(
+        self, operator: Operator, inputs: Values, layout: str = "plain"
+    ) -> Arrays: ...
+
+    def gradient(
+        self,
+        operator: Operator,
+        inputs: Values,
+        seeds: Values,
+        layout: str = "plain",
+    ) -> Gradients: ...
+
+    def autodiff(
+        self,
+        operator: Operator,
+        inputs: Values,
+        seeds: Values,
+        asked: Sequence[int],
+    ) -> Gradients | None: ...
+
+    def touched(
+        self, operator: Operator, inputs: Values, seeds: Values
+    ) -> list[Any]: ...
+
+    def sequence(
+        self, operator: Operator, calls: Sequence[tuple[int, Values]]
+    ) -> list[list[Arrays]]: ...
+
+    def repeated(
+        self, operator: Operator, inputs: Values, seeds: Values, count: int
+    ) -> list[Gradients]: ...
+
+    def interleaved(
+        self, operator: Operator, calls: Sequence[tuple[Values, Values]]
+    ) -> list[dict[str, list]]: ...
+
+    def guarded(
+        self, operator: Operator, inputs: Values, seeds: Values, filling: int
+    ) -> dict[str, list]: ...
+
+    def sanitized(
+        self,
+        operator: Operator,
+        inputs: Values,
+        seeds: Values,
+        seconds: float,
+    ) -> list[str] | None: ...
+
+
+class OperatorRunner:
+    """A `Runner` in the process of whoever asks."""
 
     def __init__(self, framework: Framework):
         self.framework = framework

@@ -29,9 +29,9 @@ from ...supervision.serving import (
 )
 from ..wire import ArrayFile, decoded, encoded
 from .functions import ReferenceFunction, by_itself
-from .oracle import Witness
+from .oracle import OperatorOracle
 from .remote_operator import describe
-from .runner import Dock
+from .runner import OperatorRunner
 from .subjects import (
     as_operator,
     function_operator,
@@ -56,7 +56,7 @@ MISSING = (
 
 
 class QuestionSession:
-    """What one process holds: an operator in the dock, or a witness of what is right."""
+    """What one process holds: an operator in the runner, or a oracle of what is right."""
 
     def __init__(self, questions: ArrayFile, answers: ArrayFile) -> None:
         self.questions = questions
@@ -80,12 +80,12 @@ class QuestionSession:
             if folder not in sys.path:
                 sys.path.append(folder)
         role = request["role"]
-        self.copies = role == "first"
+        self.copies = role == "fresh"
         if role == "reference":
             reference = _found(request["reference"], function=True)
             address = request["reference"]
             name = address.get("text") or address["name"]
-            self.holder = Witness(ReferenceFunction(reference, name))
+            self.holder = OperatorOracle(ReferenceFunction(reference, name))
             labels, required = parameters_of(reference)
             return [{"labels": labels, "required": required}]
         subject = _found(request["subject"], function=True)
@@ -97,18 +97,18 @@ class QuestionSession:
         else:
             self.operators = _operators(subject, request)
         threads = 1
-        if role == "dock":
-            self.holder = Dock(find_framework(request["framework"]))
+        if role == "runner":
+            self.holder = OperatorRunner(find_framework(request["framework"]))
             threads = max(AT_LEAST, os.cpu_count() or 1)
         elif is_function:
             self.copies = False  # some frameworks do not survive a fork
             adapter = find_framework(framework)
             with suppress(Unsupported):  # if its file computes when imported
                 adapter.set_threads(1)
-            dock = Dock(adapter)
-            self.holder = Witness(by_itself(subject, framework), dock)
+            runner = OperatorRunner(adapter)
+            self.holder = OperatorOracle(by_itself(subject, framework), runner)
         else:
-            self.holder = Witness()
+            self.holder = OperatorOracle()
         for operator in self.operators:
             if isinstance(operator.adapted, CppOp):
                 operator.adapted.set_threads(threads)

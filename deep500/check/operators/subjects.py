@@ -38,7 +38,7 @@ from .examples import (
 )
 from .formats import Values, is_float, map_arrays, map_floats
 from .functions import ReferenceFailed, by_itself
-from .runner import Dock
+from .runner import OperatorRunner
 
 OURS = f"{__name__.split('.')[0]}.operators."
 SHAPE = (4, 6)  # of inputs that nobody described
@@ -199,13 +199,15 @@ def function_operator(
 def _differentiated(
     framework: str, operator: Operator, calls: Sequence[tuple]
 ) -> list[list]:
-    from .oracle import Witness  # which knows docks, and they operators
+    from .oracle import (
+        OperatorOracle,  # which knows runners, and they operators
+    )
 
-    witness = Witness(dock=Dock(find_framework(framework)))
+    oracle = OperatorOracle(runner=OperatorRunner(find_framework(framework)))
     gradients = []
     for inputs, seeds, xp in calls:
         arrays = map_arrays(np.asarray, inputs), map_arrays(np.asarray, seeds)
-        gradients.append(witness.differentiated_by(operator, *arrays, xp))
+        gradients.append(oracle.differentiated_by(operator, *arrays, xp))
     return gradients
 
 

@@ -1,6 +1,6 @@
 """Checks an optimizer on a framework: every step, its direction, its state, and the framework's own rule."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
@@ -13,15 +13,14 @@ from ...contracts.three_step import ThreeStepOptimizer
 from ...errors import (
     Deep500Error,
     InternalError,
-    one_line,
     raise_if_internal,
     with_place,
 )
 from ...frameworks import framework as find_framework
-from ...frameworks import native_optimizers
-from ...supervision.isolation import Died, isolated
+from ...frameworks import framework_names, native_optimizers
+from ...supervision.serving import Progress, silent
 from ..operators.formats import checked_dtypes
-from ..report import CheckResult, OperatorReport
+from ..report import CheckReport, CheckResult, Reports
 from .namesakes import namesakes
 from .oracles import RULES
 from .origins import origin_of
@@ -56,19 +55,19 @@ SAME_RULE = {
     "jax": (COMMON_RULES | {"RMSProp", "Adam", "AdamW", "Lion", "LAMB"}, 1e-10),
     "tensorflow": (COMMON_RULES, 1e-6),  # Keras holds the rate in float32
 }
-Progress = Callable[[str], None]
 
 
 def check_optimizer(
     optimizer: Any,
-    framework: str = "pytorch",
+    framework: str | Sequence[str] = "pytorch",
+    *,
     reference: Any = None,
     seed: int = 0,
     dtypes: Sequence[str] | str = DTYPES,
     steps: int = 100,
     progress: Progress | None = None,
-) -> OperatorReport:
-    """Check an optimizer, step by step, as a framework runs it; the report is true if every check passes.
+) -> Reports:
+    """Check an optimizer, step by step, as frameworks run it; the report is true if every check passes.
 
     The optimizer is an instance, a text such as "Adam(0.01)", "my_file.py:MyAdam" or "torch.optim.Adam(lr=0.01)", or
     a class or object of torch.optim, optax or Keras. `reference` is what it should compute, given in the same ways. A
@@ -80,9 +79,13 @@ def check_optimizer(
     subject = as_optimizer(optimizer)
     rule = None if reference is None else as_optimizer(reference)
     origin = origin_of(subject)
-    return check_steps(
-        subject, framework, rule, origin, seed, dtypes, steps, progress
-    )
+    reports = []
+    for name in framework_names(framework):
+        report = check_steps(
+            subject, name, rule, origin, seed, dtypes, steps, progress or silent
+        )
+        reports.append(report)
+    return Reports("optimizer", optimizer_name(subject), reports)
 
 
 def check_steps(
@@ -93,16 +96,15 @@ def check_steps(
     seed: int,
     dtypes: Sequence[str],
     steps: int,
-    progress: Progress | None,
-) -> OperatorReport:
+    progress: Progress,
+) -> CheckReport:
     """As `check_optimizer`; `origin` is how a new process makes the optimizer, which it must to resume a run."""
     if steps < 2:
         raise Deep500Error(f"{steps} steps are too few: give at least 2")
     _check_framework(subject, framework)
-    report_progress = progress or (lambda text: None)
-    report_progress("what it is compared with")
+    progress("what it is compared with")
     truth, formula = _chosen_truth(subject, framework, reference, seed)
-    runner = _Checks(subject, framework, truth, steps, seed, report_progress)
+    runner = _Checks(subject, framework, truth, steps, seed, progress)
     checks = [formula]
     for dtype in dtypes:
         for problem in problems(seed):
@@ -111,7 +113,8 @@ def check_steps(
     checks += runner.resume(dtypes, origin)
     checks.append(runner.native(problems(seed)[2], reference))
     name = optimizer_name(subject)
-    return OperatorReport(name, framework, _kernel(subject, framework), checks)
+    kernel = _kernel(subject, framework)
+    return CheckReport("optimizer", name, framework, kernel, checks)
 
 
 def _check_framework(subject: Any, framework: str) -> None:
@@ -174,53 +177,6 @@ def _kernel(optimizer: Optimizer | ThreeStepOptimizer, framework: str) -> str:
     if optimizer.native(framework):
         return "native"
     return "formula"
-
-
-def check_optimizer_elsewhere(
-    optimizer: str,
-    settings: Mapping[str, Any],
-    framework: str,
-    reference: str | None,
-    seed: int,
-    dtypes: Sequence[str],
-    steps: int,
-    timeout_s: float,
-) -> OperatorReport:
-    """As `check_optimizer`, in a fresh process with a deadline: code that crashes or never ends is wrong."""
-    request = {
-        "optimizer": optimizer,
-        "settings": dict(settings),
-        "framework": framework,
-        "reference": reference,
-        "seed": seed,
-        "dtypes": list(dtypes),
-        "steps": steps,
-    }
-    try:
-        data = isolated(f"{__name__}:checked_in_child", request, timeout_s)
-    except Died as error:
-        ended = CheckResult("ends", False, text=one_line(error))
-        return OperatorReport(
-            optimizer, framework, "unknown", [ended], isolated=True
-        )
-    return OperatorReport.from_json(data)
-
-
-def checked_in_child(
-    optimizer: str,
-    settings: Mapping[str, Any],
-    reference: str | None,
-    progress: Progress,
-    **options: Any,
-) -> dict[str, Any]:
-    """Check an optimizer in the fresh process, and return its report as JSON."""
-    subject = load_optimizer(optimizer, settings)
-    rule = None if reference is None else load_optimizer(reference)
-    origin = {"optimizer": optimizer, "settings": dict(settings)}
-    report = check_steps(
-        subject, reference=rule, origin=origin, progress=progress, **options
-    )
-    return report.to_json() | {"isolated": True}
 
 
 @dataclass(frozen=True)

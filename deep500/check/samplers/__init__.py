@@ -6,10 +6,10 @@ from typing import Any
 from ...contracts.sampler import Sampler
 from ...definition_text import create, parts_of
 from ...errors import Deep500Error
-from ...supervision.serving import Progress
+from ...supervision.serving import Progress, silent
+from ..report import CheckReport, Reports
 from .checks import all_checks
 from .drawing import SamplerDraws
-from .report import SamplerReport
 
 SIZE = 13  # examples: few enough to test every one, and not a multiple of most batch sizes
 EPOCHS = 2000
@@ -17,8 +17,13 @@ LEVEL = 1e-4
 
 
 def check_sampler(
-    sampler: Sampler, size: int = 0, epochs: int = EPOCHS, level: float = LEVEL
-) -> SamplerReport:
+    sampler: Sampler,
+    *,
+    size: int = 0,
+    epochs: int = EPOCHS,
+    level: float = LEVEL,
+    progress: Progress | None = None,
+) -> Reports:
     """Test what a sampler draws over `size` examples (0: as many as its settings say, or 13) in `epochs` epochs.
 
     Each statistical check fails with probability `level` if the sampler is right. The report is true if every check
@@ -26,14 +31,28 @@ def check_sampler(
     """
     if not isinstance(sampler, Sampler):
         raise Deep500Error(f"a sampler is a d5.Sampler, not {sampler!r:.80}")
-    size = size or sampler.examples or SIZE
+    report = drawn_report(sampler, size, epochs, level, progress or silent)
+    return Reports("sampler", report.subject, [report])
+
+
+def size_of(sampler: Sampler, size: int) -> int:
+    """So many examples; without a number, as many as the settings of the sampler say."""
+    return size or sampler.examples or SIZE
+
+
+def drawn_report(
+    sampler: Sampler, size: int, epochs: int, level: float, progress: Progress
+) -> CheckReport:
+    """The report on what a sampler draws."""
+    size = size_of(sampler, size)
+    progress(f"{epochs} epochs")
     if size < 2 or epochs < 100 or not 0 < level < 0.5:
         raise Deep500Error(
             f"size is {size}, epochs is {epochs} and level is {level}: checking needs 2 examples, 100 "
             "epochs and a level above 0 and below 0.5"
         )
     checks = all_checks(SamplerDraws(sampler, size, epochs), level)
-    return SamplerReport(repr(sampler), size, epochs, level, checks)
+    return CheckReport("sampler", repr(sampler), checks=checks)
 
 
 def named_sampler(name: str, settings: Mapping[str, Any]) -> Sampler:
@@ -46,17 +65,3 @@ def named_sampler(name: str, settings: Mapping[str, Any]) -> Sampler:
     if "batch_size" not in parts.given:
         options.setdefault("batch_size", 4)
     return create(parts.maker, *parts.args, **options)
-
-
-def check_named_sampler(
-    name: str,
-    settings: Mapping[str, Any],
-    size: int,
-    epochs: int,
-    level: float,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Check a sampler by its name, and return the report as JSON."""
-    sampler = named_sampler(name, settings)
-    report = check_sampler(sampler, size, epochs, level)
-    return report.to_json()

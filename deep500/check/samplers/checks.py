@@ -7,16 +7,16 @@ from itertools import pairwise
 import numpy as np
 
 from ...contracts.sampler import Sampler
+from ..report import CheckResult
 from .distributions import chi_square, independence, smallest_of
 from .drawing import SamplerDraws, is_in_range, joined
-from .report import SamplerVerdict
 
 MOST_EXAMPLES = 16  # examples whose positions are tested
 POSITION_BINS = 8
 PAIR_BINS = 4
 
 
-def all_checks(draws: SamplerDraws, level: float) -> list[SamplerVerdict]:
+def all_checks(draws: SamplerDraws, level: float) -> list[CheckResult]:
     """The results of all checks; those of distributions apply only if every drawn value is the index of an example."""
     checks = [
         determinism(draws),
@@ -26,7 +26,7 @@ def all_checks(draws: SamplerDraws, level: float) -> list[SamplerVerdict]:
         epochs_differ(draws),
         ranks_are_parted(draws),
     ]
-    tests: dict[str, Callable[[SamplerDraws, float], SamplerVerdict]] = {
+    tests: dict[str, Callable[[SamplerDraws, float], CheckResult]] = {
         "shares": shares,
         "positions": positions,
         "independence of epochs": epochs_are_independent,
@@ -42,7 +42,7 @@ def all_checks(draws: SamplerDraws, level: float) -> list[SamplerVerdict]:
     return checks
 
 
-def determinism(draws: SamplerDraws) -> SamplerVerdict:
+def determinism(draws: SamplerDraws) -> CheckResult:
     """An epoch must be the same when it is drawn again, after others, and by an equal sampler."""
     rank = getattr(draws.sampler, "rank", 0)
     twin = draws.sampler.for_rank(rank)
@@ -54,7 +54,7 @@ def determinism(draws: SamplerDraws) -> SamplerVerdict:
     return _counted("determinism", differing, text)
 
 
-def index_range(draws: SamplerDraws) -> SamplerVerdict:
+def index_range(draws: SamplerDraws) -> CheckResult:
     bad = 0
     for order in draws.orders:
         bad += not is_in_range(order, draws.size)
@@ -62,7 +62,7 @@ def index_range(draws: SamplerDraws) -> SamplerVerdict:
     return _counted("indices", bad, text)
 
 
-def batch_sizes(draws: SamplerDraws) -> SamplerVerdict:
+def batch_sizes(draws: SamplerDraws) -> CheckResult:
     """All batches but the last must be full; those of one of several ranks may lack one example."""
     full = draws.sampler.batch_size
     several_ranks = draws.sampler.ranks > 1
@@ -81,7 +81,7 @@ def batch_sizes(draws: SamplerDraws) -> SamplerVerdict:
     return _counted("batch sizes", bad, text)
 
 
-def coverage(draws: SamplerDraws) -> SamplerVerdict:
+def coverage(draws: SamplerDraws) -> CheckResult:
     """Every example must come once in every epoch."""
     if not draws.sampler.every_example_once:
         return _not_applicable(
@@ -105,7 +105,7 @@ def coverage(draws: SamplerDraws) -> SamplerVerdict:
     return _counted("coverage", worst, text)
 
 
-def epochs_differ(draws: SamplerDraws) -> SamplerVerdict:
+def epochs_differ(draws: SamplerDraws) -> CheckResult:
     """No epoch may have the order of the one before if the sampler shuffles; every epoch must if it does not."""
     equal = 0
     pairs = list(pairwise(draws.orders))
@@ -120,7 +120,7 @@ def epochs_differ(draws: SamplerDraws) -> SamplerVerdict:
     return _counted("order", equal, text, allowed)
 
 
-def ranks_are_parted(draws: SamplerDraws) -> SamplerVerdict:
+def ranks_are_parted(draws: SamplerDraws) -> CheckResult:
     """The ranks together must draw every example once."""
     ranks = draws.sampler.ranks
     if ranks == 1:
@@ -144,7 +144,7 @@ def ranks_are_parted(draws: SamplerDraws) -> SamplerVerdict:
     return _counted("ranks", worst, text)
 
 
-def shares(draws: SamplerDraws, level: float) -> SamplerVerdict:
+def shares(draws: SamplerDraws, level: float) -> CheckResult:
     """Every example must be drawn as often as its share says."""
     if draws.sampler.every_example_once:
         return _not_applicable("shares", "every example comes once")
@@ -158,7 +158,7 @@ def shares(draws: SamplerDraws, level: float) -> SamplerVerdict:
     return _judged("shares", probability, level)
 
 
-def positions(draws: SamplerDraws, level: float) -> SamplerVerdict:
+def positions(draws: SamplerDraws, level: float) -> CheckResult:
     """An example must be equally likely at every place of an epoch."""
     if not draws.sampler.shuffles:
         return _not_applicable("positions", "it does not shuffle")
@@ -173,7 +173,7 @@ def positions(draws: SamplerDraws, level: float) -> SamplerVerdict:
     return _judged("positions", smallest_of(probabilities), level)
 
 
-def epochs_are_independent(draws: SamplerDraws, level: float) -> SamplerVerdict:
+def epochs_are_independent(draws: SamplerDraws, level: float) -> CheckResult:
     """An example's place must not depend on its place in the epoch before."""
     name = "independence of epochs"
     if not draws.sampler.shuffles:
@@ -185,7 +185,7 @@ def epochs_are_independent(draws: SamplerDraws, level: float) -> SamplerVerdict:
     return _judged(name, probability, level)
 
 
-def seeds_are_independent(draws: SamplerDraws, level: float) -> SamplerVerdict:
+def seeds_are_independent(draws: SamplerDraws, level: float) -> CheckResult:
     """An example's place must not depend on its place in the same epoch under another seed."""
     name = "independence of seeds"
     other = _other_seed(draws.sampler)
@@ -276,9 +276,7 @@ def _equal_by_chance(draws: SamplerDraws, pairs: int) -> int:
     return int(stats.poisson.isf(1e-6, pairs * probability))
 
 
-def _judged(
-    name: str, probability: float | None, level: float
-) -> SamplerVerdict:
+def _judged(name: str, probability: float | None, level: float) -> CheckResult:
     if probability is None:
         return _not_applicable(
             name, "there are too few draws for a test: more epochs are needed"
@@ -289,20 +287,20 @@ def _judged(
         text = (
             f"so large a deviation has the probability {shown} if it is right"
         )
-    return SamplerVerdict(name, probability, level, statistical=True, text=text)
+    return CheckResult(name, probability >= level, probability, level, text)
 
 
 def _counted(
     name: str, faults: int, text: str, allowed: int = 0
-) -> SamplerVerdict:
+) -> CheckResult:
     """A check that counts faults; the text is used if there are more than allowed."""
     if faults <= allowed:
         text = ""
-    return SamplerVerdict(name, faults, allowed, text=text)
+    return CheckResult(name, faults <= allowed, faults, allowed, text)
 
 
-def _not_applicable(name: str, reason: str) -> SamplerVerdict:
-    return SamplerVerdict(name, None, 0, text=reason)
+def _not_applicable(name: str, reason: str) -> CheckResult:
+    return CheckResult(name, None, bound=0, text=reason)
 
 
 def _same(first: list[np.ndarray], second: list[np.ndarray]) -> bool:

@@ -11,32 +11,44 @@ time_limit.py  ends code that never does
 loading.py     from what a user writes to a scheme
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 from ...contracts.scheme import Scheme
 from ...distributed.optimizer_scheme import scheme_given
 from ...errors import Deep500Error, raise_if_internal
-from ...frameworks import framework as find_framework
-from ..report import CheckResult
-from ..report import OperatorReport as SchemeReport
+from ...frameworks import framework_names
+from ...supervision.serving import Progress, silent
+from ..report import CheckReport, CheckResult, Reports
 from .checks import CHECKS
 from .faults import reason
 from .time_limit import Overdue
 from .trials import Trials
 
-Progress = Callable[[str], None]
-
 
 def check_scheme(
     scheme: Scheme | str | type,
+    framework: str | Sequence[str] = "reference",
+    *,
     ranks: int = 4,
-    framework: str = "reference",
     seed: int = 0,
     progress: Progress | None = None,
-) -> SchemeReport:
+) -> Reports:
     """Check a scheme on so many virtual ranks: does it train, agree, count every rank, resume, name lost ranks?"""
-    find_framework(framework)  # raises for an unknown name
+    frameworks = framework_names(framework)
     scheme = scheme_given(scheme)
+    reports = []
+    for name in frameworks:
+        report = check_on_framework(
+            scheme, ranks, name, seed, progress or silent
+        )
+        reports.append(report)
+    return Reports("scheme", str(scheme), reports)
+
+
+def check_on_framework(
+    scheme: Scheme, ranks: int, framework: str, seed: int, progress: Progress
+) -> CheckReport:
+    """The report on a scheme whose ranks all run on this framework."""
     if ranks < 2:
         raise Deep500Error(
             f"a scheme is checked on 2 ranks or more, not on {ranks}"
@@ -45,8 +57,7 @@ def check_scheme(
     trials = Trials(scheme, ranks, framework, seed)
     checks: list[CheckResult] = []
     for name, promise in CHECKS.items():
-        if progress is not None:
-            progress(name)
+        progress(name)
         try:
             checks.append(promise(trials))
         except Exception as error:  # a user's scheme may raise anything
@@ -54,4 +65,4 @@ def check_scheme(
             checks.append(CheckResult(name, False, text=reason(error)))
             if isinstance(error, Overdue) or not trials.has_finished:
                 break  # nothing else can be said about it
-    return SchemeReport(str(scheme), framework, "scheme", checks)
+    return CheckReport("scheme", str(scheme), framework, "scheme", checks)

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...reports.tables import is_number, percent
+from ...measure.numbers import EntryComparison, EntryNumbers
+from ...reports.tables import percent
 from ...reports.text import (
     VERDICTS,
     Code,
@@ -12,7 +13,6 @@ from ...reports.text import (
     clean,
     flat,
     listed,
-    verdict_of,
 )
 from .contents import (
     absolute,
@@ -22,7 +22,7 @@ from .contents import (
     ratio_of,
     rounded,
 )
-from .data import Comparison, Entry, ReportData
+from .data import ReportData
 
 MOST_NAMES = 3  # in one sentence
 REASONS = {
@@ -58,9 +58,10 @@ class Answer:
 def answer(data: ReportData) -> Answer:
     """What the result says, in one sentence, and on what kind of machine."""
     verdict = _answer(data)
-    if not is_busy(data.interference):
+    interference = data.derived.interference
+    if interference is None or not is_busy(interference):
         return verdict
-    used = rounded(data.interference["others"])
+    used = rounded(interference.others)
     busy = f", on a machine that others used to {used}"
     return replace(verdict, headline=[*verdict.headline, busy])
 
@@ -82,8 +83,8 @@ def _answer(data: ReportData) -> Answer:
 
 def status(data: ReportData) -> str:
     """How the run ended, in the words of the run."""
-    text = clean(data.derived.get("status") or "")
-    reason = REASONS.get(data.derived.get("stopped", ""), "")
+    text = clean(data.derived.status)
+    reason = REASONS.get(data.derived.stopped, "")
     parts = [part for part in (reason, text) if part]
     if not parts:
         return ""
@@ -91,37 +92,37 @@ def status(data: ReportData) -> str:
 
 
 def _by_verdict(
-    rows: Sequence[Comparison],
-) -> dict[VerdictWord, list[Comparison]]:
+    rows: Sequence[EntryComparison],
+) -> dict[VerdictWord, list[EntryComparison]]:
     """The comparisons of every verdict that was given, in the order of VERDICTS."""
-    groups: dict[VerdictWord, list[Comparison]] = {}
+    groups: dict[VerdictWord, list[EntryComparison]] = {}
     for word in VERDICTS:
         groups[VerdictWord(word)] = []
     for row in rows:
-        groups[verdict_of(row.get("verdict"))].append(row)
+        groups[VerdictWord(row.verdict)].append(row)
     return {verdict: group for verdict, group in groups.items() if group}
 
 
-def _one(data: ReportData, comparison: Comparison) -> Answer:
+def _one(data: ReportData, comparison: EntryComparison) -> Answer:
     """The answer to a single comparison."""
-    verdict = verdict_of(comparison.get("verdict"))
-    base = _name(comparison["base"])
-    other = _name(comparison["other"])
-    base_time = absolute(data.entry(comparison["base"]))
-    other_time = absolute(data.entry(comparison["other"]))
+    verdict = VerdictWord(comparison.verdict)
+    base = _name(comparison.base)
+    other = _name(comparison.other)
+    base_time = absolute(data.entry(comparison.base))
+    other_time = absolute(data.entry(comparison.other))
     figures = [
         *ratio_figures(comparison),
         ([base, " takes"], base_time),
         ([other, " takes"], other_time),
     ]
-    headline = _headline(verdict, base, other, comparison.get("margin"))
-    if comparison.get("withheld"):
+    headline = _headline(verdict, base, other, comparison.margin)
+    if comparison.meaning and comparison.meaning.withheld:
         headline = ["No verdict on ", other, " against ", base]
     return Answer({verdict: 1}, headline, figures)
 
 
 def _headline(
-    verdict: VerdictWord, base: Code, other: Code, margin: object
+    verdict: VerdictWord, base: Code, other: Code, margin: float
 ) -> list[Text]:
     if verdict == "faster":
         return [other, " is faster than ", base]
@@ -144,9 +145,9 @@ def _many(data: ReportData) -> Answer:
     """The answer to several comparisons, base by base."""
     headline: list[Text] = []
     takes: list[tuple[Text, Text]] = []
-    by_base: dict[str, list[Comparison]] = {}
+    by_base: dict[str, list[EntryComparison]] = {}
     for comparison in data.comparisons:
-        by_base.setdefault(comparison["base"], []).append(comparison)
+        by_base.setdefault(comparison.base, []).append(comparison)
     for base in list(by_base)[:MOST_NAMES]:
         name = _name(base)
         parts = []
@@ -165,9 +166,9 @@ def _many(data: ReportData) -> Answer:
     return Answer(counts, headline, takes)
 
 
-def _who(verdict: VerdictWord, rows: Sequence[Comparison]) -> Text:
+def _who(verdict: VerdictWord, rows: Sequence[EntryComparison]) -> Text:
     """Who is faster and by how much, or how many where the names would not fit into a sentence."""
-    names = [_name(row["other"]) for row in rows]
+    names = [_name(row.other) for row in rows]
     subject = listed(names, " and ")
     if len(rows) > MOST_NAMES:
         subject = [f"{len(rows)} entries"]
@@ -178,25 +179,24 @@ def _who(verdict: VerdictWord, rows: Sequence[Comparison]) -> Text:
 
 
 def _by_how_much(
-    verdict: VerdictWord, rows: Sequence[Comparison]
+    verdict: VerdictWord, rows: Sequence[EntryComparison]
 ) -> list[Text]:
     """The ratio, or the smallest and the largest of several, each with interval and n."""
-    with_ratio = [row for row in rows if is_number(row.get("ratio"))]
-    if verdict not in ("faster", "slower") or not with_ratio:
+    if verdict not in ("faster", "slower"):
         return []
-    with_ratio.sort(key=lambda row: row["ratio"])
-    smallest = ratio_of(with_ratio[0])
-    largest = ratio_of(with_ratio[-1])
-    if len(with_ratio) == 1:
+    by_ratio = sorted(rows, key=lambda row: row.ratio or 1.0)
+    smallest = ratio_of(by_ratio[0])
+    largest = ratio_of(by_ratio[-1])
+    if len(rows) == 1:
         return [" (", smallest, ")"]
     return [" (from ", smallest, " to ", largest, ")"]
 
 
-def _alone(entry: Entry, during: str) -> Answer:
+def _alone(entry: EntryNumbers, during: str) -> Answer:
     """The answer to a measurement of one entry."""
-    name = _name(entry["name"])
+    name = _name(entry.name)
     median = absolute(entry)
-    if not is_number(entry.get("low")):
+    if entry.low is None:
         headline = [name, " was measured, but its median has no interval"]
         return Answer(
             {VerdictWord("refused"): 1}, headline, [("median", median)]

@@ -1,16 +1,22 @@
 """What a reader must know before trusting a number: notes of the run, and states that need words."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from ...reports.tables import count, is_number
+from ...measure.interference import Interference
+from ...measure.numbers import (
+    ControlNumbers,
+    EntryComparison,
+    EntryNumbers,
+    RatioAtQuantile,
+    TimeAtQuantile,
+)
+from ...reports.tables import count
 from ...reports.text import (
     Code,
     Text,
+    VerdictWord,
     clean,
     listed,
-    plain,
-    verdict_of,
 )
 from .contents import (
     between,
@@ -21,19 +27,21 @@ from .contents import (
     ratio_of,
     rounded,
 )
-from .data import Comparison, Entry, ReportData
+from .data import ReportData
 from .drifts import drifts
 
 
 def cautions(data: ReportData) -> list[Text]:
     """Warnings first of the whole run, then of entries, then of comparisons; each said once."""
-    warnings: list[Text] = [*_notes(data.derived)]
-    warnings += _interference(data.interference)
-    warnings += _control(data.derived.get("control"))
+    warnings: list[Text] = [*_notes(data.derived.notes)]
+    if data.derived.interference:
+        warnings += _interference(data.derived.interference)
+    if data.derived.control:
+        warnings.append(_control(data.derived.control))
     warnings += drifts(data)
     of_entries = []
     for entry in data.entries:
-        name = entry_name(data, entry["name"])
+        name = entry_name(data, entry.name)
         of_entries.append((name, _of_entry(entry)))
     warnings += _by_message("entry", of_entries)
     of_comparisons = []
@@ -44,26 +52,26 @@ def cautions(data: ReportData) -> list[Text]:
     return warnings
 
 
-def _interference(interference: Mapping[str, Any]) -> list[Text]:
+def _interference(interference: Interference) -> list[Text]:
     """How much others used of the machine, if it is worth a line."""
     if not is_busy(interference):
         return []
-    used = rounded(interference["others"])
-    low = interference.get("low")
-    high = interference.get("high")
-    if is_number(low) and is_number(high):
+    used = rounded(interference.others)
+    low = interference.low
+    high = interference.high
+    if low is not None and high is not None:
         used += f" [{rounded(low)}, {rounded(high)}]"
-    cpus = plain(interference.get("cpus"))
-    blocks = count(interference.get("n"))
+    cpus = interference.cpus
+    blocks = count(interference.n)
     return [
         f"others used {used} of the {cpus} CPUs while this was measured (median of the blocks, {blocks}): "
         "absolute times are too long by an unknown amount"
     ]
 
 
-def _of_entry(entry: Entry) -> list[str]:
-    warnings = _notes(entry)
-    start = (entry.get("warmup") or {}).get("kind")
+def _of_entry(entry: EntryNumbers) -> list[str]:
+    warnings = _notes(entry.notes)
+    start = entry.warmup.kind
     already_said = any("never steady" in note for note in warnings)
     if start == "none" and not already_said:
         warnings.append(
@@ -71,39 +79,39 @@ def _of_entry(entry: Entry) -> list[str]:
         )
     if start == "slowdown":
         warnings.append("slows down: later calls cost more than early ones")
-    modes = entry.get("modes")
-    if modes:
+    if entry.modes:
         warnings.append(
-            f"{len(modes)} modes, shown with their shares of the values: the median alone does not describe them"
+            f"{len(entry.modes)} modes, shown with their shares of the values: the median alone does not describe them"
         )
-    batch = entry.get("batch")
-    if is_number(batch) and batch > 1:
+    if entry.batch > 1:
         values = one_value(entry, plural=True)
         warnings.append(
-            f"{batch} calls were timed together: values and quantiles are of {values}"
+            f"{entry.batch} calls were timed together: values and quantiles are of {values}"
         )
-    return warnings + _refusals("no", entry)
+    return warnings + _refusals("no", entry.quantiles)
 
 
-def _of_comparison(comparison: Comparison) -> list[str]:
-    return _notes(comparison) + _refusals("no ratio at", comparison)
+def _of_comparison(comparison: EntryComparison) -> list[str]:
+    return _notes(comparison.notes) + _refusals(
+        "no ratio at", comparison.quantiles
+    )
 
 
-def _notes(row: Mapping[str, Any]) -> list[str]:
-    """The notes of a run, an entry or a comparison."""
-    return [clean(note) for note in row.get("notes") or []]
+def _notes(notes: Sequence[str]) -> list[str]:
+    return [clean(note) for note in notes]
 
 
-def _refusals(introduction: str, row: Mapping[str, Any]) -> list[str]:
+def _refusals(
+    introduction: str,
+    quantiles: Sequence[TimeAtQuantile] | Sequence[RatioAtQuantile],
+) -> list[str]:
     """One line for all quantiles that were refused, with the reason for the first."""
     names = []
     reasons = []
-    for quantile in row.get("quantiles") or []:
-        if not quantile.get("refused"):
-            continue
-        q = quantile.get("q")
-        names.append(quantile_name(q) if is_number(q) else "a quantile")
-        reasons.append(quantile["refused"])
+    for quantile in quantiles:
+        if quantile.refused:
+            names.append(quantile_name(quantile.q))
+            reasons.append(quantile.refused)
     if not names:
         return []
     listing = ", ".join(names)
@@ -128,11 +136,9 @@ def _by_message(
     return lines
 
 
-def _control(control: object) -> list[Text]:
-    """The comparison of the first candidate with itself, if there was one."""
-    if not isinstance(control, Mapping):
-        return []
-    name = Code(clean(control.get("base", "?")))
-    verdict = verdict_of(control.get("verdict"))
+def _control(control: ControlNumbers) -> Text:
+    """The comparison of the first candidate with itself."""
+    name = Code(clean(control.base))
+    verdict = VerdictWord(control.verdict)
     ratio = ratio_of(control)
-    return [["Control, ", name, " against itself: ", verdict, ", ", ratio, "."]]
+    return ["Control, ", name, " against itself: ", verdict, ", ", ratio, "."]

@@ -1,15 +1,23 @@
 """The tables of a report as plain cells: what is shown, decided once for every renderer."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from ...measure.interference import Interference
+from ...measure.numbers import (
+    ControlNumbers,
+    EntryComparison,
+    EntryNumbers,
+    LevelledRatio,
+    RatioAtQuantile,
+    TimeAtQuantile,
+)
 from ...measure.sensing.others import BUSY
 from ...reports.blocks import Table
 from ...reports.tables import (
     NOTHING,
+    USUAL_LEVEL,
     Number,
     count,
-    is_number,
     measured,
     number,
     percent,
@@ -19,14 +27,12 @@ from ...reports.tables import (
 from ...reports.text import (
     Code,
     Text,
+    VerdictWord,
     clean,
     plain,
-    verdict_of,
 )
-from .data import Comparison, Entry, ReportData
+from .data import ReportData
 
-# keys of a comparison: what else may be meant by its ratio
-OTHER_ESTIMANDS = ("of_medians", "of_means")
 WARMUP = {
     "flat": "flat",
     "warmup": "warm-up",
@@ -49,10 +55,10 @@ def entries(data: ReportData) -> Table:
     rows = []
     for entry in data.entries:
         row = [
-            entry_name(data, entry["name"]),
+            entry_name(data, entry.name),
             _levels(entry),
             absolute(entry),
-            str(entry.get("processes", NOTHING)),
+            str(entry.processes),
             one_value(entry),
             _start(entry),
         ]
@@ -62,20 +68,20 @@ def entries(data: ReportData) -> Table:
 
 def during(data: ReportData) -> str:
     """For how long an absolute time holds; nothing where it was not recorded."""
-    measured_s = data.derived.get("measured_s")
-    if not is_number(measured_s):
+    measured_s = data.derived.measured_s
+    if measured_s is None:
         return ""
     return f" over these {measured_s:.2g} s"
 
 
 def quantiles(data: ReportData) -> Table:
     """Further quantiles with their intervals, or the word refused."""
-    levels = _quantile_levels(data.entries)
+    levels = _quantile_levels([entry.quantiles for entry in data.entries])
     rows = []
     for entry in data.entries:
-        by_level = {quantile["q"]: quantile for quantile in _quantiles(entry)}
+        by_level = {quantile.q: quantile for quantile in entry.quantiles}
         cells = [_quantile(by_level.get(q), entry) for q in levels]
-        name = entry_name(data, entry["name"])
+        name = entry_name(data, entry.name)
         rows.append([name, one_value(entry, plural=True), *cells])
     names = map(quantile_name, levels)
     return Table(["entry", "quantiles of", *names], rows if levels else [])
@@ -83,9 +89,9 @@ def quantiles(data: ReportData) -> Table:
 
 def comparisons(data: ReportData) -> list[tuple[Text, Table]]:
     """Per base a line with its absolute value, and a table of verdicts, ratios and the others' absolute values."""
-    by_base: dict[str, list[Comparison]] = {}
+    by_base: dict[str, list[EntryComparison]] = {}
     for comparison in data.comparisons:
-        by_base.setdefault(comparison["base"], []).append(comparison)
+        by_base.setdefault(comparison.base, []).append(comparison)
     parts = []
     for base, rows in by_base.items():
         introduction = _introduction(data, base, rows)
@@ -103,15 +109,15 @@ def effects(data: ReportData) -> Table:
     ]
     rows = []
     for comparison in data.comparisons:
-        shift = comparison.get("shift")
-        probability = comparison.get("probability")
-        if not is_number(shift) or not is_number(probability):
+        shift = comparison.shift
+        probability = comparison.probability
+        if shift is None:
             continue
         row = [
             between(data, comparison),
             f"{number(shift)} ×",
             f"{percent(probability, 3)} of pairs",
-            count(comparison.get("n")),
+            count(comparison.n),
         ]
         rows.append(row)
     return Table(headers, rows)
@@ -119,27 +125,30 @@ def effects(data: ReportData) -> Table:
 
 def ratios(data: ReportData) -> Table:
     """The ratio of each comparison, quantile by quantile; n stands once in each row."""
-    levels = _quantile_levels(data.comparisons)
+    levels = _quantile_levels([row.quantiles for row in data.comparisons])
     rows = []
     for comparison in data.comparisons:
         cells: dict[float, Text] = dict.fromkeys(levels, NOTHING)
-        for quantile in _quantiles(comparison):
-            with_level = {"level": comparison.get("level")} | dict(quantile)
-            ratio_with_n = ratio_of(with_level)
-            cells[quantile["q"]] = Number(
-                ratio_with_n.value, ratio_with_n.interval
+        for quantile in comparison.quantiles:
+            at_level = ratio(
+                quantile.ratio,
+                quantile.low,
+                quantile.high,
+                None,
+                comparison.level,
             )
+            cells[quantile.q] = Number(at_level.value, at_level.interval)
         name = between(data, comparison)
-        rows.append([name, *cells.values(), count(comparison.get("n"))])
+        rows.append([name, *cells.values(), count(comparison.n)])
     names = map(quantile_name, levels)
     return Table(["ratio of costs", *names, "n"], rows if levels else [])
 
 
 def _introduction(
-    data: ReportData, base: str, rows: Sequence[Comparison]
+    data: ReportData, base: str, rows: Sequence[EntryComparison]
 ) -> Text:
     """What the base takes, and up to which margin a ratio counts as the same."""
-    margins = dict.fromkeys(percent(row.get("margin")) for row in rows)
+    margins = dict.fromkeys(percent(row.margin) for row in rows)
     return [
         "Compared with ",
         entry_name(data, base),
@@ -149,13 +158,15 @@ def _introduction(
     ]
 
 
-def _verdicts(data: ReportData, comparisons: Sequence[Comparison]) -> Table:
+def _verdicts(
+    data: ReportData, comparisons: Sequence[EntryComparison]
+) -> Table:
     rows = []
     for comparison in comparisons:
-        other = comparison["other"]
+        other = comparison.other
         row = [
             entry_name(data, other),
-            verdict_of(comparison.get("verdict")),
+            VerdictWord(comparison.verdict),
             ratio_of(comparison),
             absolute(data.entry(other)),
         ]
@@ -166,16 +177,14 @@ def _verdicts(data: ReportData, comparisons: Sequence[Comparison]) -> Table:
 def measured_things(data: ReportData) -> Table:
     """What each name stands for."""
     rows = []
-    for entry in data.plan.get("entries") or []:
-        if not isinstance(entry, Mapping):
-            continue
+    for entry in data.plan["entries"]:
         setup: Text = NOTHING
         if entry.get("setup"):
             setup = Code(clean(entry["setup"]))
         row = [
-            entry_name(data, str(entry.get("name"))),
-            plain(entry.get("kind", NOTHING)),
-            Code(clean(entry.get("text", NOTHING))),
+            entry_name(data, entry["name"]),
+            clean(entry["kind"]),
+            Code(clean(entry["text"])),
             setup,
         ]
         rows.append(row)
@@ -183,25 +192,24 @@ def measured_things(data: ReportData) -> Table:
     return _without_empty(table, "setup")
 
 
-def absolute(entry: Entry) -> Text:
+def absolute(entry: EntryNumbers) -> Text:
     """What a candidate costs: the median with its interval, and beside it the modes, if it has several."""
     median = measured(
-        entry.get("median"),
-        entry.get("low"),
-        entry.get("high"),
-        entry.get("n"),
-        entry.get("level"),
+        entry.median,
+        entry.low,
+        entry.high,
+        entry.n,
+        entry.level,
     )
-    modes = entry.get("modes")
-    if not isinstance(modes, list) or not modes:
+    if not entry.modes:
         return median
     places = []
-    for mode in modes:
-        time = seconds(mode.get("at"))
-        share = percent(mode.get("share"), 2)
+    for mode in entry.modes:
+        time = seconds(mode.at)
+        share = percent(mode.share, 2)
         places.append(f"{time} ({share})")
     listing = " and ".join(places)
-    return [median, f"; {len(modes)} modes: {listing}"]
+    return [median, f"; {len(entry.modes)} modes: {listing}"]
 
 
 def rounded(share: float) -> str:
@@ -209,54 +217,53 @@ def rounded(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def is_busy(interference: Mapping[str, Any]) -> bool:
+def is_busy(interference: Interference) -> bool:
     """Whether others used enough of the machine to be mentioned."""
-    others = interference.get("others")
-    return is_number(others) and others >= BUSY
+    return interference.others >= BUSY
 
 
-def ratio_of(row: Mapping[str, Any]) -> Number:
-    """The ratio of a comparison, of one of its quantiles or of the control."""
-    return ratio(
-        row.get("ratio"),
-        row.get("low"),
-        row.get("high"),
-        row.get("n"),
-        row.get("level", 0.95),
-    )
+def ratio_of(row: EntryComparison | ControlNumbers) -> Number:
+    """The ratio of a comparison, or of the control."""
+    level = row.level if isinstance(row, EntryComparison) else USUAL_LEVEL
+    return ratio(row.ratio, row.low, row.high, row.n, level)
 
 
-def ratio_figures(comparison: Comparison) -> list[tuple[Text, Text]]:
+def ratio_figures(comparison: EntryComparison) -> list[tuple[Text, Text]]:
     """The ratio under its name, and the ratios of medians and means beside it; older results have one ratio only."""
-    label = plain(comparison.get("estimand") or "ratio")
-    figures: list[tuple[Text, Text]] = [(label, ratio_of(comparison))]
-    others = []
-    for key in OTHER_ESTIMANDS:
-        estimate = comparison.get(key)
-        if isinstance(estimate, Mapping) and is_number(estimate.get("ratio")):
-            name = key.replace("_", " ")
-            others.append(f"{name} {number(estimate['ratio'])} ×")
-    if others:
-        figures.append(("ratio", ", ".join(others)))
-    return figures
+    meaning = comparison.meaning
+    if meaning is None:
+        return [("ratio", ratio_of(comparison))]
+    of_medians = f"of medians {number(meaning.of_medians.ratio)} ×"
+    of_means = f"of means {number(meaning.of_means.ratio)} ×"
+    return [
+        (clean(meaning.estimand), ratio_of(comparison)),
+        ("ratio", f"{of_medians}, {of_means}"),
+    ]
 
 
 def estimands(data: ReportData) -> Table:
     """The ratio of each comparison by its three meanings, with their intervals."""
     rows = []
     for comparison in data.comparisons:
-        cells = []
-        for key in OTHER_ESTIMANDS:
-            estimate = comparison.get(key)
-            if isinstance(estimate, Mapping):
-                cells.append(ratio_of(estimate))
-        if len(cells) < len(OTHER_ESTIMANDS):
+        meaning = comparison.meaning
+        if meaning is None:
             continue
-        name = between(data, comparison)
-        what = plain(comparison.get("estimand"))
-        rows.append([name, what, ratio_of(comparison), *cells])
+        row = [
+            between(data, comparison),
+            clean(meaning.estimand),
+            ratio_of(comparison),
+            _levelled(meaning.of_medians),
+            _levelled(meaning.of_means),
+        ]
+        rows.append(row)
     headers = ["compared", "ratio", "its value", "of medians", "of means"]
     return Table(headers, rows)
+
+
+def _levelled(estimate: LevelledRatio) -> Number:
+    return ratio(
+        estimate.ratio, estimate.low, estimate.high, None, estimate.level
+    )
 
 
 def entry_name(data: ReportData, name: str) -> Text:
@@ -266,21 +273,20 @@ def entry_name(data: ReportData, name: str) -> Text:
     return Code(clean(name))
 
 
-def between(data: ReportData, comparison: Comparison) -> Text:
+def between(data: ReportData, comparison: EntryComparison) -> Text:
     """The names of what is compared."""
-    other = entry_name(data, comparison["other"])
-    base = entry_name(data, comparison["base"])
+    other = entry_name(data, comparison.other)
+    base = entry_name(data, comparison.base)
     return [other, " against ", base]
 
 
-def one_value(entry: Entry, plural: bool = False) -> str:
+def one_value(entry: EntryNumbers, plural: bool = False) -> str:
     """What a single sample is: the time of a call, or of several calls timed together."""
-    batch = entry.get("batch", 1)
-    is_mean = is_number(batch) and batch > 1
+    is_mean = entry.batch > 1
     if is_mean and plural:
-        return f"means of {batch} calls"
+        return f"means of {entry.batch} calls"
     if is_mean:
-        return f"mean of {batch} calls"
+        return f"mean of {entry.batch} calls"
     if plural:
         return "single calls"
     return "one call"
@@ -291,51 +297,41 @@ def quantile_name(q: float) -> str:
     return f"p{100 * q:.6g}"
 
 
-def _quantile_levels(rows: Sequence[Mapping[str, Any]]) -> list[float]:
-    """The levels of all quantiles of these entries or comparisons, in order."""
-    levels = set()
-    for row in rows:
-        for quantile in _quantiles(row):
-            levels.add(quantile["q"])
+def _quantile_levels(
+    rows: Sequence[Sequence[TimeAtQuantile] | Sequence[RatioAtQuantile]],
+) -> list[float]:
+    """The levels of all quantiles of entries or comparisons, in order."""
+    levels: set[float] = set()
+    for quantiles in rows:
+        levels.update(quantile.q for quantile in quantiles)
     return sorted(levels)
 
 
-def _quantiles(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The quantiles of an entry or a comparison that have a level."""
-    usable = []
-    for quantile in row.get("quantiles") or []:
-        if isinstance(quantile, Mapping) and is_number(quantile.get("q")):
-            usable.append(quantile)
-    return usable
-
-
-def _quantile(quantile: Mapping[str, Any] | None, entry: Entry) -> Text:
+def _quantile(quantile: TimeAtQuantile | None, entry: EntryNumbers) -> Text:
     if quantile is None:
         return NOTHING
     return measured(
-        quantile.get("value"),
-        quantile.get("low"),
-        quantile.get("high"),
-        entry.get("n"),
-        entry.get("level"),
+        quantile.value,
+        quantile.low,
+        quantile.high,
+        entry.n,
+        entry.level,
     )
 
 
-def _levels(entry: Entry) -> str:
+def _levels(entry: EntryNumbers) -> str:
     """The levels of the factors that were varied."""
     levels = []
-    for factor, level in dict(entry.get("levels") or {}).items():
+    for factor, level in entry.levels.items():
         levels.append(f"{clean(factor)} = {plain(level)}")
     return ", ".join(levels)
 
 
-def _start(entry: Entry) -> str:
+def _start(entry: EntryNumbers) -> str:
     """How the run began, and how much of it was cut as warm-up."""
-    warmup = entry.get("warmup") or {}
-    text = WARMUP.get(str(warmup.get("kind")), NOTHING)
-    cut = warmup.get("cut")
-    if is_number(cut) and cut:
-        text += f", {cut} rounds cut"
+    text = WARMUP.get(entry.warmup.kind, NOTHING)
+    if entry.warmup.cut:
+        text += f", {entry.warmup.cut} rounds cut"
     return text
 
 

@@ -38,7 +38,7 @@ Block = Mapping[str, Any]
 
 
 def bench_contradictions(
-    record: Record, blocks: Blocks, dates: Dates
+    record: Record[Plan, Any, Any], blocks: Blocks, dates: Dates
 ) -> Iterator[str]:
     """Every contradiction of a benchmark; `blocks` are those of `record` that hold rounds."""
     plan = record.plan
@@ -174,7 +174,7 @@ def _after_processes(plan: Plan, blocks: Blocks) -> Iterator[str]:
         look = math.ceil(look * PROCESSES_GROWTH)
 
 
-def early_end(record: Record, blocks: Blocks) -> Iterator[str]:
+def early_end(record: Record[Plan, Any, Any], blocks: Blocks) -> Iterator[str]:
     """A remark if a run of several processes ended with nothing settled and much time left."""
     plan = record.plan
     if not (record.finished and blocks and _is_by_this_version(record)):

@@ -1,9 +1,10 @@
 """A slow drift over the run, in words: where one was seen, and where the data cannot exclude one."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from ...measure.numbers import EntryComparison, EntryNumbers
+from ...measure.statistics.drift import Drift
 from ...reports.tables import count, is_number, percent
 from ...reports.text import Text, listed
 from .contents import between, entry_name, rounded
@@ -14,10 +15,8 @@ SEEN = (
     "the level drifted over the run, so its interval holds for this time only: "
 )
 HIDDEN = "a slow drift cannot be excluded, for it would have been seen only from this size on: "
-Drift = Mapping[str, Any]  # of an entry or a comparison in derived.json
 # A name, the entry or comparison, and the share from which on a drift matters.
-Drifting = tuple[Text, Mapping[str, Any], object]
-FIGURES = ("change", "low", "high", "detectable")
+Drifting = tuple[Text, EntryNumbers | EntryComparison, object]
 
 
 def drifts(data: ReportData) -> list[Text]:
@@ -28,15 +27,14 @@ def drifts(data: ReportData) -> list[Text]:
     seen = []
     hidden = []
     for name, row, matters in _rows(data):
-        drift = row.get("drift") or {}
-        has_figures = all(is_number(drift.get(key)) for key in FIGURES)
+        drift = row.drift
         width = _half_width(row)
-        if width is None or not is_number(matters) or not has_figures:
+        if drift is None or width is None or not is_number(matters):
             continue
-        excludes_zero = drift["low"] * drift["high"] > 0
-        if excludes_zero and abs(drift["change"]) > matters:
+        excludes_zero = drift.low * drift.high > 0
+        if excludes_zero and abs(drift.change) > matters:
             seen.append([name, " by ", _change(drift)])
-        elif drift["detectable"] > max(width, matters):
+        elif drift.detectable > max(width, matters):
             hidden.append([name, " ", _limit(drift, width)])
     return [*_line(SEEN, seen), *_line(HIDDEN, hidden)]
 
@@ -45,9 +43,9 @@ def _rows(data: ReportData) -> list[Drifting]:
     """Every entry and comparison: its name, its numbers, and the share from which on a drift matters."""
     precision = data.plan.get("precision")
     margin = data.plan.get("margin")
-    rows = []
+    rows: list[Drifting] = []
     for entry in data.entries:
-        name = entry_name(data, entry["name"])
+        name = entry_name(data, entry.name)
         rows.append((name, entry, precision))
     for comparison in data.comparisons:
         name = between(data, comparison)
@@ -55,28 +53,24 @@ def _rows(data: ReportData) -> list[Drifting]:
     return rows
 
 
-def _half_width(row: Mapping[str, Any]) -> float | None:
+def _half_width(row: EntryNumbers | EntryComparison) -> float | None:
     """Half the width of the interval as a share of its middle."""
-    low = row.get("low")
-    high = row.get("high")
-    if not is_number(low) or not is_number(high):
+    if row.low is None or row.high is None or row.low <= 0:
         return None
-    if not 0 < low <= high:
-        return None
-    return math.sqrt(high / low) - 1
+    return math.sqrt(row.high / row.low) - 1
 
 
 def _change(drift: Drift) -> str:
-    change = _percent(drift["change"])
-    low = _percent(drift["low"])
-    high = _percent(drift["high"])
-    medians = count(drift.get("n"))
+    change = _percent(drift.change)
+    low = _percent(drift.low)
+    high = _percent(drift.high)
+    medians = count(drift.n)
     return f"{change} [{low}, {high}], {medians} medians"
 
 
 def _limit(drift: Drift, width: float) -> str:
-    smallest = _percent(drift["detectable"])
-    medians = count(drift.get("n"))
+    smallest = _percent(drift.detectable)
+    medians = count(drift.n)
     interval = _percent(width)
     return f"{smallest} ({medians} medians, interval ±{interval})"
 

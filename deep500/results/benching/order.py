@@ -87,8 +87,7 @@ def _has_discarded(one: Series) -> bool:
 
 
 def _was_cut(one: Series) -> bool:
-    warmup = one.entry.get("warmup") or {}
-    return bool(warmup.get("cut"))
+    return one.entry.warmup.cut > 0
 
 
 def _panel(axes: "Axes", one: Series, most: int) -> None:

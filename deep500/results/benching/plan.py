@@ -30,13 +30,10 @@ def plan_table(data: ReportData) -> Table:
     for key, value in settings.items():
         rows.append([clean(key).replace("_", " "), plain(value)])
     rows += _before_the_run(about)
-    methods = {
-        clean(entry["method"]) for entry in data.entries if entry.get("method")
-    }
+    methods = {entry.method for entry in data.entries}
     if methods:
         rows.append(["intervals by", "; ".join(sorted(methods))])
-    procedure = plain(data.derived.get("procedure", NOTHING))
-    rows.append(["procedure", f"version {procedure}"])
+    rows.append(["procedure", f"version {data.derived.procedure}"])
     return Table(["setting", "value"], rows, "lt")
 
 
@@ -94,8 +91,8 @@ def _processes(processes: object) -> str:
 def _caches(data: ReportData, state: object) -> str:
     if state == "cold":
         return "cold: driven out before every call"
-    untimed = [entry.get("untimed") for entry in data.entries]
-    if state != "warm" or not all(map(is_number, untimed)):
+    untimed = [entry.untimed for entry in data.entries]
+    if state != "warm" or None in untimed:
         return plain(state)
     counts = ", ".join(map(plain, untimed))
     return f"warm: untimed visits of the same entry before every timed one ({counts})"

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...measure.bounds.peak_cache import peaks_from_json
+from ...measure.numbers import EntryNumbers, Rate, Rates, RooflineShare
 from ...reports.blocks import Table
 from ...reports.tables import (
     NOTHING,
@@ -21,10 +22,9 @@ from ...reports.text import (
     plain,
 )
 from .contents import absolute
-from .data import Entry, ReportData
+from .data import ReportData
 
 Work = Mapping[str, Any]  # what the plan says of an operator that is measured
-Rate = Mapping[str, Any]  # "value", "low" and "high" of one rate of an entry
 KERNELS = {
     "native": "the framework's own kernel",
     "custom": "your own code",
@@ -56,7 +56,7 @@ def rates(data: ReportData) -> Table:
     """One row per operator measured; empty for other measurements."""
     rows = []
     for entry in data.entries:
-        work = _work(data, entry["name"])
+        work = _work(data, entry.name)
         if work:
             rows.append(_row(entry, work))
     return Table(HEADERS, rows, "llllllrrrr")
@@ -93,7 +93,7 @@ def _kernels(data: ReportData) -> set[str]:
     """Whose kernels were measured."""
     kernels = set()
     for entry in data.entries:
-        work = _work(data, entry["name"])
+        work = _work(data, entry.name)
         if work:
             kernels.add(str(work.get("kernel")))
     return kernels
@@ -134,9 +134,9 @@ def _alarms(data: ReportData) -> list[Text]:
     """Faster than memory allows: data that stay in a cache, or a wrong count."""
     alarms = []
     for entry in data.entries:
-        alarm = _rate_of(entry, "roofline").get("alarm")
-        if alarm:
-            alarms.append(alarm)
+        roofline = _rates(entry).roofline
+        if roofline and roofline.alarm:
+            alarms.append(roofline.alarm)
     if not alarms:
         return []
     above = f"{len(alarms)} of {len(data.entries)} entries"
@@ -144,59 +144,52 @@ def _alarms(data: ReportData) -> list[Text]:
     return [f"{above} are above the roofline, which knows no caches: {first}"]
 
 
-def _row(entry: Entry, work: Work) -> list[Text]:
+def _row(entry: EntryNumbers, work: Work) -> list[Text]:
+    rates = _rates(entry)
     words = []
     for key in ("problem", "direction", "dtype", "framework", "kernel"):
         words.append(plain(work.get(key, NOTHING)))
     return [
         *words,
         absolute(entry),
-        _giga(_rate_of(entry, "flops"), entry),
-        _giga(_rate_of(entry, "bytes"), entry),
-        _share(_rate_of(entry, "roofline")),
+        _giga(rates.flops, entry),
+        _giga(rates.bytes, entry),
+        _share(rates.roofline),
         _memory(work.get("memory")),
     ]
 
 
 def _work(data: ReportData, name: str) -> Work:
     """What the plan says of the entry of that name; empty if it is not an operator."""
-    for entry in data.plan.get("entries") or []:
-        if isinstance(entry, Mapping) and entry.get("name") == name:
+    for entry in data.plan["entries"]:
+        if entry["name"] == name:
             work = entry.get("work")
             return work if isinstance(work, Mapping) else {}
     return {}
 
 
-def _rate_of(entry: Entry, key: str) -> Rate:
-    """One of the rates of an entry, at the median; empty if it has none."""
-    rates = entry.get("rates")
-    if not isinstance(rates, Mapping):
-        return {}
-    rate = rates.get(key)
-    return rate if isinstance(rate, Mapping) else {}
+def _rates(entry: EntryNumbers) -> Rates:
+    return entry.rates or Rates()
 
 
-def _has_interval(rate: Rate) -> bool:
-    return all(is_number(rate.get(key)) for key in ("value", "low", "high"))
-
-
-def _giga(rate: Rate, entry: Entry) -> Text:
-    if not _has_interval(rate):
+def _giga(rate: Rate | None, entry: EntryNumbers) -> Text:
+    if rate is None or rate.low is None:
         return NOTHING
-    value = number(rate["value"] / 1e9)
-    low = number(rate["low"] / 1e9)
-    high = number(rate["high"] / 1e9)
-    return Number(value, f"[{low}, {high}]", count(entry.get("n")))
+    interval = f"[{_billions(rate.low)}, {_billions(rate.high)}]"
+    return Number(_billions(rate.value), interval, count(entry.n))
 
 
-def _share(rate: Rate) -> Text:
-    if not _has_interval(rate):
+def _billions(value: float | None) -> str:
+    return NOTHING if value is None else number(value / 1e9)
+
+
+def _share(share: RooflineShare | None) -> Text:
+    if share is None or share.low is None:
         return NOTHING
-    value = percent(rate["value"], 3)
-    low = percent(rate["low"], 3)
-    high = percent(rate["high"], 3)
-    limit = plain(rate.get("limited_by", NOTHING))
-    return f"{value} [{low}, {high}] ({limit})"
+    value, low, high = (
+        percent(part, 3) for part in (share.value, share.low, share.high)
+    )
+    return f"{value} [{low}, {high}] ({share.limited_by})"
 
 
 def _memory(value: object) -> str:

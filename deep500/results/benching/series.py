@@ -1,17 +1,16 @@
 """What pictures are drawn from: the samples of each entry, the window that shows them, and thinning."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...measure.numbers import EntryNumbers
 from ...reports.canvas import MOST_ENTRIES, labels
-from ...reports.tables import is_number
 from .data import ReportData
 
 LARGEST = 1e12  # seconds, or times the base; what is larger is no measurement
@@ -23,7 +22,7 @@ class Series:
 
     label: str
     index: int
-    entry: Mapping[str, Any]
+    entry: EntryNumbers
     processes: list[np.ndarray]
     discarded: list[np.ndarray]
 
@@ -34,12 +33,10 @@ class Series:
     @property
     def interval(self) -> tuple[float, float, float] | None:
         """Median, low and high; None where there is no interval."""
-        median = self.entry.get("median")
-        low = self.entry.get("low")
-        high = self.entry.get("high")
-        if not (is_number(median) and is_number(low) and is_number(high)):
-            return None
-        if not in_order(low, median, high):
+        median = self.entry.median
+        low = self.entry.low
+        high = self.entry.high
+        if low is None or high is None or not in_order(low, median, high):
             return None
         return median, low, high
 
@@ -60,10 +57,10 @@ class Window:
 
 def series(data: ReportData) -> list[Series]:
     """The entries that have samples, at most as many as a picture can hold."""
-    short_names = labels([entry["name"] for entry in data.entries])
+    short_names = labels([entry.name for entry in data.entries])
     drawn = []
     for index, entry in enumerate(data.entries):
-        name = entry["name"]
+        name = entry.name
         processes, discarded = _drawable(data, name)
         if processes:
             label = short_names[name]

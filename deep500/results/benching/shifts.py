@@ -1,9 +1,10 @@
 """The ratio of two entries at each quantile: whether a difference holds for typical calls, or in the tail alone."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from ...measure.numbers import EntryComparison, RatioAtQuantile
 from ...reports.blocks import Picture
 from ...reports.canvas import (
     INK,
@@ -13,9 +14,8 @@ from ...reports.canvas import (
     labels,
     svg,
 )
-from ...reports.tables import is_number
 from .contents import quantile_name
-from .data import Comparison, ReportData
+from .data import ReportData
 from .series import in_order
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ LABEL = {1: 30, 2: 30, 3: 22}  # the longest name that fits above a panel
 
 def quantile_differences(data: ReportData) -> Picture | None:
     """One panel per comparison: points with intervals, which no line connects."""
-    names = [entry["name"] for entry in data.entries]
+    names = [entry.name for entry in data.entries]
     drawn = [row for row in data.comparisons if _is_drawable(row, names)]
     drawn = drawn[:MOST_ENTRIES]
     if not drawn:
@@ -45,13 +45,13 @@ def quantile_differences(data: ReportData) -> Picture | None:
     panels = canvas.subplots(rows, columns, sharey=True, squeeze=False).ravel()
     levels = _levels(drawn)
     short_names = labels(names, LABEL[columns])
-    bases = {comparison["base"] for comparison in drawn}
+    bases = {comparison.base for comparison in drawn}
     for axes, comparison in zip(panels, drawn, strict=False):
-        other = comparison["other"]
+        other = comparison.other
         _panel(axes, comparison, levels, colour(names.index(other)))
         title = short_names[other]
         if len(bases) > 1:
-            title += f"\nagainst {short_names.get(comparison['base'])}"
+            title += f"\nagainst {short_names.get(comparison.base)}"
         axes.set_title(title, loc="left")
     for axes in panels[panel_count:]:
         axes.set_visible(False)
@@ -65,47 +65,42 @@ def quantile_differences(data: ReportData) -> Picture | None:
     return Picture("ratios", "Ratio at each quantile", image, CAPTION)
 
 
-def _is_drawable(comparison: Comparison, names: Sequence[str]) -> bool:
-    if comparison["other"] not in names:
+def _is_drawable(comparison: EntryComparison, names: Sequence[str]) -> bool:
+    if comparison.other not in names:
         return False
-    quantiles = comparison.get("quantiles") or []
-    return any(_has_interval(quantile) for quantile in quantiles)
+    return any(map(_interval, comparison.quantiles))
 
 
-def _levels(drawn: Sequence[Comparison]) -> list[float]:
+def _levels(drawn: Sequence[EntryComparison]) -> list[float]:
     """The levels of all quantiles, in order."""
     levels = set()
     for comparison in drawn:
-        for quantile in comparison["quantiles"]:
-            q = quantile.get("q")
-            if is_number(q):
-                levels.add(q)
+        for quantile in comparison.quantiles:
+            levels.add(quantile.q)
     return sorted(levels)
 
 
 def _panel(
-    axes: "Axes", comparison: Comparison, levels: list[float], ink: str
+    axes: "Axes", comparison: EntryComparison, levels: list[float], ink: str
 ) -> None:
     """One comparison: the margin as a band, the ratio at every quantile as a point with its interval."""
-    margin = comparison.get("margin")
-    if is_number(margin) and margin >= 0:
-        axes.axhspan(1 / (1 + margin), 1 + margin, color=INK, alpha=0.18, lw=0)
+    low, high = 1 / (1 + comparison.margin), 1 + comparison.margin
+    axes.axhspan(low, high, color=INK, alpha=0.18, lw=0)
     axes.axhline(1, color=INK, lw=1)
     axes.set_xticks(range(len(levels)), list(map(quantile_name, levels)))
     axes.tick_params(axis="x", labelsize=8)
     axes.set_xlim(-0.6, len(levels) - 0.4)
     axes.grid(axis="y")
-    for quantile in comparison.get("quantiles") or []:
-        q = quantile.get("q")
-        if is_number(q):
-            _draw_quantile(axes, levels.index(q), quantile, ink)
+    for quantile in comparison.quantiles:
+        _draw_quantile(axes, levels.index(quantile.q), quantile, ink)
 
 
 def _draw_quantile(
-    axes: "Axes", x: int, quantile: Mapping[str, Any], ink: str
+    axes: "Axes", x: int, quantile: RatioAtQuantile, ink: str
 ) -> None:
     """A point with its interval, or a cross at the foot for a quantile that was refused."""
-    if not _has_interval(quantile):
+    interval = _interval(quantile)
+    if interval is None:
         axes.plot(
             x,
             0.03,
@@ -116,9 +111,9 @@ def _draw_quantile(
             clip_on=False,
         )
         return
-    ratio = quantile["ratio"]
-    below = ratio - quantile["low"]
-    above = quantile["high"] - ratio
+    low, ratio, high = interval
+    below = ratio - low
+    above = high - ratio
     axes.errorbar(
         x,
         ratio,
@@ -131,7 +126,7 @@ def _draw_quantile(
     )
 
 
-def _scale(axes: "Axes", drawn: Sequence[Comparison]) -> None:
+def _scale(axes: "Axes", drawn: Sequence[EntryComparison]) -> None:
     """Show 1 and every interval; logarithmic above a spread of 10."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
@@ -153,22 +148,23 @@ def _scale(axes: "Axes", drawn: Sequence[Comparison]) -> None:
     )
 
 
-def _interval_ends(drawn: Sequence[Comparison]) -> list[float]:
+def _interval_ends(drawn: Sequence[EntryComparison]) -> list[float]:
     ends = []
     for comparison in drawn:
-        for quantile in comparison["quantiles"]:
-            if _has_interval(quantile):
-                ends += [quantile["low"], quantile["high"]]
+        for quantile in comparison.quantiles:
+            interval = _interval(quantile)
+            if interval:
+                ends += [interval[0], interval[2]]
     return ends
 
 
-def _has_interval(quantile: Mapping[str, Any]) -> bool:
-    """Whether a quantile has a level, a ratio and an interval that can be drawn."""
-    low = quantile.get("low")
-    ratio = quantile.get("ratio")
-    high = quantile.get("high")
-    if not is_number(quantile.get("q")):
-        return False
-    if not (is_number(low) and is_number(ratio) and is_number(high)):
-        return False
-    return in_order(low, ratio, high)
+def _interval(
+    quantile: RatioAtQuantile,
+) -> tuple[float, float, float] | None:
+    """Low, ratio and high; None if it was refused or cannot be drawn."""
+    low, ratio, high = quantile.low, quantile.ratio, quantile.high
+    if low is None or ratio is None or high is None:
+        return None
+    if not in_order(low, ratio, high):
+        return None
+    return low, ratio, high

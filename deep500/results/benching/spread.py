@@ -13,7 +13,7 @@ from ...reports.canvas import (
     svg,
     time_axis,
 )
-from ...reports.tables import is_number, seconds
+from ...reports.tables import seconds
 from .data import ReportData
 from .series import (
     Series,
@@ -184,11 +184,7 @@ def _median(axes: "Axes", row: int, one: Series) -> None:
         axes.plot(
             [median, median], tick, color=INK, lw=1.8, solid_capstyle="butt"
         )
-    modes = []
-    for mode in one.entry.get("modes") or []:
-        place = mode.get("at")
-        if is_number(place) and place > 0:
-            modes.append(place)
+    modes = [mode.at for mode in one.entry.modes or ()]
     heights = [row + 0.3] * len(modes)
     axes.plot(modes, heights, marker="^", color=INK, ms=6, ls="none")
 

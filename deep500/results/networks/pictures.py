@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...measure.numbers import EntryNumbers
 from ...reports.blocks import Picture
 from ...reports.tables import is_number, unit_of
 from ...reports.text import clean, shortened
-from ..benching.data import Entry, ReportData
+from ..benching.data import ReportData
+from .breakdowns import NetworkBreakdown, NetworkNumbers
 
-Breakdown = Mapping[str, Any]  # one of the breakdowns in derived.json
 LONGEST_NAME = 44
 MOST_KINDS = 8  # of operators that have a colour of their own
 OTHERS = "others"
@@ -62,13 +63,14 @@ def breakdown_bars(data: ReportData) -> Picture | None:
     from ...reports.canvas import INK, figure, svg
 
     breakdowns = []
-    for breakdown in data.derived.get("breakdowns") or []:
-        if "unsupported" not in breakdown:
-            breakdowns.append(breakdown)
+    if isinstance(data.derived, NetworkNumbers):
+        for breakdown in data.derived.breakdowns:
+            if isinstance(breakdown, NetworkBreakdown):
+                breakdowns.append(breakdown)
     if not breakdowns:
         return None
     kinds = _heaviest_kinds(breakdowns)
-    medians = [breakdown["network"]["median"] for breakdown in breakdowns]
+    medians = [breakdown.network.median for breakdown in breakdowns]
     scale, unit = unit_of(max(medians))
     canvas = figure(1.2 + 0.55 * len(breakdowns))
     axes = canvas.subplots()
@@ -78,7 +80,7 @@ def breakdown_bars(data: ReportData) -> Picture | None:
         whole = medians[row] / scale
         height = [row - 0.42, row + 0.42]
         axes.plot([whole, whole], height, color=INK, linewidth=3)
-        names.append(shortened(clean(breakdown["of"]), LONGEST_NAME))
+        names.append(shortened(clean(breakdown.of), LONGEST_NAME))
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     axes.set_xlabel(f"time ({unit}); the thick line is the whole network")
@@ -229,27 +231,27 @@ def _bar(axes: Any, row: int, times: Mapping[str, float], scale: float) -> None:
         end += width
 
 
-def _heaviest_kinds(breakdowns: Sequence[Breakdown]) -> list[str]:
+def _heaviest_kinds(breakdowns: Sequence[NetworkBreakdown]) -> list[str]:
     """The kinds of operators that take most of the time in all breakdowns, the heaviest first."""
     totals: dict[str, float] = {}
     for breakdown in breakdowns:
-        for row in breakdown["operators"]:
-            kind = row["operator"]
-            totals[kind] = totals.get(kind, 0.0) + row["median"]
+        for row in breakdown.operators:
+            kind = row.operator
+            totals[kind] = totals.get(kind, 0.0) + row.median
     heaviest_first = sorted(totals, key=lambda kind: -totals[kind])
     return heaviest_first[:MOST_KINDS]
 
 
 def _times_by_kind(
-    breakdown: Breakdown, kinds: Sequence[str]
+    breakdown: NetworkBreakdown, kinds: Sequence[str]
 ) -> dict[str, float]:
     """The sum of medians of each kind, and of all others."""
     times = dict.fromkeys((*kinds, OTHERS), 0.0)
-    for row in breakdown["operators"]:
-        kind = row["operator"]
+    for row in breakdown.operators:
+        kind = row.operator
         if kind not in times:
             kind = OTHERS
-        times[kind] += row["median"]
+        times[kind] += row.median
     return times
 
 
@@ -260,26 +262,22 @@ def _points(data: ReportData) -> list[Point]:
         works[planned["name"]] = planned.get("work") or {}
     points = []
     for entry in data.entries:
-        point = _point(entry, works.get(entry["name"], {}))
+        point = _point(entry, works.get(entry.name, {}))
         if point:
             points.append(point)
     return points
 
 
-def _point(entry: Entry, work: Mapping[str, Any]) -> Point | None:
-    """What is drawn of one entry; None without a batch or a median."""
-    levels = dict(entry.get("levels") or {})
-    batch = levels.get("batch")
-    median = entry.get("median")
-    low = entry.get("low")
-    high = entry.get("high")
-    if not (is_number(batch) and is_number(median)):
+def _point(entry: EntryNumbers, work: Mapping[str, Any]) -> Point | None:
+    """What is drawn of one entry; None without a batch."""
+    batch = entry.levels.get("batch")
+    if not is_number(batch):
         return None
-    if not (is_number(low) and is_number(high)):
-        low = high = median
-    candidate = clean(str(work.get("candidate", entry["name"])))
-    mode = clean(str(levels.get("mode")))
-    point = Point(candidate, mode, batch, median, low, high)
+    low = entry.low or entry.median
+    high = entry.high or entry.median
+    candidate = clean(str(work.get("candidate", entry.name)))
+    mode = clean(str(entry.levels.get("mode")))
+    point = Point(candidate, mode, batch, entry.median, low, high)
     predicted = work.get("predicted_memory")
     measured = work.get("measured_memory")
     by_allocator = work.get("memory_by") == "allocator"

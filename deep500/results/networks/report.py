@@ -1,8 +1,9 @@
 """The report of a network benchmark: latency, throughput, memory, comparisons, breakdowns."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...measure.numbers import EntryNumbers, TimeAtQuantile
 from ...reports.blocks import (
     Banner,
     Block,
@@ -30,14 +31,20 @@ from ...reports.text import Code, Text, clean, plain
 from ..benching.answers import answer, status
 from ..benching.cautions import cautions
 from ..benching.contents import comparisons
-from ..benching.data import Entry, ReportData
+from ..benching.data import ReportData
 from ..benching.plan import plan_table
+from .breakdowns import (
+    BreakdownTime,
+    NetworkBreakdown,
+    NetworkNumbers,
+    NoNetworkBreakdown,
+    OperatorMedian,
+)
 from .pictures import pictures
 
 MOST_OPERATORS = 10  # of a breakdown, in the short form
 MIB = 2**20
 Work = Mapping[str, Any]  # what the plan says of an entry
-Breakdown = Mapping[str, Any]  # one of the breakdowns in derived.json
 OMISSIONS = {"wrong": "WRONG, and so without a time", "left_out": "left out"}
 LEGEND = (
     "native: the framework's own kernels; composed: our formula over its arrays; eager: one operator "
@@ -77,13 +84,12 @@ def work_of(data: ReportData, name: str) -> Work:
     return {}
 
 
-def breakdowns_of(data: ReportData) -> list[Breakdown]:
-    breakdowns = data.derived.get("breakdowns")
-    if not isinstance(breakdowns, list):
-        return []
-    return [
-        breakdown for breakdown in breakdowns if isinstance(breakdown, Mapping)
-    ]
+def breakdowns_of(
+    data: ReportData,
+) -> Sequence[NetworkBreakdown | NoNetworkBreakdown]:
+    if isinstance(data.derived, NetworkNumbers):
+        return data.derived.breakdowns
+    return ()
 
 
 def candidate_of(data: ReportData, name: str) -> str:
@@ -91,12 +97,11 @@ def candidate_of(data: ReportData, name: str) -> str:
     return clean(str(work.get("candidate", name)))
 
 
-def _candidate_cells(data: ReportData, entry: Entry) -> list[Text]:
+def _candidate_cells(data: ReportData, entry: EntryNumbers) -> list[Text]:
     """The candidate, the mode and the batch of an entry."""
-    levels = dict(entry.get("levels") or {})
-    candidate = candidate_of(data, entry["name"])
-    mode = plain(levels.get("mode"))
-    batch = plain(levels.get("batch"))
+    candidate = candidate_of(data, entry.name)
+    mode = plain(entry.levels.get("mode"))
+    batch = plain(entry.levels.get("batch"))
     return [candidate, mode, batch]
 
 
@@ -113,21 +118,16 @@ def latencies(data: ReportData) -> Table:
     ]
     rows = []
     for entry in data.entries:
-        levels = dict(entry.get("levels") or {})
-        by_level = {row.get("q"): row for row in entry.get("quantiles") or []}
+        by_level = {quantile.q: quantile for quantile in entry.quantiles}
         median = measured(
-            entry.get("median"),
-            entry.get("low"),
-            entry.get("high"),
-            entry.get("n"),
-            entry.get("level"),
+            entry.median, entry.low, entry.high, entry.n, entry.level
         )
         row = [
             *_candidate_cells(data, entry),
             median,
             _quantile(by_level.get(0.9), entry),
             _quantile(by_level.get(0.99), entry),
-            _throughput(entry, levels.get("batch")),
+            _throughput(entry, entry.levels.get("batch")),
         ]
         rows.append(row)
     return Table(headers, rows, "llrllll")
@@ -146,7 +146,7 @@ def memory(data: ReportData) -> Table:
     ]
     rows = []
     for entry in data.entries:
-        work = work_of(data, entry["name"])
+        work = work_of(data, entry.name)
         row = [
             *_candidate_cells(data, entry),
             _mib(work.get("measured_memory")),
@@ -169,7 +169,9 @@ def _memory_ratio(work: Work) -> str:
     return number(predicted_bytes / measured_bytes)
 
 
-def breakdown_table(breakdown: Breakdown, most: int | None = None) -> Table:
+def breakdown_table(
+    breakdown: NetworkBreakdown, most: int | None = None
+) -> Table:
     """The operators from the slowest on, with their share of the sum."""
     headers = [
         "node",
@@ -179,17 +181,17 @@ def breakdown_table(breakdown: Breakdown, most: int | None = None) -> Table:
         "median [interval], n",
         "of the sum",
     ]
-    total = dict(breakdown.get("operators_sum") or {}).get("median")
+    total = breakdown.operators_sum.median
     rows = []
-    for operator in list(breakdown.get("operators") or [])[:most]:
+    for operator in breakdown.operators[:most]:
         share = NOTHING
-        if is_number(total) and total:
-            share = percent(operator["median"] / total, 3)
+        if total:
+            share = percent(operator.median / total, 3)
         row = [
-            Code(clean(plain(operator.get("node")))),
-            plain(operator.get("operator")),
-            plain(operator.get("kernel")),
-            plain(operator.get("direction")),
+            Code(clean(operator.node)),
+            clean(operator.operator),
+            clean(operator.kernel),
+            clean(operator.direction),
             _time(operator, breakdown),
             share,
         ]
@@ -197,21 +199,18 @@ def breakdown_table(breakdown: Breakdown, most: int | None = None) -> Table:
     return Table(headers, rows, "lllllr")
 
 
-def overhead_sentence(breakdown: Breakdown) -> Text:
+def overhead_sentence(breakdown: NetworkBreakdown) -> Text:
     """The time of the network, of its operators one by one, and their difference."""
-    whole = dict(breakdown["network"])
-    operators = dict(breakdown["operators_sum"])
-    overhead = dict(breakdown["overhead"])
     end = "."
-    if is_number(overhead.get("median")) and overhead["median"] < 0:
+    if breakdown.overhead.median < 0:
         end = " (negative: together they run faster than alone)."
     return [
         "Without the update it takes ",
-        _time(whole, breakdown),
+        _time(breakdown.network, breakdown),
         "; its operators, each alone, ",
-        _time(operators, breakdown),
+        _time(breakdown.operators_sum, breakdown),
         "; the rest is overhead: ",
-        _time(overhead, breakdown),
+        _time(breakdown.overhead, breakdown),
         end,
     ]
 
@@ -232,7 +231,7 @@ def remarks(data: ReportData) -> list[Text]:
             lines.append([f"{introduction}: ", code, f": {text}"])
     checked = set()
     for entry in data.entries:
-        work = work_of(data, entry["name"])
+        work = work_of(data, entry.name)
         checked.add(str(work.get("checked")))
     checks = "; ".join(sorted(map(clean, checked)))
     inputs = plain(about.get("inputs", NOTHING))
@@ -274,9 +273,9 @@ def _breakdowns(data: ReportData) -> list[Block]:
     """One section for each breakdown."""
     sections: list[Block] = []
     for breakdown in breakdowns_of(data):
-        title = f"Operators of {clean(str(breakdown.get('of')))}"
-        if "unsupported" in breakdown:
-            reason = clean(str(breakdown["unsupported"]))
+        title = f"Operators of {clean(breakdown.of)}"
+        if isinstance(breakdown, NoNetworkBreakdown):
+            reason = clean(breakdown.unsupported)
             refusal = Sentence(f"{title}: not taken apart: {reason}")
             sections.append(Section(title, [refusal], quiet=True))
             continue
@@ -290,40 +289,31 @@ def _breakdowns(data: ReportData) -> list[Block]:
     return sections
 
 
-def _quantile(quantile: Mapping[str, Any] | None, entry: Entry) -> Text:
-    if quantile is not None and is_number(quantile.get("value")):
+def _quantile(quantile: TimeAtQuantile | None, entry: EntryNumbers) -> Text:
+    if quantile is not None and quantile.value is not None:
         return measured(
-            quantile["value"],
-            quantile.get("low"),
-            quantile.get("high"),
-            entry.get("n"),
-            entry.get("level"),
+            quantile.value, quantile.low, quantile.high, entry.n, entry.level
         )
-    if entry.get("batch", 1) == 1:
+    if entry.batch == 1:
         return "too few"
     return "calls timed together"
 
 
-def _throughput(entry: Entry, batch: object) -> Text:
+def _throughput(entry: EntryNumbers, batch: object) -> Text:
     """Examples per second; the longest time gives the lowest rate."""
     rates = []
-    for key in ("median", "high", "low"):
-        time = entry.get(key)
+    for time in (entry.median, entry.high, entry.low):
         if not is_number(batch) or not is_number(time) or time <= 0:
             return NOTHING
         rates.append(number(batch / time))
     value, low, high = rates
-    return Number(value, f"[{low}, {high}]", count(entry.get("n")))
+    return Number(value, f"[{low}, {high}]", count(entry.n))
 
 
-def _time(row: Mapping[str, Any], breakdown: Breakdown) -> Text:
-    return measured(
-        row.get("median"),
-        row.get("low"),
-        row.get("high"),
-        row.get("n"),
-        breakdown.get("level", 0.95),
-    )
+def _time(
+    time: BreakdownTime | OperatorMedian, breakdown: NetworkBreakdown
+) -> Text:
+    return measured(time.median, time.low, time.high, time.n, breakdown.level)
 
 
 def _mib(value: object) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...check.networks.report import NodeCheck, Side
+from ...check.report import CheckReport, CheckResult
 from ...reports.blocks import Picture
 from ...reports.canvas import INK, colour, figure, number_axis, settings, svg
 from ...reports.text import clean, shortened
@@ -21,7 +21,7 @@ CAPTION = (
 )
 
 
-def shares(sides: Sequence[Side]) -> list[Picture]:
+def shares(sides: Sequence[CheckReport]) -> list[Picture]:
     """One panel per direction, one colour per framework."""
     directions = []
     for direction in DIRECTIONS:
@@ -38,16 +38,16 @@ def shares(sides: Sequence[Side]) -> list[Picture]:
     return [Picture("shares", TITLE, image, CAPTION)]
 
 
-def _judged(side: Side, direction: str) -> list[NodeCheck]:
+def _judged(side: CheckReport, direction: str) -> list[CheckResult]:
     """The checks in one direction that have a bound."""
     judged = []
     for check in side.checks:
-        if check.direction == direction and check.bound:
+        if check.name == direction and check.bound:
             judged.append(check)
     return judged
 
 
-def _panel(axes: "Axes", direction: str, sides: Sequence[Side]) -> None:
+def _panel(axes: "Axes", direction: str, sides: Sequence[CheckReport]) -> None:
     axes.set_title(direction, loc="left")
     axes.axhline(1.0, color=INK, lw=1.3, ls=(0, (5, 3)))
     highest = 1.0
@@ -59,7 +59,7 @@ def _panel(axes: "Axes", direction: str, sides: Sequence[Side]) -> None:
         highest = max([highest, *heights])
         ink = colour(number)
         places = range(len(heights))
-        label = clean(side.framework)
+        label = clean(side.where)
         axes.plot(
             places, heights, "o", ms=3.5, color=ink, alpha=0.8, label=label
         )
@@ -79,14 +79,14 @@ def _panel(axes: "Axes", direction: str, sides: Sequence[Side]) -> None:
 
 def _name_first(
     axes: "Axes",
-    checks: Sequence[NodeCheck],
+    checks: Sequence[CheckResult],
     heights: Sequence[float],
     ink: str,
 ) -> None:
     """Write the name of the first node that is wrong beside its dot."""
     for place, check in enumerate(checks):
         if check.ok is False:
-            name = shortened(clean(check.node), LONGEST_NAME)
+            name = shortened(clean(check.case), LONGEST_NAME)
             axes.annotate(
                 name,
                 (place, heights[place]),

@@ -114,7 +114,7 @@ class ForgesByItsOwnMeans(Cheat):
             report = sys.modules["deep500.check.report"]
             names = ("shape", "forward", "gradient", "determinism")
             checks = [report.CheckResult(name, True, 0.0, 1.0, "") for name in names]
-            made = report.OperatorReport("tanh", "reference", "user's", checks)
+            made = report.Report("operator", "tanh", "reference", "user's", checks)
             write_line({"result": [made.to_json()]})
         os._exit(0)
 

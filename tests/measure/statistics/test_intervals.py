@@ -316,7 +316,9 @@ def test_the_mean_has_the_textbook_interval_and_says_what_speaks_against_it():
     ]
     skewed = mean_interval(np.random.default_rng(8).lognormal(0, 1, 50))
     assert any("not normal" in note for note in skewed.notes)
-    dependent = mean_interval(simulation.ar1(np.random.default_rng(8), 100, 0.9))
+    dependent = mean_interval(
+        simulation.regimes.autoregressive(np.random.default_rng(8), 100, 0.9)
+    )
     assert any("depend" in note for note in dependent.notes)
     assert any("equal" in note for note in mean_interval([2.0, 2, 2]).notes)
 

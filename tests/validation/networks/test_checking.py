@@ -14,10 +14,11 @@ import pytest
 import deep500 as d5
 from deep500.check.networks import processes
 from deep500.check.networks.data import drawn_data
+from deep500.check.networks.divergence import node_check
 from deep500.check.networks.matching import paired
-from deep500.check.networks.report import NetworkReport, NodeCheck, Side
 from deep500.check.networks.reproducing import reproduction
 from deep500.check.networks.truth import Truth
+from deep500.check.report import CheckReport, Reports
 from deep500.errors import Deep500Error
 from deep500.frameworks import available_frameworks
 
@@ -26,14 +27,14 @@ bench = runpy.run_path(str(ROOT / "benchmarks" / "network_check.py"))
 LAYERS = 4
 
 
-def checked(network, *frameworks: str, **options) -> NetworkReport:
+def checked(network, *frameworks: str, **options) -> Reports:
     """In this process: planted errors are known here alone."""
     names = frameworks or ("pytorch",)
     return d5.check_network(network, names, **{"isolated": False, **options})
 
 
-def wrong(report: NetworkReport, direction: str) -> list[str]:
-    return [c.node for c in report.nodes if c.ok is False and c.direction == direction]
+def wrong(report: Reports, direction: str) -> list[str]:
+    return [c.case for c in report.checks if c.ok is False and c.name == direction]
 
 
 quick_first = [
@@ -48,7 +49,7 @@ quick_first = [
 def test_an_honest_network_gives_no_alarm(build):
     report = checked(build(LAYERS), "reference", "pytorch")
     assert report.ok and report.first is None, report.text
-    directions = {check.direction for check in report.nodes}
+    directions = {check.name for check in report.checks}
     assert directions == {
         "forward",
         "backward",
@@ -58,10 +59,10 @@ def test_an_honest_network_gives_no_alarm(build):
     }
     names = {node.name for node in build(LAYERS).nodes}
     for direction in ("forward", "backward"):
-        judged = {c.node for c in report.nodes if c.direction == direction}
+        judged = {c.case for c in report.checks if c.name == direction}
         assert judged == names
-    assert all(c.error <= c.bound for c in report.nodes)
-    assert {c.kernel for c in report.nodes if c.framework == "pytorch"} >= {"native"}
+    assert all(c.value <= c.bound for c in report.checks)
+    assert {c.kernel for c in report.checks if c.where == "pytorch"} >= {"native"}
 
 
 @pytest.mark.slow
@@ -82,12 +83,12 @@ def test_a_planted_error_is_located_at_its_node(framework, direction):
     report = checked(spoilt, framework)
     first = report.first
     assert first is not None and not report.ok
-    assert (first.node, first.direction, first.framework) == (
+    assert (first.case, first.name, first.where) == (
         "conv2",
         direction,
         framework,
     )
-    assert first.error > first.bound > 0
+    assert first.value > first.bound > 0
     assert wrong(report, direction) == ["conv2"]
     assert "conv2" in report.text
 
@@ -109,7 +110,7 @@ def test_a_wrong_step_is_found(monkeypatch):
     assert not wrong(checked(network, optimizer="Adam"), "step")
     monkeypatch.setattr(adam, "pytorch", stretched)
     report = checked(network, optimizer="Adam")
-    assert report.first.direction == "step"
+    assert report.first.name == "step"
     assert set(wrong(report, "step")) == set(network.trainable)
 
 
@@ -134,14 +135,14 @@ def executor_with_a_wrong_pass(monkeypatch, hidden: bool) -> None:
 def test_an_error_in_the_whole_network_alone_is_located(monkeypatch):
     executor_with_a_wrong_pass(monkeypatch, hidden=False)
     report = checked(bench["deep_cnn"](LAYERS))
-    assert (report.first.node, report.first.direction) == ("conv2", "whole forward")
+    assert (report.first.case, report.first.name) == ("conv2", "whole forward")
     assert not wrong(report, "forward") and not wrong(report, "backward")
 
 
 def test_an_error_that_looking_at_values_hides_is_told(monkeypatch):
     executor_with_a_wrong_pass(monkeypatch, hidden=True)
     report = checked(bench["deep_cnn"](LAYERS))
-    assert report.first.direction == "whole forward"
+    assert report.first.name == "whole forward"
     assert "a pass over the whole network" in report.first.text
 
 
@@ -156,11 +157,11 @@ def test_what_a_framework_lacks_is_unavailable_and_the_rest_goes_on():
         for node in network.nodes
     ]
     report = checked(network)
-    assert not report.ok and report.first is None and not report.sides[0].wrong
-    unavailable = [c for c in report.nodes if c.direction == "forward" and c.ok is None]
-    assert [c.node for c in unavailable] == ["activation2"]
+    assert not report.ok and report.first is None and not report.reports[0].wrong
+    unavailable = [c for c in report.checks if c.name == "forward" and c.ok is None]
+    assert [c.case for c in unavailable] == ["activation2"]
     assert "no such kernel" in unavailable[0].text
-    judged = [c for c in report.nodes if c.direction == "forward" and c.ok]
+    judged = [c for c in report.checks if c.name == "forward" and c.ok]
     assert len(judged) == len(network.nodes) - 1
 
 
@@ -200,10 +201,10 @@ def with_operator(operator) -> d5.Network:
 @pytest.mark.slow
 def test_an_engine_that_aborts_costs_a_line(module):
     report = d5.check_network(with_operator(module.Aborting()), ["pytorch"])
-    assert report.first.node == "activation0" and "SIGABRT" in report.first.text
-    others = [c for c in report.nodes if c.node != "activation0"]
+    assert report.first.case == "activation0" and "SIGABRT" in report.first.text
+    others = [c for c in report.checks if c.case != "activation0"]
     assert others and all(c.ok for c in others)
-    assert "whole network was not run" in report.sides[0].lost
+    assert "whole network was not run" in report.reports[0].lost
 
 
 @pytest.mark.slow
@@ -212,19 +213,19 @@ def test_an_engine_that_never_answers_is_not_decided(module):
         with_operator(module.Sleeping()), ["pytorch"], timeout_s=8
     )
     assert report.first is None and not report.ok
-    assert "no answer" in report.sides[0].lost
-    assert report.sides[0].verdict == "not decided"
+    assert "no answer" in report.reports[0].lost
+    assert report.reports[0].verdict == "not decided"
 
 
 def test_two_forms_of_a_network():
     network = bench["deep_residual"](LAYERS)
     same = checked(network.copy(), against=network)
-    assert same.ok and [side.framework for side in same.sides] == ["float64", "pytorch"]
-    assert {c.direction for c in same.nodes} == {"whole forward", "whole backward"}
+    assert same.ok and [side.where for side in same.reports] == ["float64", "pytorch"]
+    assert {c.name for c in same.checks} == {"whole forward", "whole backward"}
     other = network.copy()
     other.params["weight2"] = other.params["weight2"] * np.float32(1.01)
     report = checked(other, against=network)
-    assert report.first.node == "conv2.out" and report.first.framework == "float64"
+    assert report.first.case == "conv2.out" and report.first.where == "float64"
 
 
 @pytest.mark.parametrize("old, new", [("out", "result"), ("loss", "result")])
@@ -240,14 +241,14 @@ def test_a_renamed_output_is_the_same_output(old, new):
 
     report = checked(network(new, 0.5), against=network(old, 0.5))
     assert report.ok, report.text
-    assert any(c.direction == "whole backward" for c in report.nodes)
+    assert any(c.name == "whole backward" for c in report.checks)
     assert not checked(network(new, 0.6), against=network(old, 0.5)).ok
 
 
 def test_one_framework_may_be_a_text():
     network = bench["deep_mlp"](1)
     report = d5.check_network(network, "reference", isolated=False)
-    assert [side.framework for side in report.sides] == ["reference"]
+    assert [side.where for side in report.reports] == ["reference"]
 
 
 def test_a_change_that_only_gradients_show_is_found():
@@ -258,7 +259,7 @@ def test_a_change_that_only_gradients_show_is_found():
         for node in other.nodes
     ]
     report = checked(other, against=network)
-    assert report.first.direction == "whole backward"
+    assert report.first.name == "whole backward"
 
 
 class Doubled(d5.operators.Tanh):
@@ -292,7 +293,7 @@ def test_a_network_without_a_loss_and_without_labels():
     network = d5.networks.Mlp(hidden=(8,)).predictor((5,), 3)
     report = checked(network, "reference", "pytorch")
     assert report.ok, report.text
-    backward = {c.node for c in report.nodes if c.direction == "backward"}
+    backward = {c.case for c in report.checks if c.name == "backward"}
     assert {node.name for node in network.nodes} <= backward
 
 
@@ -327,7 +328,7 @@ def test_the_files_of_a_divergence_run_by_themselves(tmp_path, framework, direct
     forward = dict((node.name, (node, example)) for node, example in truth.forward())
     backward = dict((node.name, (node, example)) for node, example in truth.backward())
     node, example = (forward if direction == "forward" else backward)["conv1"]
-    check = NodeCheck(framework, direction, "conv1", "Conv", False, 1.0, 0.5)
+    check = node_check(framework, direction, "conv1", "Conv", False, 1.0, 0.5)
     for name, content in reproduction(check, node, example).items():
         (tmp_path / name).write_bytes(content)
     paths = {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"]}
@@ -351,8 +352,8 @@ def test_the_report_is_data():
     report = checked(bench["deep_mlp"](1))
     data = json.loads(json.dumps(report.to_json()))
     assert data["ok"] is True and data["first"] is None
-    again = [Side.from_json(side) for side in data["sides"]]
-    assert again[0].verdict == "ok" and len(again[0].checks) == len(report.nodes)
+    again = [CheckReport.from_json(side) for side in data["reports"]]
+    assert again[0].verdict == "ok" and len(again[0].checks) == len(report.checks)
 
 
 def test_a_crash_too_many_ends_the_questions(monkeypatch):
@@ -379,7 +380,7 @@ def test_shapes_that_only_the_data_bring():
     data = {"x": np.ones((4, 6), "float32"), "shape": np.array([2, 6])}
     report = checked(network, "reference", "pytorch", data=data)
     assert report.ok, report.text
-    assert {"product", "reshaped", "curved"} <= {c.node for c in report.nodes}
+    assert {"product", "reshaped", "curved"} <= {c.case for c in report.checks}
 
 
 def test_what_is_other_in_training_is_judged_in_both_modes():

@@ -154,7 +154,7 @@ def test_functions_of_python_and_an_onnxruntime_session() -> None:
         return session.run(network.outputs, inputs)
 
     report = d5.check_network(network, against=run)
-    assert report.ok and report.sides[0].framework == "run"
+    assert report.ok and report.reports[0].where == "run"
     assert any("cannot be seen" in remark for remark in report.remarks)
 
     def spoilt(inputs: dict[str, np.ndarray]) -> Any:

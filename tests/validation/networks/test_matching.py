@@ -8,7 +8,7 @@ import pytest
 
 import deep500 as d5
 from deep500.check.networks.matching import comparable
-from deep500.check.networks.report import NetworkReport
+from deep500.check.report import Reports
 from deep500.cli import main
 
 RNG = np.random.default_rng(0)
@@ -45,8 +45,8 @@ def optimised(network: d5.Network, folder: Path) -> tuple[Path, Path]:
     return before, after
 
 
-def gradients(report: NetworkReport) -> set[str]:
-    return {c.node for c in report.nodes if c.direction == "whole backward" and c.ok}
+def gradients(report: Reports) -> set[str]:
+    return {c.case for c in report.checks if c.name == "whole backward" and c.ok}
 
 
 @pytest.mark.parametrize("reverse", [False, True], ids=["after", "before"])
@@ -57,7 +57,7 @@ def test_a_tied_weight_before_and_after_an_optimiser(
     files = optimised(tied(hidden), tmp_path)
     first, second = reversed(files) if reverse else files
     assert "head" in d5.Network.load(files[1]).params  # the optimiser has folded it
-    report = d5.check_network(second, against=first, frameworks="reference")
+    report = d5.check_network(second, against=first, framework="reference")
     assert report.ok, report.text
     assert gradients(report) == set(tied(hidden).trainable)
     assert any(r.endswith("head") for r in report.remarks)
@@ -68,7 +68,7 @@ def test_a_folded_weight_that_is_wrong_is_found(tmp_path: Path) -> None:
     spoilt = d5.Network.load(after)
     spoilt.params["head"] = spoilt.params["head"] * np.float32(1.001)
     report = d5.check_network(spoilt, against=before)
-    assert report.first is not None and report.first.direction == "whole forward"
+    assert report.first is not None and report.first.name == "whole forward"
     assert any(r.endswith("from its parameters again: turned") for r in report.remarks)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import deep500 as d5
-from deep500.check.networks.report import NetworkReport
+from deep500.check.report import Reports
 
 SOURCE = """
 import deep500 as d5
@@ -39,7 +39,7 @@ class Attributes(d5.ThreeStepOptimizer):
 NETWORK = d5.networks.Mlp(hidden=(4,)).build((5,), 3)
 
 
-def checked(optimizer: Any, *frameworks: str) -> NetworkReport:
+def checked(optimizer: Any, *frameworks: str) -> Reports:
     return d5.check_network(NETWORK, frameworks, optimizer=optimizer, isolated=False)
 
 
@@ -57,7 +57,7 @@ def test_a_text(tmp_path: Path, text: str) -> None:
     file = tmp_path / "mine.py"
     file.write_text(f"FACTOR = 1\n{SOURCE}")
     report = checked(text.format(file=file), "reference", "pytorch")
-    steps = {check.node for check in report.nodes if check.direction == "step"}
+    steps = {check.case for check in report.checks if check.name == "step"}
     assert report.ok, report.text
     assert steps == set(NETWORK.trainable)
 
@@ -71,7 +71,7 @@ def test_a_class_or_an_object(optimizer: Any) -> None:
 
 def test_one_of_a_library_on_its_own_framework_only() -> None:
     report = checked("torch.optim.SGD(lr=0.1)", "pytorch", "reference")
-    assert [side.verdict for side in report.sides] == ["ok", "not decided"]
+    assert [side.verdict for side in report.reports] == ["ok", "not decided"]
 
 
 def test_a_kernel_that_steps_too_far_is_found(tmp_path: Path) -> None:
@@ -81,8 +81,8 @@ def test_a_kernel_that_steps_too_far_is_found(tmp_path: Path) -> None:
         NETWORK, ["reference", "pytorch"], optimizer=f"{file}:Formula(0.1)"
     )
     assert report.first is not None
-    assert (report.first.framework, report.first.direction) == ("pytorch", "step")
-    assert [side.isolated for side in report.sides] == [True, True]
+    assert (report.first.where, report.first.name) == ("pytorch", "step")
+    assert [side.isolated for side in report.reports] == [True, True]
 
 
 def test_wrong_clipping_on_a_framework_is_found(
@@ -101,13 +101,13 @@ def test_wrong_clipping_on_a_framework_is_found(
 
     monkeypatch.setattr(clip, "gradients", stretched)
     report = checked(chain, "pytorch")
-    assert report.first is not None and report.first.direction == "step"
+    assert report.first is not None and report.first.name == "step"
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"frameworks": "torch"}, "Did you mean 'pytorch'"),
+        ({"framework": "torch"}, "Did you mean 'pytorch'"),
         ({"dimensions": {"bath": 3}}, "Did you mean 'batch'"),
         ({"dimensions": {"batch": 0}}, "1 or more"),
         ({"optimizer": 3}, "is no optimizer"),
@@ -121,13 +121,13 @@ def test_wrong_arguments_are_refused(options: Any, said: str) -> None:
         d5.check_network(NETWORK, **options)
 
 
-@pytest.mark.parametrize("wrong", [["reference"], 3, None])
+@pytest.mark.parametrize("wrong", [["reference", 3], 3, None])
 def test_what_is_no_name_of_a_framework_is_refused(wrong: Any) -> None:
     calls = (
         lambda: d5.framework(wrong),
         lambda: d5.check_operator(d5.operators.Relu(), wrong),
         lambda: d5.check_optimizer("SGD(0.1)", wrong),
-        lambda: d5.check_scheme("AllReduce", 2, wrong),
+        lambda: d5.check_scheme("AllReduce", wrong),
     )
     for call in calls:
         with pytest.raises(d5.Deep500Error, match="is no name of a framework"):
