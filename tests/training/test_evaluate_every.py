@@ -49,7 +49,7 @@ def accuracy_by_hand(pair: str, splits: dict[str, Split], steps: int) -> float:
     """The validation accuracy after so many steps of a loop that is written out."""
     executor, optimizer = PAIRS[pair]()
     step, train = executor.training_step(optimizer), splits["train"].arrays
-    batches: list = []
+    batches: list[np.ndarray] = []
     for epoch in range(4):
         batches += ShuffleSampler(16, seed=7).epoch(150, epoch)
     for rows in batches[:steps]:
@@ -274,8 +274,8 @@ def test_the_command_line(recipe: Path, capsys: pytest.CaptureFixture[str]) -> N
     out = str(recipe.parent / "run")
     words = ["run", str(recipe), "--tier", "tiny", "--out", out]
     assert cli.main([*words, "--evaluate-every", "5"]) == 0
-    plan = bundle.read(Path(out)).documents["plan.json"]
-    assert isinstance(plan, dict) and plan["evaluate_every"] == 5
+    plan: Any = bundle.read(Path(out)).documents["plan.json"]
+    assert plan["evaluate_every"] == 5
     capsys.readouterr()
     assert cli.main([*words, "--evaluate-every", "0"]) == 2
     assert "evaluate_every must be at least 1 step" in capsys.readouterr().err
