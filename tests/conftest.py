@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import compileall
 import gc
 import os
 import random
@@ -71,6 +72,12 @@ def ids(item: pytest.Item) -> set[str]:
     file = item.path.relative_to(TESTS).as_posix()
     cell = f"{file}::{item.nodeid.partition('::')[2]}"
     return {cell, cell.partition("[")[0]}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compiles our modules once: with PYTHONDONTWRITEBYTECODE, each of a thousand processes would compile them anew."""
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(TESTS.parent / "deep500", quiet=2, workers=0)
 
 
 @pytest.hookimpl(wrapper=True)
