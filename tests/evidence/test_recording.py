@@ -194,7 +194,7 @@ def test_what_prepare_refuses_is_noted_and_nothing_is_written(tmp_path):
 
 def test_a_plan_of_another_form_and_an_unknown_kind_are_refused(tmp_path):
     with (
-        pytest.raises(Deep500Error, match="lacks 'operator'"),
+        pytest.raises(Deep500Error, match="lacks 'frameworks'"),
         recording.recording("check", {}, tmp_path / "run"),
     ):
         raise AssertionError("never reached")
