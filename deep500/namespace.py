@@ -28,6 +28,8 @@ class Namespace:
 
     # that the framework was told to compute with; 0: it was not told
     threads: int = 0
+    # whether it may compile code that calls Python back, whose results it has to know before
+    calls_back: bool = False
 
     # -- the core, elementwise
     abs: Function  # (x)

@@ -18,6 +18,33 @@ class Cube(d5.CustomPythonOp):
         return 3 * grads[0] * fwd_inputs[0] ** 2
 
 
+class KeptSquare(d5.CustomPythonOp):
+    """Its first result for a form of inputs, again and again: on ones, if it is run on ones first."""
+
+    def __init__(self, described: bool = False) -> None:
+        matrix = [d5.tensordesc(["a", "b"])] if described else None
+        super().__init__(matrix, matrix)
+        self.kept: dict[str, Any] = {}
+
+    def forward(self, inputs: Any) -> Any:
+        form = f"{inputs[0].shape} {inputs[0].dtype}"
+        return self.kept.setdefault(form, inputs[0] ** 2)
+
+
+KEPT: dict[str, Any] = {}
+
+
+class KeptInAGlobal(d5.CustomPythonOp):
+    def forward(self, inputs: Any) -> Any:
+        form = f"{inputs[0].shape} {inputs[0].dtype}"
+        return KEPT.setdefault(form, inputs[0] ** 2)
+
+
+class KeptWithGradient(KeptSquare):
+    def backward(self, grads: Any, fwd_inputs: Any, fwd_outputs: Any) -> Any:
+        return 2 * grads[0] * fwd_inputs[0]
+
+
 class NoGradient(Cube):
     def backward(self, grads: Any, fwd_inputs: Any, fwd_outputs: Any) -> Any:
         return np.full_like(fwd_inputs[0], np.nan)
@@ -49,3 +76,14 @@ def test_another_number_of_outputs_is_wrong(count: int) -> None:
         inputs=[(3, 4)],
     )
     assert [c.name for c in report.checks if c.ok is False][:1] == ["shape"]
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [KeptSquare(), KeptSquare(True), KeptInAGlobal(), KeptWithGradient()],
+    ids=["alone", "described", "global", "gradient"],
+)
+def test_a_first_result_that_is_kept_is_wrong(subject: Any) -> None:
+    report = d5.check_operator(subject, framework="reference", dtypes=["float64"])
+    wrong = {check.name for check in report.checks if check.ok is False}
+    assert {"forward", "sequence"} <= wrong

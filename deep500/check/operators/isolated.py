@@ -222,9 +222,7 @@ def _opened(
         operator = _function(request, description, descriptions, others, truth)
         operators = [operator]
     else:
-        oracle = others["oracle"]
-        fresh = others.get("fresh", oracle)
-        operator = remote_operator(description, oracle, fresh)
+        operator = remote_operator(description, others["oracle"], others["fresh"])
         operators = [operator]
     for process in (runner, *others.values()):
         process.operators = operators
@@ -232,14 +230,12 @@ def _opened(
 
 
 def _roles(request: CheckRequest) -> list[str]:
-    """The processes besides the runner: the reference or, without one, code that has not run before."""
+    """The processes besides the runner: of a user's code also one that has not run before, and the reference."""
     roles = []
     if not is_built_in(request.subject):
-        roles.append("oracle")
+        roles += ["oracle", "fresh"]
     if request.reference:
         roles.append("reference")
-    elif roles:
-        roles.append("fresh")
     return roles
 
 

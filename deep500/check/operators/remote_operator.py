@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -9,11 +10,19 @@ import numpy as np
 
 from ...contracts.operator import Case, Operator, TensorSpec
 from ..wire import PLAIN
-from .examples import FRESH, Domain
+from .examples import FRESH, Domain, tensors
 from .formats import Values, map_arrays
 from .oracle import noise_of
 from .processes import OperatorProcess
 from .subjects import arity, declared_domain, free_rank, is_compiled
+
+
+@dataclass
+class History:
+    """How code answers: a question of each form with its truth, and whether another answer has come since."""
+
+    truths: dict[str, tuple[tuple, Any]] = field(default_factory=dict)
+    remembers: bool = False
 
 
 class Remote(Operator):
@@ -58,12 +67,25 @@ class Remote(Operator):
         return answers
 
     def _answers(self, xp: Any, method: str, questions: Sequence[tuple]) -> list:
-        """One answer for every question: from `fresh` if it is the truth that is asked for."""
-        process = self.fresh if xp is FRESH else self.oracle
-        answers = process.ask("each", method, questions)
-        if not isinstance(answers, list) or len(answers) != len(questions):
-            raise self.oracle.malformed("one answer for every question")
-        return list(answers)
+        """One answer for every question: from `fresh` if it is the truth that is asked for.
+
+        Otherwise a truth is asked for again, at the end: code that gives another one remembers what it was called
+        with, and answers no two questions in the same process.
+        """
+        if xp is not FRESH and not self._history.remembers:
+            known = self._history.truths.get(_form(method, questions[-1]))
+            again = [known[0]] if known else []
+            answers = _asked(self.oracle, method, [*questions, *again])
+            if not known or _same_bits(answers.pop(), known[1]):
+                return answers
+            self._history.remembers = True
+        answers = []
+        for question in questions:
+            answers += _asked(self.fresh, method, [question])
+        if xp is FRESH:
+            form = _form(method, questions[-1])
+            self._history.truths[form] = questions[-1], answers[-1]
+        return answers
 
     def infer(self, *inputs: Any) -> tuple[TensorSpec, ...]:
         key = repr(inputs)
@@ -75,6 +97,10 @@ class Remote(Operator):
         if not all(isinstance(output, TensorSpec) for output in outputs):
             raise self.oracle.malformed("shapes")
         return outputs
+
+    @cached_property
+    def _history(self) -> "History":
+        return History()
 
     @cached_property
     def _inferred(self) -> dict[str, Any]:
@@ -198,6 +224,29 @@ def _parameter(name: str, facts: Any) -> inspect.Parameter:
     else:
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     return inspect.Parameter(name, kind, default=default)
+
+
+def _asked(process: OperatorProcess, method: str, questions: Sequence[tuple]) -> list:
+    answers = process.ask("each", method, questions)
+    if not isinstance(answers, list) or len(answers) != len(questions):
+        raise process.malformed("one answer for every question")
+    return list(answers)
+
+
+def _form(method: str, question: tuple) -> str:
+    """The method with the shapes and dtypes of the inputs: what careless code keeps its results by."""
+    _, inputs, *_ = question
+    return repr((method, tensors(inputs)))
+
+
+def _same_bits(answers: Sequence[Any], truths: Sequence[Any]) -> bool:
+    if len(answers) != len(truths):
+        return False
+    for answer, truth in zip(answers, truths, strict=True):
+        same_kind = np.shape(answer) == np.shape(truth)
+        if not same_kind or np.asarray(answer).tobytes() != np.asarray(truth).tobytes():
+            return False
+    return True
 
 
 def _plain(values: Values) -> tuple:

@@ -23,6 +23,8 @@ from .foreign import call_python
 class JaxNamespace(Namespace):
     """Arrays are jax.Array, or tracers while a function is compiled."""
 
+    calls_back = True
+
     abs, exp, log, sqrt = bind(jnp.abs, jnp.exp, jnp.log, jnp.sqrt)
     sin, cos, tanh, sign = bind(jnp.sin, jnp.cos, jnp.tanh, jnp.sign)
     asin, acos, atan, sinh, cosh = bind(

@@ -35,6 +35,8 @@ def _pair(f: Callable) -> Callable:
 class TorchNamespace(Namespace):
     """Arrays are torch.Tensor; nothing goes through NumPy."""
 
+    calls_back = True
+
     abs, exp, log, sqrt = bind(torch.abs, torch.exp, torch.log, torch.sqrt)
     sin, cos, tanh, sign = bind(torch.sin, torch.cos, torch.tanh, torch.sign)
     asin, acos, atan, sinh, cosh = bind(

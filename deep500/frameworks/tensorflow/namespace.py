@@ -48,6 +48,8 @@ def _number(value: Any, dtype: Any) -> Tensor:
 class TensorFlowNamespace(Namespace):
     """Arrays are tf.Tensor, eager or in a graph; shapes are always known."""
 
+    calls_back = True
+
     abs, exp, log, sqrt = bind(tf.abs, tf.exp, tf.math.log, tf.sqrt)
     sin, cos, tanh, sign = bind(tf.sin, tf.cos, tf.tanh, tf.sign)
     asin, acos, atan, sinh, cosh = bind(tf.asin, tf.acos, tf.atan, tf.sinh, tf.cosh)
