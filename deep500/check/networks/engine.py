@@ -17,6 +17,7 @@ CONTRACT = (
     "them, or one array"
 )
 LOSS = "loss"
+Call = tuple[Arrays, list[str]]
 
 
 class Engine:
@@ -26,9 +27,20 @@ class Engine:
         self.function = function
         self.name = name
 
-    def outputs(self, data: Arrays, names: Sequence[str]) -> Arrays:
+    def calls(self, calls: Sequence[Arrays], names: Sequence[str]) -> list[Call]:
+        """What every call in turn returned, and which of its inputs it overwrote."""
+        answers = []
+        for data in calls:
+            copies = {name: value.copy() for name, value in data.items()}
+            outputs = self.outputs(copies, names)
+            spoilt = [
+                name for name, value in data.items() if _differs(copies[name], value)
+            ]
+            answers.append((outputs, spoilt))
+        return answers
+
+    def outputs(self, copies: Arrays, names: Sequence[str]) -> Arrays:
         """The outputs by the network's names. Raises a Deep500Error with the file and line if the function raises."""
-        copies = {name: value.copy() for name, value in data.items()}
         try:
             with errors_of_user_code(self.name):
                 results = self.function(copies)
@@ -65,6 +77,10 @@ def engine_of(function: Function) -> Engine:
     """The engine that is a function of this process."""
     name = getattr(function, "__name__", type(function).__name__)
     return Engine(function, name)
+
+
+def _differs(after: np.ndarray, before: np.ndarray) -> bool:
+    return after.tobytes() != before.tobytes()
 
 
 def _named(engine: str, results: Any, outputs: Sequence[str]) -> dict[str, Any]:

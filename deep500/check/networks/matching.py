@@ -21,7 +21,12 @@ def comparable(original: Network, other: Network) -> tuple[Network, Network, lis
     unfolded_original, more = unfold_weights(original, unfolded_other)
     remarks += more
     shared = shared_parameters(unfolded_other, unfolded_original)
-    remarks += remarks_on_pairs(unfolded_original, unfolded_other, shared)
+    merged = merged_parameters(unfolded_other, unfolded_original)
+    remarks += remarks_on_pairs(unfolded_original, unfolded_other, [*shared, *merged])
+    if merged:
+        remarks.append(
+            f"one weight in a file, several equal ones in the other, their gradients not compared: {listed(merged)}"
+        )
     return unfolded_original, unfolded_other, remarks
 
 
@@ -41,14 +46,52 @@ def paired(names: Sequence[str], others: Sequence[str], kind: str) -> dict[str, 
 
 
 def shared_parameters(network: Network, original: Network) -> list[str]:
-    """The parameters that are trained in both networks and have the same numbers, rounded to the coarser dtype."""
+    """The parameters that are trained in both networks, with the same numbers (in the coarser dtype) and uses."""
+    merged = {*merged_parameters(network, original)}
     shared = []
+    for name in _with_same_numbers(network, original):
+        if name not in merged:
+            shared.append(name)
+    return shared
+
+
+def merged_parameters(network: Network, original: Network) -> list[str]:
+    """Those that stand in one network for several equal ones of the other: their gradient is the sum of these."""
+    merged = []
+    for name in _with_same_numbers(network, original):
+        for one, several in ((network, original), (original, network)):
+            more_uses = _uses(one, name) > _uses(several, name)
+            if more_uses and _has_equal(name, several, one):
+                merged.append(name)
+    return merged
+
+
+def _has_equal(name: str, several: Network, one: Network) -> bool:
+    """Whether several trained parameters of one network have the numbers of this one, and the other has not all."""
+    value = several.params[name]
+    for other in several.trainable:
+        alone = other not in one.params
+        if alone and np.array_equal(several.params[other], value, equal_nan=True):
+            return True
+    return False
+
+
+def _uses(network: Network, name: str) -> int:
+    count = 0
+    for node in network.nodes:
+        for value in node.inputs:
+            count += isinstance(value, str) and value == name
+    return count
+
+
+def _with_same_numbers(network: Network, original: Network) -> list[str]:
+    same = []
     for name in network.trainable:
         if name in original.trainable and _same_numbers(
             network.params[name], original.params[name]
         ):
-            shared.append(name)
-    return shared
+            same.append(name)
+    return same
 
 
 def _same_numbers(param: np.ndarray, other: np.ndarray) -> bool:

@@ -11,10 +11,12 @@ import numpy as np
 
 from ...contracts.executor import Executor
 from ...contracts.network import Network
+from ...graph.weights import listed
 from ..operators.array_checks import deviation
 from ..report import CheckReport, CheckResult
 from .accumulated import Expected, expected_gradients, expected_outputs
 from .divergence import FLOAT64, node_check
+from .engine import Call
 from .matching import paired, shared_parameters
 from .node_differences import node_difference
 from .nodes import Panel
@@ -156,15 +158,21 @@ def check_engine(
     Raises the Deep500Error of the user's function if it fails.
     """
     network = original.network
+    turned = {name: _turned(value) for name, value in original.data.items()}
+    other = TrustedNetwork(network, turned, original.seed, None)
+    calls = [original, other, original]
     side = panel.report(process.framework, process.isolated)
     try:
-        arrays = process.ask(
-            "outputs", "whole forward", original.data, list(network.outputs)
+        answers = process.ask(
+            "calls",
+            "whole forward",
+            [call.data for call in calls],
+            list(network.outputs),
         )
     except (Crashed, RunnerLost) as error:
         side = panel.report(process.framework, process.isolated, str(error))
     else:
-        checks = _engine_checks(original, process.framework, arrays)
+        checks = _engine_checks(process.framework, calls, answers)
         side.checks.extend(checks)
     same = {name: name for name in network.outputs}
     expected = original.outputs
@@ -174,10 +182,37 @@ def check_engine(
 
 
 def _engine_checks(
-    original: TrustedNetwork, name: str, arrays: Mapping[str, np.ndarray]
+    name: str, calls: Sequence[TrustedNetwork], answers: Sequence[Call]
 ) -> list[CheckResult]:
-    same = {output: output for output in arrays}
-    return compared(name, "whole forward", arrays, original.outputs, same)
+    """A check of every output: the first call in which it is wrong, if any; one more if it spoils its inputs."""
+    found: dict[str, CheckResult] = {}
+    spoilt: dict[str, None] = {}
+    for number, (call, answer) in enumerate(zip(calls, answers, strict=True), 1):
+        arrays, overwritten = answer
+        spoilt.update(dict.fromkeys(overwritten))
+        same = {output: output for output in arrays}
+        checks = compared(name, "whole forward", arrays, call.outputs, same)
+        for output, check in zip(same, checks, strict=True):
+            if output not in found:
+                found[output] = check
+            elif check.ok is False and found[output].ok is not False:
+                text = (
+                    f"right in the first call, wrong in number {number}: {check.text}"
+                )
+                found[output] = replace(check, text=text)
+    if spoilt:
+        text = f"it overwrites its inputs: {listed(list(spoilt))}"
+        check = node_check(name, "whole forward", "inputs", ok=False, text=text)
+        return [*found.values(), check]
+    return list(found.values())
+
+
+def _turned(x: np.ndarray) -> np.ndarray:
+    """Other values that an input may have: in the reverse order, floats nearer to 0."""
+    reverse = x.reshape(-1)[::-1].reshape(x.shape)
+    if x.dtype.kind in "fV":
+        return (reverse.astype("float64") * 0.75).astype(x.dtype)
+    return reverse.copy()
 
 
 def renamed_inputs(

@@ -66,10 +66,23 @@ def dies(inputs):
 
 
 def spoils(inputs):
-    """Overwrites its inputs, which must not change what others get."""
+    """Overwrites its inputs."""
     results = run(inputs)
     inputs["x"][:] = 0
     return results
+
+
+first = {{}}
+
+
+def keeps(inputs):
+    """Its first result, for all inputs."""
+    return first.setdefault("y", run(inputs))
+
+
+def right_once(inputs):
+    first["calls"] = first.get("calls", 0) + 1
+    return run(inputs) if first["calls"] != 3 else wrong(inputs)
 '''
 RAISED = "raises (engine.py, line 47) raised KeyError"
 REFUSED = {
@@ -102,7 +115,7 @@ def checked(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any, 
     return code, json.loads(said.out) if said.out else None, said.err
 
 
-@pytest.mark.parametrize("function", ["run", "as_list", "prediction", "spoils"])
+@pytest.mark.parametrize("function", ["run", "as_list", "prediction"])
 def test_an_honest_engine_passes(
     files: tuple[str, str], capsys: pytest.CaptureFixture[str], function: str
 ) -> None:
@@ -124,6 +137,28 @@ def test_a_wrong_engine_is_found(
     assert code == 1
     assert found["first"]["framework"] == f"engine.py:{function}"
     assert found["first"]["node"] in ("logits", "loss")
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        ("spoils", "it overwrites its inputs: x"),
+        ("keeps", "right in the first call, wrong in number 2"),
+        ("right_once", "right in the first call, wrong in number 3"),
+    ],
+)
+def test_an_engine_is_called_more_than_once(
+    files: tuple[str, str],
+    capsys: pytest.CaptureFixture[str],
+    function: str,
+    reason: str,
+) -> None:
+    model, engine = files
+    against = ("--against", f"{engine}:{function}")
+    code, found, _ = checked(capsys, model, *against, "--framework", "reference")
+    assert code == 1
+    assert found["first"]["framework"] == f"engine.py:{function}"
+    assert reason in found["first"]["text"]
 
 
 @pytest.mark.parametrize("function", REFUSED)

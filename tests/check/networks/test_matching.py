@@ -145,3 +145,29 @@ def test_a_model_in_another_form_says_what_is_not_compared() -> None:
         "trained parameters of the first alone, their gradients not compared: b",
         "trained parameters of the second alone, their gradients not compared: c",
     ]
+
+
+def two_scales(merged: bool, wrong: float = 1.0) -> d5.Network:
+    """x · w1 · w2 with equal weights, as two or, by an optimiser that merges them, as one."""
+    network = d5.Network("scales")
+    network.add_input("x", (3, 4))
+    ones = np.full(4, 1.5, "float32")
+    network.add_param("w1", ones)
+    if not merged:
+        network.add_param("w2", wrong * ones)
+    network.add_node("Mul", ["x", "w1"], ["hidden"])
+    network.add_node("Mul", ["hidden", "w1" if merged else "w2"], ["y"])
+    network.add_output("y")
+    return network
+
+
+def test_a_merged_weight_is_not_compared_with_one_of_its_parts() -> None:
+    for order in ((False, True), (True, False)):
+        first, second = map(two_scales, order)
+        report = d5.check_network(first, against=second, framework="reference")
+        assert report.ok
+        assert any("one weight in a file, several" in said for said in report.remarks)
+    wrong = two_scales(False, 1.01)
+    assert not d5.check_network(
+        wrong, against=two_scales(True), framework="reference"
+    ).ok
