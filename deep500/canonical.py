@@ -24,14 +24,16 @@ PLURALS = {
 def canonical(value: Any, annotation: Any) -> Any:
     """The value in the form that its annotation names: int, float, bool, str, np.generic, a tuple of these, or a union.
 
-    Lists, arrays and tensors become tuples; numbers of NumPy or of a framework become Python's (for np.generic:
-    NumPy's). None and values whose annotation names anything else are returned unchanged; a union of these with
-    classes also accepts instances of the classes. Raises ValueError, with a text that completes "… is", if the value
-    fits none of them.
+    A Literal lists the texts that are allowed. Lists, arrays and tensors become tuples; numbers of NumPy or of a
+    framework become Python's (for np.generic: NumPy's). None and values whose annotation names anything else are
+    returned unchanged; a union of these with classes also accepts instances of the classes. Raises ValueError, with a
+    text that completes "… is", if the value fits none of them.
     """
     if value is None or type(value) is annotation:
         return value
     kinds = members(annotation)
+    if any(map(_choices, kinds)):
+        return _chosen(value, kinds)
     if type(value) in kinds:
         return value
     if _names_numpy(kinds):
@@ -84,6 +86,22 @@ def shown(value: Any) -> str:
     text = " ".join(repr(value).split())
     if len(text) > 60:
         return f"{text[:57]}..."
+    return text
+
+
+def _choices(kind: Any) -> tuple:
+    """The texts that a Literal allows; none for any other kind."""
+    return typing.get_args(kind) if typing.get_origin(kind) is typing.Literal else ()
+
+
+def _chosen(value: Any, kinds: tuple) -> Any:
+    """The value as one of the texts that a Literal lists."""
+    choices = [choice for kind in kinds for choice in _choices(kind)]
+    text = canonical(value, str)
+    if text not in choices:
+        *first, last = map(repr, choices)
+        listed = f"{', '.join(first)} or {last}" if first else last
+        raise ValueError(f"{shown(text)}, and {listed} is wanted")
     return text
 
 

@@ -56,10 +56,6 @@ def coordinate(mode: str, at: int, line: Line) -> float:
 
 
 def nearest_rows(line: Line, coordinates: Sequence[float], rounding: str) -> InterpolationRows:
-    if rounding not in ROUNDING:
-        raise ValueError(
-            f"there is no nearest_mode {rounding!r}; those that are: {', '.join(ROUNDING)}"
-        )
     places = [[_inside(ROUNDING[rounding](x), line.size)] for x in coordinates]
     return InterpolationRows(places, None, _outside(line, coordinates))
 

@@ -1,10 +1,13 @@
 """What losses of labels have in common: scores have their classes along axis 1, and every label is one of them."""
 
 import math
+from typing import Literal
 
 import numpy as np
 
 from ..errors import Deep500Error
+
+Reduction = Literal["none", "sum", "mean"]
 
 
 def hot(xp, labels, scores):

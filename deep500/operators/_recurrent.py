@@ -5,7 +5,7 @@ then those that go with R.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from ..contracts.operator import Operator, TensorSpec
 from ._recurrent_activations import activations
@@ -31,7 +31,7 @@ class Recurrent(Operator):
     activation_beta: tuple[float, ...] | None = None
     activations: tuple[str, ...] | None = None
     clip: float | None = None
-    direction: str = "forward"
+    direction: Literal["forward", "reverse", "bidirectional"] = "forward"
     hidden_size: int | None = None
     layout: int = 0
     native_without = ("sequence_lens", "p")

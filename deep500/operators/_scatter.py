@@ -3,9 +3,12 @@
 `indices` are shaped as updates and count along an axis; the other axes of updates may be shorter than those of data.
 """
 
+from typing import Literal
+
 from ._indexing import upwards
 from ._products import others
 
+Combination = Literal["none", "add", "mul", "max", "min"]
 # PyTorch's names of the reductions
 TORCH = {
     "add": "sum",

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from ..contracts.operator import Ints
 from ..namespace import window_counts
+
+AutoPad = Literal["NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"]
 
 
 class Sliding(Protocol):

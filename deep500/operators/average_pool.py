@@ -11,14 +11,14 @@ from ..contracts.operator import (
 )
 from ..graph.channels import channels_last, channels_second
 from ..namespace import crop
-from ._sliding import counts, windows
+from ._sliding import AutoPad, counts, windows
 
 
 class AveragePool(Operator):
     """The mean of every window, over the elements inside the input, or with count_include_pad over the padding too."""
 
     kernel_shape: tuple[int, ...]
-    auto_pad: str = "NOTSET"
+    auto_pad: AutoPad = "NOTSET"
     ceil_mode: int = 0
     count_include_pad: int = 0
     dilations: Ints = None

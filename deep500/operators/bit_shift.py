@@ -1,3 +1,5 @@
+from typing import Literal
+
 from ..contracts.dtypes import bits, name_of
 from ..contracts.operator import Operator, TensorSpec, case
 from ..namespace import kind
@@ -10,7 +12,7 @@ class BitShift(Operator):
     """
 
     since = 11
-    direction: str
+    direction: Literal["LEFT", "RIGHT"]
 
     def forward(self, xp, x, by):
         shift = xp.shift_left if self.direction == "LEFT" else xp.shift_right

@@ -1,3 +1,5 @@
+from typing import Literal
+
 from ..contracts.dtypes import PLAIN
 from ..contracts.operator import Operator, TensorSpec, case
 from ._dtypes import converted, dtype_of
@@ -9,7 +11,7 @@ class Cast(Operator):
     since = 6
     to: int
     saturate: int = 1
-    round_mode: str = "up"
+    round_mode: Literal["up", "down", "nearest"] = "up"
 
     def forward(self, xp, x):
         return converted(xp, x, dtype_of(self.to), self.saturate, self.round_mode)

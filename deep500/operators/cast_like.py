@@ -1,3 +1,5 @@
+from typing import Literal
+
 from ..contracts.dtypes import name_of
 from ..contracts.operator import Operator, TensorSpec, case
 from ._dtypes import converted
@@ -8,7 +10,7 @@ class CastLike(Operator):
 
     since = 15
     saturate: int = 1
-    round_mode: str = "up"
+    round_mode: Literal["up", "down", "nearest"] = "up"
 
     def forward(self, xp, x, like):
         return converted(xp, x, name_of(like.dtype), self.saturate, self.round_mode)

@@ -9,13 +9,13 @@ from ..contracts.operator import (
     case,
 )
 from ..graph.channels import channels_last, channels_second
-from ._sliding import counts, windows
+from ._sliding import AutoPad, counts, windows
 
 
 class Conv(Operator):
     """Cross-correlation of x with the kernels w over all spatial axes, plus a bias per output channel."""
 
-    auto_pad: str = "NOTSET"
+    auto_pad: AutoPad = "NOTSET"
     dilations: Ints = None
     group: int = 1
     kernel_shape: Ints = None

@@ -5,6 +5,7 @@ from ..contracts.operator import (
     case,
 )
 from ._quantisation import centred, per_kernel
+from ._sliding import AutoPad
 from .conv import Conv
 
 
@@ -12,7 +13,7 @@ class ConvInteger(Operator):
     """The convolution of 8-bit integers without their zero points, in int32; padding is the zero point."""
 
     since = 10
-    auto_pad: str = "NOTSET"
+    auto_pad: AutoPad = "NOTSET"
     dilations: Ints = None
     group: int = 1
     kernel_shape: Ints = None

@@ -7,6 +7,7 @@ from ..contracts.operator import (
     TensorSpec,
     case,
 )
+from ._sliding import AutoPad
 
 
 class ConvTranspose(Operator):
@@ -15,7 +16,7 @@ class ConvTranspose(Operator):
     Of what the kernels cover, the padding is left out; an output that reaches beyond it ends in zeros.
     """
 
-    auto_pad: str = "NOTSET"
+    auto_pad: AutoPad = "NOTSET"
     dilations: Ints = None
     group: int = 1
     kernel_shape: Ints = None

@@ -1,3 +1,5 @@
+from typing import Literal
+
 from ..contracts.operator import Operator, TensorSpec, case
 
 
@@ -5,7 +7,7 @@ class DepthToSpace(Operator):
     """Blocks of channels spread over the plane; mode says whether a block varies slowest (DCR) or fastest (CRD)."""
 
     blocksize: int
-    mode: str = "DCR"
+    mode: Literal["DCR", "CRD"] = "DCR"
 
     def forward(self, xp, x):
         (n, c, h, w), b = x.shape, self.blocksize

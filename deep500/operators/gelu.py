@@ -1,4 +1,5 @@
 import math
+from typing import Literal
 
 from ..contracts.operator import case
 from ._elementwise import Elementwise
@@ -11,7 +12,7 @@ class Gelu(Elementwise):
 
     since = 20
     cost = 8
-    approximate: str = "none"
+    approximate: Literal["none", "tanh"] = "none"
 
     def forward(self, xp, x):
         return 0.5 * x * (1 + self._bend(xp, x))

@@ -1,7 +1,7 @@
 import math
+from typing import Literal
 
 from ..contracts.operator import Operator, TensorSpec, case
-from ..errors import Unsupported
 from ._attention import heads_first, heads_last, swapped
 
 RULES = {
@@ -25,7 +25,7 @@ class LinearAttention(Operator):
     kv_num_heads: int
     chunk_size: int = 64  # a hint for kernels, without meaning
     scale: float = 0.0
-    update_rule: str = "gated_delta"
+    update_rule: Literal["linear", "gated", "delta", "gated_delta"] = "gated_delta"
     outputs = ("y", "present_state")
     saved = ("states",)
 
@@ -103,10 +103,6 @@ class LinearAttention(Operator):
         return query.shape[1] * state.size * (2 + gated + 2 * delta) + 2 * y.size * state.shape[2]
 
     def _rule(self, decay, beta):
-        if self.update_rule not in RULES:
-            raise Unsupported(
-                f"LinearAttention knows the rules {', '.join(RULES)}, not {self.update_rule!r}"
-            )
         gated, delta = RULES[self.update_rule]
         if gated != (decay is not None) or delta != (beta is not None):
             raise ValueError(

@@ -8,7 +8,7 @@ from ..contracts.operator import (
 )
 from ..namespace import crop
 from ._norms import norm, norm_gradient
-from ._sliding import counts, windows
+from ._sliding import AutoPad, counts, windows
 
 
 class LpPool(Operator):
@@ -16,7 +16,7 @@ class LpPool(Operator):
 
     since = 2
     kernel_shape: tuple[int, ...]
-    auto_pad: str = "NOTSET"
+    auto_pad: AutoPad = "NOTSET"
     ceil_mode: int = 0
     dilations: Ints = None
     p: int = 2

@@ -9,14 +9,14 @@ from ..contracts.operator import (
     case,
 )
 from ..namespace import kind
-from ._sliding import counts, windows
+from ._sliding import AutoPad, counts, windows
 
 
 class MaxPool(Operator):
     """The largest element of every window, and its place in the flattened input."""
 
     kernel_shape: tuple[int, ...]
-    auto_pad: str = "NOTSET"
+    auto_pad: AutoPad = "NOTSET"
     ceil_mode: int = 0
     dilations: Ints = None
     pads: Ints = None

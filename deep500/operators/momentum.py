@@ -1,3 +1,5 @@
+from typing import Literal
+
 from ..contracts.operator import case
 from ._training import Rule
 
@@ -7,7 +9,7 @@ class Momentum(Rule):
 
     alpha: float
     beta: float
-    mode: str
+    mode: Literal["standard", "nesterov"]
     norm_coefficient: float
     states = 1
 

@@ -1,5 +1,6 @@
 from ..contracts.operator import Operator, TensorSpec, case
 from ._labels import (
+    Reduction,
     by_loss,
     check_labels,
     hot,
@@ -14,7 +15,7 @@ class NegativeLogLikelihoodLoss(Operator):
 
     since = 12
     ignore_index: int | None = None
-    reduction: str = "mean"
+    reduction: Reduction = "mean"
     integers = ("target",)
     outputs = ("loss",)
 

@@ -1,3 +1,5 @@
+from typing import Literal
+
 from ..contracts.operator import (
     Ints,
     Operator,
@@ -5,6 +7,8 @@ from ..contracts.operator import (
     case,
 )
 from ._indexing import take_adjoint
+
+Mode = Literal["constant", "edge", "reflect", "wrap"]
 
 
 class Pad(Operator):
@@ -15,7 +19,7 @@ class Pad(Operator):
     """
 
     since = 11
-    mode: str = "constant"
+    mode: Mode = "constant"
 
     def forward(  # type: ignore[no-untyped-def]
         self,
@@ -86,7 +90,7 @@ class Pad2(Operator):
     """As attributes, in opsets 2 to 10."""
 
     since = 2
-    mode: str = "constant"
+    mode: Mode = "constant"
     value: float = 0.0
 
     def forward(self, xp, data, pads: Ints):  # type: ignore[no-untyped-def]
@@ -112,7 +116,5 @@ def _place(at, n, mode):
         return min(max(at, 0), n - 1)
     if mode == "wrap":
         return at % n
-    if mode != "reflect":
-        raise ValueError(f"Pad knows the modes constant, edge, reflect and wrap, not {mode!r}")
     at %= 2 * n - 2 or 1
     return min(at, 2 * n - 2 - at)

@@ -8,6 +8,7 @@ from ..contracts.operator import (
     case,
 )
 from ._quantisation import centred, per_kernel, quantised
+from ._sliding import AutoPad
 from .conv import Conv
 
 
@@ -15,7 +16,7 @@ class QLinearConv(Operator):
     """The convolution of quantised values, quantised again; the bias is int32 in units of x_scale * w_scale."""
 
     since = 10
-    auto_pad: str = "NOTSET"
+    auto_pad: AutoPad = "NOTSET"
     dilations: Ints = None
     group: int = 1
     kernel_shape: Ints = None

@@ -1,4 +1,5 @@
 import math
+from typing import Literal
 
 from ..contracts.operator import (
     Ints,
@@ -27,13 +28,23 @@ class Resize(Operator):
     since = 11
     antialias: int = 0
     axes: Ints = None
-    coordinate_transformation_mode: str = "half_pixel"
+    coordinate_transformation_mode: Literal[
+        "half_pixel",
+        "half_pixel_symmetric",
+        "pytorch_half_pixel",
+        "align_corners",
+        "asymmetric",
+        "tf_half_pixel_for_nn",
+        "tf_crop_and_resize",
+    ] = "half_pixel"
     cubic_coeff_a: float = -0.75
     exclude_outside: int = 0
     extrapolation_value: float = 0.0
-    keep_aspect_ratio_policy: str = "stretch"
-    mode: str = "nearest"
-    nearest_mode: str = "round_prefer_floor"
+    keep_aspect_ratio_policy: Literal["stretch", "not_larger", "not_smaller"] = "stretch"
+    mode: Literal["nearest", "linear", "cubic"] = "nearest"
+    nearest_mode: Literal["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"] = (
+        "round_prefer_floor"
+    )
 
     def forward(  # type: ignore[no-untyped-def]
         self,
@@ -173,8 +184,6 @@ class Resize(Operator):
         places = [coordinate(self.coordinate_transformation_mode, i, line) for i in range(line.out)]
         if self.mode == "nearest":
             return nearest_rows(line, places, self.nearest_mode)
-        if self.mode not in ("linear", "cubic"):
-            raise ValueError(f"Resize knows the modes nearest, linear and cubic, not {self.mode!r}")
         kernel, radius = (linear, 1) if self.mode == "linear" else (cubic(self.cubic_coeff_a), 2)
         return kernel_rows(
             line, places, kernel, radius, bool(self.antialias), bool(self.exclude_outside)
@@ -221,7 +230,7 @@ class Resize_10(Operator):
     """Of opset 10: by scales only, from the corner on, and the nearest element is the one before."""
 
     since = 10
-    mode: str = "nearest"
+    mode: Literal["nearest", "linear"] = "nearest"
 
     def forward(self, xp, x, scales: Floats):  # type: ignore[no-untyped-def]
         return self._new().forward(xp, x, None, scales)

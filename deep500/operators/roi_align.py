@@ -1,3 +1,5 @@
+from typing import Literal
+
 from ..contracts.operator import Operator, TensorSpec, case
 from ..errors import Unsupported
 from ._indexing import take_adjoint, upwards
@@ -9,6 +11,8 @@ from ._sampling import (
     put_back,
 )
 
+Coordinates = Literal["half_pixel", "output_half_pixel"]
+
 
 class RoiAlign(Operator):
     """Every region (x1, y1, x2, y2) of a picture as an array of bins: the mean, or the largest, of points in each.
@@ -17,8 +21,8 @@ class RoiAlign(Operator):
     """
 
     since = 16
-    coordinate_transformation_mode: str = "half_pixel"
-    mode: str = "avg"
+    coordinate_transformation_mode: Coordinates = "half_pixel"
+    mode: Literal["avg", "max"] = "avg"
     output_height: int = 1
     output_width: int = 1
     sampling_ratio: int = 0
@@ -137,4 +141,4 @@ class RoiAlign_10(RoiAlign):
     """Of opsets 10 to 15, where pixels were not centred."""
 
     since = 10
-    coordinate_transformation_mode: str = "output_half_pixel"
+    coordinate_transformation_mode: Coordinates = "output_half_pixel"

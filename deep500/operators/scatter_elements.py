@@ -1,5 +1,5 @@
 from ..contracts.operator import Operator, case
-from ._scatter import TORCH, scatter, scatter_gradients
+from ._scatter import TORCH, Combination, scatter, scatter_gradients
 
 
 class ScatterElements(Operator):
@@ -7,7 +7,7 @@ class ScatterElements(Operator):
 
     since = 11
     axis: int = 0
-    reduction: str = "none"
+    reduction: Combination = "none"
     integers = ("indices",)
 
     def forward(self, xp, data, indices, updates):

@@ -2,14 +2,14 @@ import math
 
 from ..contracts.operator import Operator, case
 from ._indexing import row_numbers
-from ._scatter import scatter, scatter_gradients
+from ._scatter import Combination, scatter, scatter_gradients
 
 
 class ScatterND(Operator):
     """A copy of data with updates in the slices that the vectors along the last axis of indices point to."""
 
     since = 11
-    reduction: str = "none"
+    reduction: Combination = "none"
     integers = ("indices",)
 
     def forward(self, xp, data, indices, updates):

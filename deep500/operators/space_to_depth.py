@@ -1,3 +1,5 @@
+from typing import Literal
+
 from ..contracts.operator import Operator, TensorSpec, case
 from .depth_to_space import DepthToSpace
 
@@ -6,7 +8,7 @@ class SpaceToDepth(Operator):
     """Blocks of the plane stacked as channels: what DepthToSpace undoes."""
 
     blocksize: int
-    mode: str | None = None  # "DCR"; opsets before 28 know no other
+    mode: Literal["DCR", "CRD"] | None = None  # "DCR"; opsets before 28 know no other
 
     def forward(self, xp, x):
         return self._inverse.backward(xp, x)

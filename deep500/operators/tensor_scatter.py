@@ -1,3 +1,5 @@
+from typing import Literal
+
 from ..contracts.operator import Operator, case
 from ._scatter import scatter, scatter_gradients
 
@@ -10,7 +12,7 @@ class TensorScatter(Operator):
 
     since = 24
     axis: int = -2
-    mode: str = "linear"
+    mode: Literal["linear", "circular"] = "linear"
     integers = ("write_indices",)
 
     def forward(self, xp, past_cache, update, write_indices=None):

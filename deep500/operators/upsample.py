@@ -1,3 +1,5 @@
+from typing import Literal
+
 from ..contracts.operator import Operator, case
 from .resize import Floats, Resize
 
@@ -6,7 +8,7 @@ class Upsample(Operator):
     """x repeated or interpolated to be larger, in opsets 7 to 9; Resize came after it."""
 
     since = 7
-    mode: str = "nearest"
+    mode: Literal["nearest", "linear", "bilinear"] = "nearest"
 
     def forward(self, xp, x, scales: Floats):  # type: ignore[no-untyped-def]
         return self._resize().forward(xp, x, None, scales)
@@ -21,10 +23,9 @@ class Upsample(Operator):
         return self._resize().flops(x, None, scales)
 
     def _resize(self):
-        linear = {"linear": "linear", "bilinear": "linear"}
         return Resize(
             coordinate_transformation_mode="asymmetric",
-            mode=linear.get(self.mode, "nearest"),
+            mode="nearest" if self.mode == "nearest" else "linear",
             nearest_mode="floor",
         )
 

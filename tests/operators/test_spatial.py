@@ -78,19 +78,7 @@ def test_the_newest_meaning_would_be_found_out() -> None:
 @pytest.mark.parametrize(
     ("operator", "inputs", "said"),
     [
-        (
-            Resize(mode="quintic"),
-            [X, None, SCALES],
-            "modes nearest, linear and cubic, not 'quintic'",
-        ),
-        (Resize(nearest_mode="up"), [X, None, SCALES], "no nearest_mode 'up'"),
-        (
-            Resize(coordinate_transformation_mode="middle"),
-            [X, None, SCALES],
-            "no coordinate_transformation_mode 'middle'",
-        ),
         (Resize(), [X], "needs scales or sizes"),
-        (GridSample(mode="bilinear"), [X, GRID], "not 'bilinear' with 'zeros'"),
         (RoiAlign(), [X, ROIS, INDICES], "set sampling_ratio"),
     ],
 )

@@ -8,8 +8,8 @@ from typing import Any
 
 from ...errors import Deep500Error, Unsupported
 from ...supervision.child import Child, Died, Silent
+from .answering import Answering, attempted
 from .parcels import Parcel, unpacked
-from .server import Answering, attempted
 
 SERVING = f"{__package__}.server"
 MOST_CRASHES = 5

@@ -2,23 +2,14 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 
-from ...errors import (
-    Deep500Error,
-    Unsupported,
-    raise_if_mistake,
-    with_place,
-)
+from ...errors import Unsupported
 from ...frameworks import framework as find_framework
 from ...supervision.serving import Message, Progress, serve
-from ..operators.judging import quiet
-from ..operators.server import is_missing
-from .engine import Engine, engine_named
+from .answering import Answering, attempted
+from .engine import engine_named
 from .parcels import Parcel, unpacked
 from .runner import NetworkRunner
-
-Answering = NetworkRunner | Engine
 
 
 class RunnerSession:
@@ -49,21 +40,6 @@ def _runner(message: Message) -> Answering:
         return engine_named(message["engine"])
     framework = find_framework(message["framework"])
     return NetworkRunner(framework, message["seed"])
-
-
-def attempted(runner: Answering, method: str, values: tuple) -> Any:
-    """What a method of the runner returns; if it raises, a `Deep500Error` with the reason in one line."""
-    try:
-        with quiet():
-            run = getattr(runner, method)
-            return run(*values)
-    except (SystemExit, MemoryError, KeyboardInterrupt):
-        raise
-    except BaseException as error:  # a framework may raise anything
-        if isinstance(error, Exception):
-            raise_if_mistake(error)
-        kind = Unsupported if is_missing(error) else Deep500Error
-        return kind(with_place(error))
 
 
 if __name__ == "__main__":
