@@ -87,3 +87,18 @@ def test_a_first_result_that_is_kept_is_wrong(subject: Any) -> None:
     report = d5.check_operator(subject, framework="reference", dtypes=["float64"])
     wrong = {check.name for check in report.checks if check.ok is False}
     assert {"forward", "sequence"} <= wrong
+
+
+LAST: dict[str, Any] = {}
+
+
+def late(x: Any) -> Any:
+    """The result of the call before, which may have another shape."""
+    before = LAST.get("y", x * 2)
+    LAST["y"] = x * 2
+    return before
+
+
+def test_a_function_that_returns_other_shapes_is_wrong_not_our_defect() -> None:
+    report = d5.check_operator(late, framework="reference", inputs=[(4, 6)])
+    assert not report.ok

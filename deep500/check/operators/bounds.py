@@ -273,10 +273,13 @@ def _probed(inputs: tuple, i: int, place: int) -> tuple:
 
 
 def _reach(probed: Sequence[Array], outputs: Sequence[Array]) -> int:
-    """How many output elements the change of an input reached."""
+    """How many output elements the change of an input reached; all, of one that has another shape then."""
     count = 0
     for changed, original in zip(probed, outputs, strict=True):
-        count += int(np.sum(changed != original))
+        if changed.shape == original.shape:
+            count += int(np.sum(changed != original))
+        else:
+            count += original.size
     return count
 
 

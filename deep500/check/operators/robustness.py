@@ -16,6 +16,7 @@ from .runner import Runner
 from .subjects import has_own_code, is_ours
 
 NO_CODE = "it is not code on NumPy arrays"
+PLAIN_FUNCTION = "it is a plain function: looked at in custom operators alone"
 RUNS = 4
 SANITIZERS_S = 60.0
 SHARED_RUNS = 20
@@ -114,10 +115,15 @@ def _takes(runner: Runner, example: Example) -> bool:
     return True
 
 
+def _no_code(example: Example) -> str:
+    is_function = getattr(example.operator, "is_function", False)
+    return PLAIN_FUNCTION if is_function else NO_CODE
+
+
 def interleaved(runner: Runner, example: Example, outputs: Values) -> CheckResult:
     """Two runs before two derivatives: each derivative uses what its own run saved."""
     if not has_own_code(example.operator):
-        return example.no_verdict("state", NO_CODE)
+        return example.no_verdict("state", _no_code(example))
     if not example.differentiates:
         return example.no_verdict("state", "it has no derivative")
     both = [example, example.other]
@@ -140,7 +146,7 @@ def interleaved(runner: Runner, example: Example, outputs: Values) -> CheckResul
 def guards(runner: Runner, example: Example, outputs: Values) -> CheckResult:
     """Nothing past the ends of its arrays is read or written, and no result is left unwritten."""
     if not has_own_code(example.operator):
-        return example.no_verdict("memory", NO_CODE)
+        return example.no_verdict("memory", _no_code(example))
     seeds = example.seeds if example.differentiates else ()
     for filling in FILLINGS:
         result = runner.guarded(example.operator, example.inputs, seeds, filling)
