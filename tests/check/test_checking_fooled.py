@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import deep500 as d5
+from deep500.check.operators import processes
 
 
 class Cube(d5.CustomPythonOp):
@@ -102,3 +103,23 @@ def late(x: Any) -> Any:
 def test_a_function_that_returns_other_shapes_is_wrong_not_our_defect() -> None:
     report = d5.check_operator(late, framework="reference", inputs=[(4, 6)])
     assert not report.ok
+
+
+def test_many_large_questions_are_asked_in_several_messages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counts = []
+    ask = processes.OperatorProcess.ask
+
+    def counted(self: Any, method: str, *values: Any) -> Any:
+        if method == "each":
+            counts.append(len(values[1]))
+        return ask(self, method, *values)
+
+    monkeypatch.setattr(processes, "LARGE_MESSAGE", 2 * 24 * 8)
+    monkeypatch.setattr(processes.OperatorProcess, "ask", counted)
+    report = d5.check_operator(
+        Cube(), framework="reference", dtypes=["float64"], inputs=[(4, 6)]
+    )
+    assert report.ok
+    assert {1, 2} <= {*counts} and len(counts) > 50

@@ -303,10 +303,7 @@ class Referred:
         questions = []
         for inputs, xp in calls:
             questions.append((map_arrays(np.asarray, inputs), noise_of(xp)))
-        answers = self.process.ask("each", "reference", questions)
-        if not isinstance(answers, list) or len(answers) != len(calls):
-            raise self.process.malformed("one answer for every question")
-        return answers
+        return self.process.ask_each("reference", questions)
 
 
 @dataclass(frozen=True)
@@ -327,10 +324,7 @@ class Derived:
                 map_arrays(np.asarray, seeds),
             )
             questions.append((operator, *arrays, noise_of(xp)))
-        answers = self.process.ask("each", "differentiated", questions)
-        if not isinstance(answers, list) or len(answers) != len(calls):
-            raise self.process.malformed("one answer for every question")
-        return answers
+        return self.process.ask_each("differentiated", questions)
 
 
 def _examples(

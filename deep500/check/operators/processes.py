@@ -8,7 +8,7 @@ from typing import Any
 from ...contracts.operator import Operator
 from ...errors import Deep500Error, Unsupported
 from ...supervision.child import Child, Died, Silent
-from ..wire import ArrayFile, Malformed, decoded, encoded
+from ..wire import LONGEST, ArrayFile, Malformed, decoded, encoded
 from .formats import Values
 from .functions import ReferenceFailed
 from .runner import Arrays, Gradients
@@ -20,6 +20,7 @@ ROLES = {
     "fresh": "the operator in float64",
     "reference": "the reference",
 }
+LARGE_MESSAGE = LONGEST // 8  # answers may be larger than their questions
 # Threads that wait for others of an OpenMP team sleep: many calls are short.
 PASSIVE = {"OMP_WAIT_POLICY": "passive"}
 # glibc fills memory with this byte when it is allocated and when it is freed.
@@ -92,6 +93,19 @@ class OperatorProcess:
         message = encoded(list(values), self._number, self.files.questions)
         return self._answer({"method": method, "values": message})
 
+    def ask_each(self, method: str, questions: Sequence[tuple]) -> list:
+        """One answer of this method for every question, asked in messages that are not too large."""
+        size = max(map(_bytes_of, questions), default=0)
+        at_once = max(LARGE_MESSAGE // max(size, 1), 1)
+        answers = []
+        for start in range(0, len(questions), at_once):
+            asked = list(questions[start : start + at_once])
+            answered = self.ask("each", method, asked)
+            if not isinstance(answered, list) or len(answered) != len(asked):
+                raise self.malformed("one answer for every question")
+            answers += answered
+        return answers
+
     def open(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         """Load what is asked for; returns a description of each operator."""
         message = request | {"role": self.role}
@@ -139,6 +153,13 @@ class OperatorProcess:
             if other is operator:
                 return number
         raise LookupError("this process holds no such operator")
+
+
+def _bytes_of(question: Any) -> int:
+    """The bytes of the arrays of a question."""
+    if isinstance(question, tuple | list):
+        return sum(map(_bytes_of, question))
+    return int(getattr(question, "nbytes", 0))
 
 
 class RemoteRunner:

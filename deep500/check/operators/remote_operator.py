@@ -75,13 +75,13 @@ class Remote(Operator):
         if xp is not FRESH and not self._history.remembers:
             known = self._history.truths.get(_form(method, questions[-1]))
             again = [known[0]] if known else []
-            answers = _asked(self.oracle, method, [*questions, *again])
+            answers = self.oracle.ask_each(method, [*questions, *again])
             if not known or _same_bits(answers.pop(), known[1]):
                 return answers
             self._history.remembers = True
         answers = []
         for question in questions:
-            answers += _asked(self.fresh, method, [question])
+            answers += self.fresh.ask_each(method, [question])
         if xp is FRESH:
             form = _form(method, questions[-1])
             self._history.truths[form] = questions[-1], answers[-1]
@@ -224,13 +224,6 @@ def _parameter(name: str, facts: Any) -> inspect.Parameter:
     else:
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     return inspect.Parameter(name, kind, default=default)
-
-
-def _asked(process: OperatorProcess, method: str, questions: Sequence[tuple]) -> list:
-    answers = process.ask("each", method, questions)
-    if not isinstance(answers, list) or len(answers) != len(questions):
-        raise process.malformed("one answer for every question")
-    return list(answers)
 
 
 def _form(method: str, question: tuple) -> str:

@@ -214,10 +214,12 @@ def threads(runner: Runner, example: Example, outputs: Values) -> CheckResult:
 def _fault_in_runs(runner: Runner, large: Example, seeds: Values) -> str:
     """What is wrong in any of many runs, with seeds of the gradients; "" if nothing is."""
     kind = "gradients" if seeds else "outputs"
-    for arrays in runner.repeated(large.operator, large.inputs, seeds, SHARED_RUNS):
+    results = runner.repeated(large.operator, large.inputs, seeds, SHARED_RUNS)
+    differ = f", which differ among {SHARED_RUNS} runs" if len(results) > 1 else ""
+    for arrays in results:
         fault = _far_off(large, arrays, bool(seeds))
         if fault:
-            return f"{kind} for {large.size} elements: {fault}"
+            return f"{kind} for {large.size} elements{differ}: {fault}"
     return ""
 
 
