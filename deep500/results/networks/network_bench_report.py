@@ -196,19 +196,19 @@ def breakdown_table(breakdown: NetworkBreakdown, most: int | None = None) -> Tab
 
 
 def overhead_sentence(breakdown: NetworkBreakdown) -> Text:
-    """The time of the network, of its operators one by one, and their difference."""
-    end = "."
-    if breakdown.overhead.median < 0:
-        end = " (negative: together they run faster than alone)."
-    return [
-        "Without the update it takes ",
+    """The time of the network, of its operators one by one, and what is left, if they do not overlap."""
+    directions = {operator.direction for operator in breakdown.operators}
+    start = "Without the update it takes " if "backward" in directions else "It takes "
+    sentence: list[Any] = [
+        start,
         _time(breakdown.network, breakdown),
         "; its operators, each alone, ",
         _time(breakdown.operators_sum, breakdown),
-        "; the rest is overhead: ",
-        _time(breakdown.overhead, breakdown),
-        end,
     ]
+    if breakdown.overhead.median < 0:
+        return [*sentence, ": together they run faster than alone."]
+    difference = _time(breakdown.overhead, breakdown)
+    return [*sentence, "; the median difference in a round: ", difference, "."]
 
 
 def remarks(data: ReportData) -> list[Text]:
