@@ -23,7 +23,7 @@ from .contracts.dataset_splits import loaded_splits
 from .contracts.executor import Executor
 from .contracts.metric import History, Metric
 from .contracts.procedure import Procedure
-from .contracts.recipe import Recipe, own_definitions
+from .contracts.recipe import Recipe, construct, own_definitions
 from .contracts.result import Record
 from .contracts.sampler import Sampler
 from .contracts.transport import DEADLINE
@@ -176,8 +176,8 @@ class RecipeRun:
     ):
         self.recipe = recipe
         self.plan = plan
-        self.events = (*recipe.entry("events", ()), *events)
-        _check_events(recipe.name, self.events)
+        given = (*recipe.entry("events", ()), *events)
+        self.events = _checked_events(recipe.name, given)
         self.data = data
         self.expected_data: Mapping[str, str] = {}
         self.crew: Crew | None = None  # the ranks, if there are several
@@ -612,13 +612,19 @@ def _crash_reason(error: BaseException) -> str:
     return with_place(error)
 
 
-def _check_events(recipe: str, events: Iterable[Any]) -> None:
+def _checked_events(recipe: str, events: Iterable[Any]) -> tuple[Event, ...]:
+    """The events as objects: a class stands for one with its defaults."""
+    checked = []
     for event in events:
+        if isinstance(event, type) and issubclass(event, Event):
+            event = construct("", event, (), {})
         if not isinstance(event, Event):
             raise Deep500Error(
                 f"recipe {recipe}: 'events' holds {shown(event)}: give objects, such as d5.events.Plateau(3); "
                 "`d5 list events` names them"
             )
+        checked.append(event)
+    return tuple(checked)
 
 
 def _metric_value(metric: Metric, history: History) -> float | None:
