@@ -7,12 +7,12 @@ from collections import Counter
 from pathlib import Path
 
 from deep500 import registry
+from deep500.bundle.records.loading import load
+from deep500.bundle.records.recording import Recording, recording
 from deep500.check.conformance import page
 from deep500.check.conformance.verdicts import CaseName
 from deep500.contracts.result import Record
 from deep500.errors import Deep500Error
-from deep500.evidence.loading import load
-from deep500.evidence.recording import Recording, recording
 from deep500.results.conformance import documentation_page, verdicts_of
 
 

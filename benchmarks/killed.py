@@ -26,8 +26,8 @@ from shipped_recipes.test_killed import BLOCKS, RECIPE  # noqa: E402
 
 from deep500 import bundle  # noqa: E402
 from deep500.frameworks import framework  # noqa: E402
-from deep500.recipe_files import load_recipe  # noqa: E402
-from deep500.recipe_runner import run  # noqa: E402
+from deep500.rerun.recipe_files import load_recipe  # noqa: E402
+from deep500.rerun.recipe_runner import run  # noqa: E402
 
 FRAMEWORKS = ("reference", "onnxruntime", "pytorch", "jax")
 WARM_UP = ("deep500.training.trainer", "deep500.results.recipe", "sklearn.datasets")

@@ -10,12 +10,12 @@ import argparse
 import sys
 
 from deep500 import optimizers
+from deep500.bench.networks.measured_memory import measured_training
+from deep500.costs.examples import random_inputs
+from deep500.costs.memory import training_memory
+from deep500.costs.shapes import input_tensors
 from deep500.frameworks import framework
 from deep500.networks import create
-from deep500.validation.networks.examples import random_inputs
-from deep500.validation.networks.measured import measured_training
-from deep500.validation.networks.memory import training_memory
-from deep500.validation.networks.shapes import input_tensors
 
 GOAL = 0.2
 FRAMEWORKS = ("reference", "pytorch")

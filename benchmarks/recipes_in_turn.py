@@ -21,9 +21,9 @@ from pathlib import Path
 
 from scipy.stats import binomtest
 
-from deep500.evidence.comparing import compare
-from deep500.recipe_files import load_recipe
-from deep500.runs_in_turn import run_in_turn
+from deep500.bundle.records.bundle_comparison import compare
+from deep500.rerun.recipe_files import load_recipe
+from deep500.rerun.runs_in_turn import run_in_turn
 
 RECIPES = "digits_mlp,digits_logistic,digits_cnn"
 SEEDS = 6  # the fewest for intervals by ranks

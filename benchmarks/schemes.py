@@ -15,7 +15,7 @@ from pathlib import Path
 from deep500 import LogGP, schemes, simulate, topologies
 from deep500.contracts.recipe import Recipe
 from deep500.contracts.scheme import Scheme
-from deep500.recipe_files import load_recipe
+from deep500.rerun.recipe_files import load_recipe
 
 RECIPE = Path(__file__).parent.parent / "recipes" / "digits_mlp.py"
 NETWORK = LogGP(L=10e-6, o=1e-6, g=1e-6, G=1e-9)

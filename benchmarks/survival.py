@@ -14,9 +14,9 @@ import time
 from pathlib import Path
 
 from deep500 import measure
+from deep500.bundle.records.ledger import Ledger
+from deep500.bundle.records.verification import verify
 from deep500.errors import Deep500Error
-from deep500.evidence.ledger import Ledger
-from deep500.evidence.verification import verify
 
 
 def kills(number: int, rng: random.Random, folder: Path) -> None:

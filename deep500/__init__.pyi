@@ -22,12 +22,19 @@ from . import transports as transports
 from .bench.from_python import bench_network as bench_network
 from .bench.from_python import bench_operator as bench_operator
 from .bench.pipeline import run_benchmark as run_benchmark
+from .bundle.records.bundle_comparison import compare as compare
+from .bundle.records.loading import load as load
+from .bundle.records.profiling import profile_bundles as profile_bundles
+from .bundle.records.recording import recording as recording
+from .bundle.records.signing import sign as sign
+from .bundle.records.verification import verify as verify
 from .check.codecs import check_codec as check_codec
 from .check.networks import check_network as check_network
 from .check.operators import check_operator as check_operator
 from .check.operators import differences as differences
 from .check.optimizers.checking import check_optimizer as check_optimizer
 from .check.samplers import check_sampler as check_sampler
+from .check.samplers.dataset_bias import dataset_bias as dataset_bias
 from .check.schemes import check_scheme as check_scheme
 from .contracts.augmentation import Augmentation as Augmentation
 from .contracts.claim import Claim as Claim
@@ -54,6 +61,7 @@ from .contracts.task import Quality as Quality
 from .contracts.task import Task as Task
 from .contracts.three_step import ThreeStepOptimizer as ThreeStepOptimizer
 from .contracts.three_step import UpdateRuleOptimizer as UpdateRuleOptimizer
+from .costs.network_costs import network_costs as network_costs
 from .custom.cpp import compile_custom_cppop as compile_custom_cppop
 from .custom.description import tensordesc as tensordesc
 from .custom.python import CustomPythonOp as CustomPythonOp
@@ -67,13 +75,6 @@ from .errors import Refused as Refused
 from .errors import TooFewSamples as TooFewSamples
 from .errors import Unsupported as Unsupported
 from .errors import Wrong as Wrong
-from .evidence.comparing import compare as compare
-from .evidence.loading import load as load
-from .evidence.profiling import profile_bundles as profile_bundles
-from .evidence.recording import recording as recording
-from .evidence.replay import replay as replay
-from .evidence.signing import sign as sign
-from .evidence.verification import verify as verify
 from .frameworks import available_frameworks as available_frameworks
 from .frameworks import evaluate as evaluate
 from .frameworks import framework as framework
@@ -87,12 +88,13 @@ from .metrics.time_to_accuracy import TimeToAccuracy as TimeToAccuracy
 from .metrics.validation_accuracy import (
     ValidationAccuracy as ValidationAccuracy,
 )
-from .recipe_files import known_recipes as known_recipes
-from .recipe_files import load_recipe as load_recipe
-from .recipe_runner import run as run
-from .recipe_runner import run_recipe as run_recipe
-from .reproduction import reproduce as reproduce
-from .runs_in_turn import run_in_turn as run_in_turn
+from .rerun.recipe_files import known_recipes as known_recipes
+from .rerun.recipe_files import load_recipe as load_recipe
+from .rerun.recipe_runner import run as run
+from .rerun.recipe_runner import run_recipe as run_recipe
+from .rerun.replay import replay as replay
+from .rerun.reproduction import reproduce as reproduce
+from .rerun.runs_in_turn import run_in_turn as run_in_turn
 from .samplers.bucket_sampler import BucketSampler as BucketSampler
 from .samplers.ordered_sampler import OrderedSampler as OrderedSampler
 from .samplers.partitioned_sampler import (
@@ -103,7 +105,5 @@ from .samplers.weighted_sampler import WeightedSampler as WeightedSampler
 from .training import events as events
 from .training.loading import Loader as Loader
 from .training.trainer import Trainer as Trainer
-from .validation.dataset_bias import dataset_bias as dataset_bias
-from .validation.networks.costs import network_costs as network_costs
 
 __version__: str

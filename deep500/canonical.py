@@ -36,9 +36,7 @@ def canonical(value: Any, annotation: Any) -> Any:
         return value
     if _names_numpy(kinds):
         return _numpy_scalar(value, as_python=float in kinds)
-    convertible = [
-        kind for kind in kinds if kind in CONVERSIONS or _is_tuple(kind)
-    ]
+    convertible = [kind for kind in kinds if kind in CONVERSIONS or _is_tuple(kind)]
     plain = in_python(value) if convertible else value
     for kind in convertible:
         try:
@@ -60,10 +58,7 @@ def canonical(value: Any, annotation: Any) -> Any:
 
 def in_python(value: Any) -> Any:
     """The numbers of an array or a tensor of any framework as Python's; other values unchanged."""
-    if (
-        isinstance(value, bool | int | str | list | tuple)
-        or type(value) is float
-    ):
+    if isinstance(value, bool | int | str | list | tuple) or type(value) is float:
         return value
     if not has_dtype(value):
         return value
@@ -136,9 +131,7 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _whole(value: Any) -> int:
-    if isinstance(value, int) or (
-        isinstance(value, float) and value.is_integer()
-    ):
+    if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
         return int(value)
     raise ValueError
 
@@ -175,9 +168,7 @@ CONVERSIONS: dict[Any, Callable[[Any], Any]] = {
 
 def _names_numpy(kinds: tuple) -> bool:
     """Whether np.generic is among them; NumPy is not imported, since importing Deep500 must not import it."""
-    from_numpy = [
-        kind for kind in kinds if getattr(kind, "__module__", "") == "numpy"
-    ]
+    from_numpy = [kind for kind in kinds if getattr(kind, "__module__", "") == "numpy"]
     return any(kind.__name__ == "generic" for kind in from_numpy)
 
 

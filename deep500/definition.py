@@ -74,9 +74,7 @@ def _definition(value: Any, annotation: Any) -> Any:
 def _annotations(cls: Any) -> dict[str, Any]:
     """The annotation of every field; annotations written as strings stay strings if one cannot be resolved."""
     annotations = {f.name: f.type for f in fields(cls)}
-    if not any(
-        isinstance(annotation, str) for annotation in annotations.values()
-    ):
+    if not any(isinstance(annotation, str) for annotation in annotations.values()):
         return annotations
     try:
         hints = typing.get_type_hints(cls)

@@ -61,9 +61,7 @@ KINDS = {
         ("schedules", "optimizers"),
         "Adam(0.01, beta1=0.8) or my.py:Mine(0.01)",
     ),
-    "schedules": Kind(
-        "schedule", (Schedule,), ("schedules",), "Cosine(0.01, 60)"
-    ),
+    "schedules": Kind("schedule", (Schedule,), ("schedules",), "Cosine(0.01, 60)"),
     "schemes": Kind(
         "scheme",
         (Scheme,),
@@ -115,9 +113,7 @@ class Parts:
 
     def whole(self) -> Any:
         """The definition; a Deep500Error if it is one that only changes another."""
-        is_modifier = isinstance(self.maker, type) and issubclass(
-            self.maker, Modifier
-        )
+        is_modifier = isinstance(self.maker, type) and issubclass(self.maker, Modifier)
         if not is_modifier:
             return self.made()
         name = self.maker.__name__
@@ -155,9 +151,7 @@ def parts_of(text: str, folder: str, names: Names | None = None) -> Parts:
     return reader.parts(reader.tree, (folder,))
 
 
-def definition_given(
-    value: Any, folder: str, names: Names | None = None
-) -> Any:
+def definition_given(value: Any, folder: str, names: Names | None = None) -> Any:
     """The definition that a caller in Python gives: itself, its text, or a class whose settings all have defaults."""
     if isinstance(value, str):
         return definition_of(value, folder, names)
@@ -193,9 +187,7 @@ class _Reader:
         self.files: dict[str, tuple[str, str]] = {}
         self.shifts: list[tuple[int, int]] = []
         if self.text.lower() in ("", "none"):
-            raise Deep500Error(
-                f"{text!r} names no {self.kind.role}: {self._advice()}"
-            )
+            raise Deep500Error(f"{text!r} names no {self.kind.role}: {self._advice()}")
         if len(text) > LONGEST:
             raise Deep500Error(
                 f"a definition in {len(text)} characters: give at most {LONGEST}"
@@ -236,15 +228,11 @@ class _Reader:
             values.append(self._setting(node, self._folders(maker, name)))
         return tuple(values)
 
-    def _settings(
-        self, maker: Any, keywords: list[ast.keyword]
-    ) -> dict[str, Any]:
+    def _settings(self, maker: Any, keywords: list[ast.keyword]) -> dict[str, Any]:
         settings = {}
         for keyword in keywords:
             if keyword.arg is None:
-                raise self._refused(
-                    keyword.value, "** is not taken: name each setting"
-                )
+                raise self._refused(keyword.value, "** is not taken: name each setting")
             folders = self._folders(maker, keyword.arg)
             settings[keyword.arg] = self._setting(keyword.value, folders)
         return settings
@@ -269,12 +257,7 @@ class _Reader:
                 return tuple(self._setting(item, folders) for item in items)
             case ast.Dict():
                 return self._dictionary(node, folders)
-            case (
-                ast.Name()
-                | ast.Call()
-                | ast.Attribute()
-                | ast.BinOp(op=ast.BitOr())
-            ):
+            case ast.Name() | ast.Call() | ast.Attribute() | ast.BinOp(op=ast.BitOr()):
                 return self.parts(node, folders).made()
         try:
             return ast.literal_eval(node)
@@ -284,9 +267,7 @@ class _Reader:
                 "this is neither a literal (a number, a text, a list …) nor a definition",
             ) from None
 
-    def _dictionary(
-        self, node: ast.Dict, folders: tuple[str, ...]
-    ) -> dict[Any, Any]:
+    def _dictionary(self, node: ast.Dict, folders: tuple[str, ...]) -> dict[Any, Any]:
         items = {}
         for key, value in zip(node.keys, node.values, strict=True):
             if not isinstance(key, ast.Constant):
@@ -305,9 +286,7 @@ class _Reader:
                 return self._class_installed(node, folders)
         raise self._refused(node, f"here the name of {self._noun()} is wanted")
 
-    def _class_in_file(
-        self, file: str, name: str, folders: tuple[str, ...]
-    ) -> Any:
+    def _class_in_file(self, file: str, name: str, folders: tuple[str, ...]) -> Any:
         wanted = self._is_wanted(folders)
         cls = find_class(file, name, wanted, _roles(folders))
         return self._adapted(cls, folders)
@@ -315,9 +294,7 @@ class _Reader:
     def _is_wanted(self, folders: tuple[str, ...]) -> Callable[[type], bool]:
         return lambda cls: self._adapted(cls, folders) is not None
 
-    def _class_named(
-        self, name: str, node: ast.expr, folders: tuple[str, ...]
-    ) -> Any:
+    def _class_named(self, name: str, node: ast.expr, folders: tuple[str, ...]) -> Any:
         """The class of that name in the recipe's file, or of the first folder that has one."""
         if not folders:
             raise self._refused(
@@ -343,9 +320,7 @@ class _Reader:
                 makers[name] = maker
         return makers
 
-    def _class_installed(
-        self, node: ast.Attribute, folders: tuple[str, ...]
-    ) -> Any:
+    def _class_installed(self, node: ast.Attribute, folders: tuple[str, ...]) -> Any:
         name = ast.unparse(node)
         if not all(part.isidentifier() for part in name.split(".")):
             raise self._refused(node, "this is no dotted name")

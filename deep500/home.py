@@ -66,9 +66,7 @@ def make_folder(folder: Path, variable: str) -> None:
         raise _unwritable(folder, "no permission", variable)
 
 
-def _unwritable(
-    folder: Path, reason: str | None, variable: str
-) -> Deep500Error:
+def _unwritable(folder: Path, reason: str | None, variable: str) -> Deep500Error:
     return Deep500Error(
         f"{folder} cannot be written ({reason}): set {variable} to a folder that can"
     )

@@ -63,13 +63,17 @@ class Namespace:
     broadcast_to: Function  # (x, shape)
     concat: Function  # (xs, axis=0)
     flip: Function  # (x, axis)
-    enlarge: Function  # (x, pads, value) constant padding of every axis, no amount negative
+    enlarge: (
+        Function  # (x, pads, value) constant padding of every axis, no amount negative
+    )
     # -- the core, reductions: axis is None (all), a number or some numbers
     sum: Function  # (x, axis=None, keepdims=False) in x's dtype
     prod: Function  # (x, axis=None, keepdims=False) in x's dtype
     max: Function  # (x, axis=None, keepdims=False)
     min: Function  # (x, axis=None, keepdims=False)
-    argmax: Function  # (x, axis, keepdims=False) int64, the first where several are largest
+    argmax: (
+        Function  # (x, axis, keepdims=False) int64, the first where several are largest
+    )
     cumulative_sum: Function  # (x, axis)
     # -- the core, products and indexing; indices are int64 and not negative
     matmul: Function  # (x, y) as @
@@ -82,9 +86,7 @@ class Namespace:
 
     def __init_subclass__(cls) -> None:
         members = dir(cls)
-        missing = [
-            name for name in Namespace.__annotations__ if name not in members
-        ]
+        missing = [name for name in Namespace.__annotations__ if name not in members]
         if missing:
             names = ", ".join(missing)
             raise TypeError(
@@ -138,14 +140,10 @@ class Namespace:
             x = self.minimum(x, high)
         return x
 
-    def mean(
-        self, x: Array, axis: Axis = None, keepdims: bool = False
-    ) -> Array:
+    def mean(self, x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
         return self.sum(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
 
-    def logsumexp(
-        self, x: Array, axis: Axis = None, keepdims: bool = False
-    ) -> Array:
+    def logsumexp(self, x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
         largest = self.max(x, axis=axis, keepdims=True)
         # without this, infinities would cancel to NaN
         largest = self.where(self.abs(largest) < math.inf, largest, 0)
@@ -172,17 +170,13 @@ class Namespace:
         rank = x.ndim + len(axes)
         new_axes = {a % rank for a in axes}
         if len(new_axes) < len(axes):
-            raise Deep500Error(
-                f"the axes {axes} name one axis twice: give each once"
-            )
+            raise Deep500Error(f"the axes {axes} name one axis twice: give each once")
         shape = list(x.shape)
         for new_axis in sorted(new_axes):
             shape.insert(new_axis, 1)
         return self.reshape(x, tuple(shape))
 
-    def squeeze(
-        self, x: Array, axis: int | Iterable[int] | None = None
-    ) -> Array:
+    def squeeze(self, x: Array, axis: int | Iterable[int] | None = None) -> Array:
         """Remove these axes of length 1; without `axis`, all axes of length 1."""
         if axis is None:
             return self.reshape(x, tuple(n for n in x.shape if n != 1))
@@ -193,9 +187,7 @@ class Namespace:
     def stack(self, xs: Sequence[Array], axis: int = 0) -> Array:
         return self.concat([self.expand_dims(x, axis) for x in xs], axis=axis)
 
-    def split(
-        self, x: Array, sizes: Sequence[int], axis: int = 0
-    ) -> list[Array]:
+    def split(self, x: Array, sizes: Sequence[int], axis: int = 0) -> list[Array]:
         parts = []
         start = 0
         for size in sizes:
@@ -413,15 +405,11 @@ class Namespace:
         columns = zip(*rows, strict=True)
         return carry, tuple(self.stack(list(column)) for column in columns)
 
-    def cond(
-        self, condition: Array, yes: Function, no: Function, *args: Any
-    ) -> Array:
+    def cond(self, condition: Array, yes: Function, no: Function, *args: Any) -> Array:
         """yes(*args) where the scalar holds, no(*args) otherwise; both give one array, or a tuple, of like shapes."""
         return yes(*args) if bool(condition) else no(*args)
 
-    def while_loop(
-        self, condition: Function, body: Function, state: tuple
-    ) -> tuple:
+    def while_loop(self, condition: Function, body: Function, state: tuple) -> tuple:
         """state = body(*state) as long as condition(*state), a scalar, holds; the arrays keep their shapes."""
         while bool(condition(*state)):
             state = body(*state)
@@ -500,9 +488,7 @@ def bind(*functions: Any) -> tuple[Any, ...]:
 def kind(x: Any) -> str:
     """The kind of an array's (or a TensorSpec's) dtype: "float", "int", "uint" or "bool"."""
     dtype = str(x.dtype)
-    return next(
-        name for name in ("float", "uint", "int", "bool") if name in dtype
-    )
+    return next(name for name in ("float", "uint", "int", "bool") if name in dtype)
 
 
 def ints(axis: int | Iterable[int]) -> tuple[int, ...]:

@@ -58,9 +58,7 @@ def listed(kind: str) -> str:
 def packages(kind: str) -> dict[str, str]:
     """The module names of a kind whose definitions are packages (frameworks), by name; ours take precedence."""
     folder = Path(__file__).parent / kind
-    names = sorted(
-        path.parent.name for path in folder.glob("[!_]*/__init__.py")
-    )
+    names = sorted(path.parent.name for path in folder.glob("[!_]*/__init__.py"))
     modules = {name: point.value for name, point in _entry_points(kind).items()}
     for name in names:
         modules[name] = f"{__package__}.{kind}.{name}"
@@ -103,9 +101,7 @@ def attach(
         if name == "__all__":
             return list(known(kind))
         if name.startswith("_"):
-            raise AttributeError(
-                f"module {package!r} has no attribute {name!r}"
-            )
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
         try:
             return find(kind, name)
         except Deep500Error as error:
@@ -143,9 +139,7 @@ def _imported(kind: str, stem: str) -> ModuleType:
 @cache
 def _files(kind: str) -> dict[str, Path]:
     folder = Path(__file__).parent / kind
-    return {
-        _letters(path.stem): path for path in sorted(folder.glob("[!_]*.py"))
-    }
+    return {_letters(path.stem): path for path in sorted(folder.glob("[!_]*.py"))}
 
 
 @cache

@@ -273,9 +273,7 @@ def _fixed(kinds: Sequence[Any]) -> Decoder:
         if not isinstance(values, list) or len(values) != len(decoders):
             raise Misfit(values, f"a list of {len(decoders)}")
         elements = []
-        for i, (decode_element, value) in enumerate(
-            zip(decoders, values, strict=True)
-        ):
+        for i, (decode_element, value) in enumerate(zip(decoders, values, strict=True)):
             try:
                 elements.append(decode_element(value))
             except Misfit as misfit:
@@ -371,6 +369,4 @@ def _short(value: object) -> str:
     """The beginning of a value from anyone, without control characters."""
     text = value if isinstance(value, str) else repr(value)
     cut = text if len(text) <= LONGEST else text[:LONGEST] + "…"
-    return (
-        cut.encode("unicode_escape").decode() if not cut.isprintable() else cut
-    )
+    return cut.encode("unicode_escape").decode() if not cut.isprintable() else cut

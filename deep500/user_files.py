@@ -74,9 +74,7 @@ def installed(name: str) -> Any:
         if hasattr(value, attribute):
             value = getattr(value, attribute)
         elif isinstance(value, ModuleType):
-            value = _installed_module(
-                f"{value.__name__}.{attribute}", name, names
-            )
+            value = _installed_module(f"{value.__name__}.{attribute}", name, names)
         else:
             value = None
     return value

@@ -1,12 +1,13 @@
 """What all tests share."""
 
+import compileall
 import gc
 import os
 import random
 import signal
 import sys
 from collections import defaultdict
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,11 @@ TESTS = Path(__file__).parent
 BUILDS = TESTS.parent / ".venv" / "builds"
 os.environ.setdefault("DEEP500_CACHE", str(BUILDS))
 os.environ.setdefault("MPLCONFIGDIR", str(BUILDS / "matplotlib"))
+
+# Two processes of tests share the CPUs: threads of PyTorch and of NumPy's BLAS that wait for the next operator by
+# spinning take them from each other, and a small operator then costs twenty times as much.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Both start their threads once, with the first array: whichever test comes first, there is one.
 os.environ.update(
@@ -66,6 +72,12 @@ def ids(item: pytest.Item) -> set[str]:
     file = item.path.relative_to(TESTS).as_posix()
     cell = f"{file}::{item.nodeid.partition('::')[2]}"
     return {cell, cell.partition("[")[0]}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compiles our modules once: with PYTHONDONTWRITEBYTECODE, each of a thousand processes would compile them anew."""
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(TESTS.parent / "deep500", quiet=2, workers=0)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -126,11 +138,42 @@ def check_slow_cells(listed: set[str], items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def home_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def home_of_the_tests(
+    tmp_path_factory: pytest.TempPathFactory, keep_peaks: Callable[[Path], None]
+) -> Iterator[None]:
     """No test writes into the ledger of the user who runs it."""
+    home = tmp_path_factory.mktemp("home")
+    keep_peaks(home)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DEEP500_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("DEEP500_HOME", str(home))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def short_looks_at_the_machine() -> Iterator[None]:
+    """Before each of hundreds of runs, d5 watches for 0.3 s what others use: here as briefly as it can."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("deep500.measure.quiet.LOOK_S", 0.06)
+        yield
+
+
+@pytest.fixture(scope="session")
+def keep_peaks() -> Callable[[Path], None]:
+    """Write peaks of this machine into a folder for DEEP500_HOME: measuring them takes seconds of every CPU."""
+    from deep500.measure.bounds import peak_cache
+    from deep500.measure.bounds.peak_kernels import Peak
+
+    rate = Peak(1e10, "flop/s", "matmul", 9, 1e10, 1e10, 1e10)
+    bandwidth = Peak(1e10, "B/s", "copy", 9, 1e10, 1e10, 1e10)
+    machine = peak_cache.this_machine(4.2)
+    rates = {"float32": rate, "float64": rate}
+    peaks = peak_cache.Peaks(rates, bandwidth, machine, "today")
+
+    def write(home: Path) -> None:
+        path = home / "peaks" / peak_cache.file_name(machine)
+        peak_cache.write_peaks(path, peaks)
+
+    return write
 
 
 @pytest.fixture(autouse=True)

@@ -27,17 +27,15 @@ LAYERS = [
     "onnx",
     "operators networks optimizers schedules losses initializers datasets samplers frameworks metrics tasks"
     " augmentations precisions claims",
-    "formats transformations",
+    "formats transformations costs",
     "codecs collectives topologies transports",
     "schemes",
     "training",
     "distributed",
     "check",
-    "validation",
     "results",
-    "evidence",
-    "bench recipe_files recipe_runner instrumentation",
-    "reproduction runs_in_turn",
+    "bundle/records",
+    "bench rerun instrumentation",
     "cli",
 ]
 # Two rooms of one layer: the network contract is built on the graph, and the graph is made of operators, a contract.
@@ -72,7 +70,7 @@ BY_NAME = {
     "import_address.py": "loads what another process names",
     "measure/candidates.py": "imports what the user names",
     "measure/machine/host/nvidia.py": "imports NVIDIA's library where it is installed",
-    "recipe_files.py": "runs a recipe that the user names",
+    "rerun/recipe_files.py": "runs a recipe that the user names",
     "supervision/launch.py": "runs, in a child process, the module that the parent named",
     "check/operators/subjects.py": "runs what the user names",
     "check/conformance/suite.py": "imports every file of ONNX's own test suite",
@@ -104,14 +102,25 @@ def targets(file: str, node: ast.AST) -> list[str]:
         case ast.ImportFrom(level=0, module=module):
             return [str(module)]
         case ast.ImportFrom(level=level, module=module, names=names):
-            folder = file.split("/")[:-level]
-            below = [[module]] if module else [[alias.name] for alias in names]
-            return ["." + ".".join(folder + name) for name in below]
+            source = file.split("/")[:-level]
+            if not module:
+                return ["." + ".".join([*source, alias.name]) for alias in names]
+            source.append(module)
+            return sorted({_imported(source, alias.name) for alias in names})
     return []
 
 
+def _imported(source: list[str], name: str) -> str:
+    """The module that `from source import name` names: `source`, or the room in it of that name."""
+    inner_room = [*source, name] if "/".join([*source, name]) in RANK else source
+    return "." + ".".join(inner_room)
+
+
 def layer(file: str) -> str:
-    return file.split("/")[0].removesuffix(".py")
+    """The room of a file; a room within a room may have a row of its own."""
+    parts = file.removesuffix(".py").split("/")
+    inner = "/".join(parts[:2])
+    return inner if inner in RANK else parts[0]
 
 
 def import_fault(root: Path, file: str, target: str) -> str | None:
@@ -126,9 +135,10 @@ def import_fault(root: Path, file: str, target: str) -> str | None:
         return (
             f"nothing inside imports the package root, and {top!r} is no module of it"
         )
-    above = top != own and RANK.get(top, 0) >= RANK.get(own, 0)
-    if target.startswith(".") and above and {own, top} != TOGETHER:
-        return f"imports point down only, and {top} is not below {own}"
+    room = layer(target.lstrip(".").replace(".", "/"))
+    above = room != own and RANK.get(room, 0) >= RANK.get(own, 0)
+    if target.startswith(".") and above and {own, room} != TOGETHER:
+        return f"imports point down only, and {room} is not below {own}"
     if (
         file.startswith(STATISTICS)
         and target.startswith(".measure")
@@ -196,8 +206,8 @@ def made_name_fault(root: Path, file: str, node: ast.expr) -> str | None:
 
 def string_fault(root: Path, file: str, text: str) -> str | None:
     """A string that names modules of ours may name those that its file may import."""
-    for target in re.findall(r"deep500(\.\w+)", text):
-        top = target.lstrip(".")
+    for target in re.findall(r"deep500((?:\.\w+)+)", text):
+        top = target.split(".")[1]
         exists = (root / top).is_dir() or (root / f"{top}.py").is_file()
         reason = import_fault(root, file, target) if exists else None
         if reason:
@@ -302,6 +312,21 @@ def test_a_circle_of_contracts_and_graph_is_found(tmp_path: Path) -> None:
     [
         ("errors.py", "from . import bundle", "bundle is not below errors"),
         ("errors.py", "from .bundle import save", "bundle is not below errors"),
+        (
+            "measure/clock.py",
+            "from ..bundle.records.html import page",
+            "bundle/records is not below measure",
+        ),
+        (
+            "bundle/reading.py",
+            "from . import records",
+            "bundle/records is not below bundle",
+        ),
+        (
+            "measure/clock.py",
+            "from ..bundle import records, save",
+            "bundle/records is not below measure",
+        ),
         ("measure/clock.py", "from ..cli import main", "cli is not below measure"),
         (
             "measure/statistics/effects.py",
@@ -400,7 +425,7 @@ def test_a_planted_fault_is_found(
     tmp_path: Path, file: str, code: str, reason: str
 ) -> None:
     good = {
-        "bundle.py": "import re\nre.compile('x')",
+        "bundle/__init__.py": "import re\nre.compile('x')",
         "cli/check.py": "TARGET = f\"{__package__.rpartition('.')[0]}.measure.worker:serve\"",
         "cli/verbs.py": "print(1)",
         "custom/python.py": "DOMAIN = 'deep500.custom'\nKEY = 'deep500.trainable'",
@@ -412,7 +437,7 @@ def test_a_planted_fault_is_found(
         "measure/candidates.py": "exec(compile('1', 'f', 'exec'))",
         "measure/statistics/groups.py": "from ...errors import Refused\nfrom .effects import shift",
         "errors.py": "",
-        "evidence/html.py": "from .. import measure\nfrom ..measure.clock import now",
+        "bundle/records/html.py": "from ... import measure\nfrom ...measure.clock import now\nfrom .. import save",
     }
     plant(tmp_path, good)
     assert faults(tmp_path) == []

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from deep500 import bundle, cli
+from deep500.bundle.records.loading import load
+from deep500.bundle.records.verification import verify
 from deep500.errors import Deep500Error, Deep500Warning
-from deep500.evidence.loading import load
-from deep500.evidence.verification import verify
-from deep500.recipe_files import load_recipe
-from deep500.recipe_runner import run
-from deep500.reproduction import reproduce
+from deep500.rerun.recipe_files import load_recipe
+from deep500.rerun.recipe_runner import run
+from deep500.rerun.reproduction import reproduce
 from deep500.training.attempts import MOST_ATTEMPTS
 
 RECIPE = '''
@@ -120,14 +120,16 @@ def test_memory_that_is_not_there_is_a_crash(home: Path) -> None:
     assert outcome.derived["metrics"][0]["values"][0] is None
 
 
+@pytest.mark.filterwarnings("always::deep500.errors.Deep500Warning")
 def test_a_run_of_which_all_seeds_crash_is_not_acceptable(
     home: Path, capsys: Any
 ) -> None:
     written(home, [0, 1], 2)
-    with pytest.warns(Deep500Warning, match="crashed"):
-        assert cli.main(["run", "hot.py", "--seeds", "2", "--out", "run"]) == 1
-    text = " ".join(capsys.readouterr().out.split())
-    assert "of 2 seeds, 2 crashed" in text
+    assert cli.main(["run", "hot.py", "--seeds", "2", "--out", "run"]) == 1
+    said = capsys.readouterr()
+    for seed in (0, 1):
+        assert f"d5: warning: seed {seed} crashed, and counts as one" in said.err
+    assert "of 2 seeds, 2 crashed" in " ".join(said.out.split())
     assert verify(home / "run").ok
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import deep500 as d5
 from deep500.import_address import at_address, import_address
-from deep500.recipe_files import load_recipe
+from deep500.rerun.recipe_files import load_recipe
 from deep500.user_files import imported
 
 HELPER = """

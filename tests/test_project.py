@@ -8,7 +8,7 @@ import sys
 import sysconfig
 import textwrap
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -117,6 +117,11 @@ def failure(command: list[str], folder: Path) -> str:
     )
 
 
+@pytest.fixture(autouse=True)
+def reader_with_peaks(tmp_path: Path, keep_peaks: Callable[[Path], None]) -> None:
+    keep_peaks(tmp_path / "home")
+
+
 @pytest.mark.parametrize(
     "page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix()
 )
@@ -147,7 +152,10 @@ def test_an_example_runs(example: Path, tmp_path: Path) -> None:
 
 
 # What a user's own code may import, and with it our pages, examples and recipes; the rest may move at any time.
-PUBLIC = r"deep500(\.(measure|errors|registry|contracts\.\w+|frameworks(\.\w+)+|reports\.\w+))?$"
+PUBLIC = (
+    r"deep500(\.(measure|errors|registry|check\.contract|check\.report|bench\.benchmark"
+    r"|contracts\.\w+|frameworks(\.\w+)+|reports\.\w+))?$"
+)
 
 
 def private_imports(code: str) -> list[str]:
@@ -189,9 +197,12 @@ def test_shown_code_imports_public_modules_only() -> None:
         ("import deep500 as d5\nfrom deep500.contracts.loss import Loss", []),
         ("from deep500 import measure, Trainer", []),
         ("import deep500.frameworks.pytorch as d5fw", []),
-        ("from deep500.evidence.loading import load", ["deep500.evidence.loading"]),
+        (
+            "from deep500.bundle.records.loading import load",
+            ["deep500.bundle.records.loading"],
+        ),
         ("def f():\n    import deep500.cli", ["deep500.cli"]),
-        ("from deep500 import recipe_runner", ["deep500.recipe_runner"]),
+        ("from deep500 import rerun", ["deep500.rerun"]),
     ],
 )
 def test_a_private_import_is_found(code: str, private: list[str]) -> None:

@@ -9,14 +9,14 @@ import pytest
 
 import deep500 as d5
 from deep500 import bundle
+from deep500.bundle.records.loading import load
+from deep500.bundle.records.verification import verify
 from deep500.contracts.recipe import Recipe
 from deep500.errors import Deep500Error
-from deep500.evidence.loading import load
-from deep500.evidence.verification import verify
-from deep500.recipe_files import load_recipe
-from deep500.recipe_runner import run
 from deep500.reports.html import html
 from deep500.reports.terminal import terminal
+from deep500.rerun.recipe_files import load_recipe
+from deep500.rerun.recipe_runner import run
 from deep500.training.events import Event
 from deep500.training.outcome import check_blocks, histories
 

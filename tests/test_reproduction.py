@@ -10,16 +10,16 @@ import pytest
 
 import deep500 as d5
 from deep500 import bundle
+from deep500.bundle.records.loading import load, record_of
+from deep500.bundle.records.verification import verify
+from deep500.check.networks.determinism import unstable_operators
 from deep500.cli import main
 from deep500.errors import UNDECIDED, Deep500Error
-from deep500.evidence.loading import load, record_of
-from deep500.evidence.verification import verify
-from deep500.recipe_files import load_recipe
-from deep500.recipe_runner import run
 from deep500.reports.terminal import terminal
-from deep500.reproduction import reproduce
+from deep500.rerun.recipe_files import load_recipe
+from deep500.rerun.recipe_runner import run
+from deep500.rerun.reproduction import reproduce
 from deep500.results.reproductions.time_answers import time_answer
-from deep500.validation.networks.determinism import unstable_operators
 
 from .evidence.forging import Forger
 

@@ -8,13 +8,13 @@ import pytest
 
 import deep500 as d5
 from deep500 import bundle
+from deep500.bundle.records.bundle_comparison import compare
+from deep500.bundle.records.verification import verify
 from deep500.cli import main
 from deep500.contracts.recipe import Recipe
 from deep500.errors import Deep500Error
-from deep500.evidence.comparing import compare
-from deep500.evidence.verification import verify
-from deep500.recipe_runner import run
-from deep500.runs_in_turn import run_in_turn
+from deep500.rerun.recipe_runner import run
+from deep500.rerun.runs_in_turn import run_in_turn
 from deep500.training.events import Event
 
 SAID = "trained in turn"

@@ -25,9 +25,7 @@ class Cutout(ImageAugmentation):
         ends = starts + self.size
         changed = pictures.copy()
         first_pixels, end_pixels = np.maximum(starts, 0), np.maximum(ends, 0)
-        for picture, first, end in zip(
-            changed, first_pixels, end_pixels, strict=True
-        ):
+        for picture, first, end in zip(changed, first_pixels, end_pixels, strict=True):
             rows = slice(first[0], end[0])
             columns = slice(first[1], end[1])
             picture[:, rows, columns] = 0

@@ -52,9 +52,7 @@ class MixUp(Augmentation):
         first = self.arrays[0]
         dtype = specs[first].dtype
         if dtype.kind != "f":
-            raise Deep500Error(
-                f"MixUp mixes real numbers, and {first!r} holds {dtype}"
-            )
+            raise Deep500Error(f"MixUp mixes real numbers, and {first!r} holds {dtype}")
         return dict(specs)
 
     def _shares(self, uniform: np.ndarray) -> np.ndarray:
@@ -72,16 +70,12 @@ def _next_in_random_order(numbers: np.ndarray) -> np.ndarray:
     return partners
 
 
-def _mixture(
-    values: np.ndarray, others: np.ndarray, shares: np.ndarray
-) -> np.ndarray:
+def _mixture(values: np.ndarray, others: np.ndarray, shares: np.ndarray) -> np.ndarray:
     weights = _per_example(shares.astype(values.dtype), values)
     return others + weights * (values - others)
 
 
-def _choice(
-    values: np.ndarray, others: np.ndarray, keeps: np.ndarray
-) -> np.ndarray:
+def _choice(values: np.ndarray, others: np.ndarray, keeps: np.ndarray) -> np.ndarray:
     return np.where(_per_example(keeps, values), values, others)
 
 

@@ -30,9 +30,7 @@ class Normalise(ImageAugmentation):
         self._normalise(pictures, changed)
         return changed
 
-    def write(
-        self, batch: Batch, draws: Draws, out: Mapping[str, np.ndarray]
-    ) -> None:
+    def write(self, batch: Batch, draws: Draws, out: Mapping[str, np.ndarray]) -> None:
         for name, values in batch.items():
             if name == self.array:
                 self._normalise(values, out[name])

@@ -32,9 +32,7 @@ class RandomCrop(ImageAugmentation):
         cropped = np.zeros((*pictures.shape[:2], height, width), pictures.dtype)
         for number, (first_row, first_column) in enumerate(corners.tolist()):
             source_rows, target_rows = _overlap(first_row, height, rows)
-            source_columns, target_columns = _overlap(
-                first_column, width, columns
-            )
+            source_columns, target_columns = _overlap(first_column, width, columns)
             inside = pictures[number, :, source_rows, source_columns]
             cropped[number, :, target_rows, target_columns] = inside
         return cropped

@@ -42,9 +42,7 @@ class ElementaryJob(Job):
         """Its line in the result."""
         if trial.state == "ok":
             return trial.result["row"]
-        row = not_measured(
-            self.function, self.framework, self.dtype, trial.text
-        )
+        row = not_measured(self.function, self.framework, self.dtype, trial.text)
         return asdict(row)
 
 

@@ -6,13 +6,14 @@ from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 from ..check.operators.formats import FORMATS
-from ..contracts.result import Record
+from ..contracts.result import Plan, Record
 from ..errors import Deep500Error
 from ..frameworks import framework
 from ..measure.bounds.roofline import SECONDS as PEAKS_S
 from ..measure.bounds.roofline import kept_peaks, peaks, refute_peak
 from ..measure.machine.host.files import HostFiles
 from ..measure.machine.host.memory import memory_available
+from ..measure.numbers import BenchNumbers, RooflineShare
 from .benchmark import Benchmark, Trial, combinations
 from .notes import Notes
 from .operators.agreement import check_rivals, differing_rivals
@@ -48,9 +49,7 @@ class OperatorBenchmark(Benchmark):
         if unknown_directions := set(self.directions) - set(DIRECTIONS):
             name = unknown_directions.pop()
             choices = " or ".join(DIRECTIONS)
-            raise Deep500Error(
-                f"no direction is named {name!r}: choose {choices}"
-            )
+            raise Deep500Error(f"no direction is named {name!r}: choose {choices}")
 
     @property
     def busy_threads(self) -> int:
@@ -100,25 +99,30 @@ class OperatorBenchmark(Benchmark):
             about["scope"] = self.scope
         return about
 
-    def finished(self, record: Record, notes: Notes) -> None:
+    def finished(self, record: Record[Plan, Any, BenchNumbers], notes: Notes) -> None:
         """Discard stored peaks of the machine that a measurement has exceeded, and tell."""
+        numbers = record.derived
+        if numbers is None:
+            return
         planned_entries = record.plan["entries"]
-        derived: Any = record.derived
-        for planned, entry in zip(
-            planned_entries, derived.entries, strict=True
-        ):
-            roofline = entry.rates.roofline
-            if not roofline or not roofline.alarm:
-                continue
-            if roofline.limited_by != "compute" or not entry.rates.flops:
+        for planned, entry in zip(planned_entries, numbers.entries, strict=True):
+            rates = entry.rates
+            if not rates or not rates.flops or not _exceeds_peak(rates.roofline):
                 continue
             dtype = planned["work"]["dtype"]
-            rate = entry.rates.flops.value
+            rate = rates.flops.value or 0.0
             if refute_peak(dtype, rate):
                 notes.tell(
                     f"{entry.name!r} ran at {rate / 1e9:.3g} GFLOP/s, above the kept peak of {dtype}: the peaks "
                     "will be measured again at their next use"
                 )
+
+
+def _exceeds_peak(share: RooflineShare | None) -> bool:
+    """Whether arithmetic was faster than the peak that was measured."""
+    if share is None or share.alarm is None:
+        return False
+    return share.limited_by == "compute"
 
 
 def _check_dtype(name: str) -> None:

@@ -6,8 +6,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Unpack
 
+from ..bundle.records.recording import Recording, recorded_run, recording
 from ..contracts.result import Record
-from ..evidence.recording import Recording, recorded_run, recording
 from ..measure.plan import (
     Plan,
     PlanEntry,
@@ -46,9 +46,7 @@ def run_benchmark(
         return _recorded_trials(benchmark, asked, notes, out)
     with benchmark.prepared(notes) as ready:
         plan = benchmark_plan(ready, notes, **settings)
-        moment = (
-            quiet() if quiet else wait_for_quiet(wait_for_quiet_s, progress)
-        )
+        moment = quiet() if quiet else wait_for_quiet(wait_for_quiet_s, progress)
         plan = _with_facts(plan, moment=moment.to_json())
 
         def more(record: Recording) -> None:
@@ -65,9 +63,7 @@ def _settings(benchmark: Benchmark, settings: Settings) -> dict[str, Any]:
     """The settings of the plan with their defaults."""
     asked = complete_settings({**settings, **benchmark.measuring})
     if settings.get("timeout_s") is None:
-        asked["timeout_s"] = max(
-            benchmark.least_timeout_s, 3 * asked["budget_s"]
-        )
+        asked["timeout_s"] = max(benchmark.least_timeout_s, 3 * asked["budget_s"])
     return asked
 
 

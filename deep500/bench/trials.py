@@ -28,9 +28,7 @@ CRASHES = {
 }
 
 
-def trials(
-    jobs: Sequence[Job], timeout_s: float, notes: Notes
-) -> Iterator[Trial]:
+def trials(jobs: Sequence[Job], timeout_s: float, notes: Notes) -> Iterator[Trial]:
     """Try the jobs of each group in a process of its own."""
     for group in dict.fromkeys(job.group for job in jobs):
         own_jobs = [job for job in jobs if job.group == group]

@@ -123,9 +123,7 @@ class Container(ABC):
                 if not line:
                     return
                 if len(line) == limit and not line.endswith(b"\n"):
-                    raise Damage(
-                        f"a line longer than the {limit} bytes that are read"
-                    )
+                    raise Damage(f"a line longer than the {limit} bytes that are read")
                 yield line
 
 
@@ -138,9 +136,7 @@ class Folder(Container):
                 for entry in entries:
                     # its writer has just renamed it
                     with suppress(FileNotFoundError):
-                        self._note(
-                            entry.name, entry.stat(follow_symlinks=False)
-                        )
+                        self._note(entry.name, entry.stat(follow_symlinks=False))
         except BaseException:
             os.close(self._fd)
             raise
@@ -245,9 +241,7 @@ def open_container(path: Path) -> Container:
     except FileNotFoundError:
         raise Deep500Error(f"{path}: no such bundle") from None
     except OSError as error:
-        raise Deep500Error(
-            f"{path}: cannot be read ({ascii_line(error)})"
-        ) from None
+        raise Deep500Error(f"{path}: cannot be read ({ascii_line(error)})") from None
     except _NONSENSE as error:
         reason = ascii_line(error)
         raise Deep500Error(

@@ -28,14 +28,10 @@ ZERO = "0" * 64
 HASH = re.compile(r"[0-9a-f]{64}")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 # what others say about a finished bundle: signatures and time stamps of its manifest, outside of what is hashed
-ATTESTATION = re.compile(
-    r"manifest\.json\.([A-Za-z0-9_-]{1,64}\.)?(sig|ots|tsq|tsr)"
-)
+ATTESTATION = re.compile(r"manifest\.json\.([A-Za-z0-9_-]{1,64}\.)?(sig|ots|tsq|tsr)")
 ATTESTATION_LIMIT = 2**16  # bytes
 TEMPORARY = re.compile(r"\..+\.partial")
-_LINE = re.compile(
-    rb'\{"chain":"([0-9a-f]{64})","block":(\{.*\})\}\n', re.DOTALL
-)
+_LINE = re.compile(rb'\{"chain":"([0-9a-f]{64})","block":(\{.*\})\}\n', re.DOTALL)
 
 Documents = dict[str, object]
 Blocks = list[dict[str, object]]
@@ -46,9 +42,7 @@ def canonical(document: object) -> bytes:
     return _dumps(document, 1, (",", ": ")) + b"\n"
 
 
-def _dumps(
-    document: object, indent: int | None, separators: tuple[str, str]
-) -> bytes:
+def _dumps(document: object, indent: int | None, separators: tuple[str, str]) -> bytes:
     try:
         text = json.dumps(
             document,
@@ -68,9 +62,7 @@ def parse(data: bytes) -> object:
     """Strict JSON: UTF-8 without a mark, no key twice, no number that is not finite; else Damage."""
     parts = data.count(b"[") + data.count(b"{")
     if parts > PART_LIMIT:
-        raise Damage(
-            f"more than the {PART_LIMIT} lists and objects that are read"
-        )
+        raise Damage(f"more than the {PART_LIMIT} lists and objects that are read")
     try:
         return _STRICT.decode(data.decode())
     except (ValueError, RecursionError) as error:

@@ -56,9 +56,7 @@ _MANIFEST_FIELDS = {
 }
 
 # Format n -> n + 1: documents and blocks as they were, to what they are now. Chain and manifest never change.
-_MIGRATIONS: dict[
-    int, Callable[[Documents, Blocks], tuple[Documents, Blocks]]
-] = {}
+_MIGRATIONS: dict[int, Callable[[Documents, Blocks], tuple[Documents, Blocks]]] = {}
 
 
 @dataclass
@@ -183,9 +181,7 @@ def _recoded(document: object) -> bytes:
         raise Damage(str(error)) from None
 
 
-def _checked(
-    document: object, fields: dict[str, type], hashes: str
-) -> dict[str, Any]:
+def _checked(document: object, fields: dict[str, type], hashes: str) -> dict[str, Any]:
     """The document, if it is an object with exactly these fields; a plain Deep500Error if it is too new."""
     if not isinstance(document, dict):
         raise Damage("not an object")
@@ -273,9 +269,7 @@ def _match(bundle: Bundle, manifest: dict[str, Any]) -> None:
         bundle.problems.append(f"{MANIFEST}: it does not fit {CHAIN} ({names})")
 
 
-def _read_files(
-    source: Container, bundle: Bundle, promised: dict[str, str]
-) -> None:
+def _read_files(source: Container, bundle: Bundle, promised: dict[str, str]) -> None:
     for name, digest in sorted(promised.items()):
         if name in source.strange:
             continue
@@ -285,9 +279,7 @@ def _read_files(
             bundle.problems.append(f"{name}: {error}")
 
 
-def _read_file(
-    source: Container, bundle: Bundle, name: str, digest: str
-) -> None:
+def _read_file(source: Container, bundle: Bundle, name: str, digest: str) -> None:
     if name not in source.sizes:
         raise Damage("missing")
     if is_document(name):

@@ -153,9 +153,7 @@ class Writer:
 
     def _check_open(self) -> None:
         if self._fd < 0:
-            raise Deep500Error(
-                f"{self.folder} is closed: nothing can be added to it"
-            )
+            raise Deep500Error(f"{self.folder} is closed: nothing can be added to it")
 
     def _make_folder(self) -> None:
         folders = (self.folder, *self.folder.parents)
@@ -164,9 +162,7 @@ class Writer:
             path.mkdir(exist_ok=True)
             self._created.append(path)
         if any(self.folder.iterdir()):
-            raise Deep500Error(
-                f"{self.folder} is not empty: choose another folder"
-            )
+            raise Deep500Error(f"{self.folder} is not empty: choose another folder")
 
     def _write(self, name: str, data: bytes) -> None:
         path = self.folder / name

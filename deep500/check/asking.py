@@ -31,9 +31,7 @@ def checked_elsewhere(
         answer = isolated(f"{__name__}:ask", request, timeout_s + check.grace_s)
     except Died as error:
         fault = CheckResult("process", False, text=one_line(error))
-        return CheckReport(
-            check.noun, text, where, check.noun, [fault], isolated=True
-        )
+        return CheckReport(check.noun, text, where, check.noun, [fault], isolated=True)
     return CheckReport.from_json(answer)
 
 

@@ -26,9 +26,7 @@ class CheckCodec(NounCheck):
 
         return loops_of(self.load(text, settings))
 
-    def report(
-        self, subject: "Codec", where: str, progress: Progress
-    ) -> CheckReport:
+    def report(self, subject: "Codec", where: str, progress: Progress) -> CheckReport:
         from .codecs import check_loops
 
         return check_loops(subject, self.dtypes, self.seed, where, progress)

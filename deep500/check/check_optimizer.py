@@ -55,9 +55,7 @@ class CheckOptimizer(NounCheck):
         from .optimizers.subjects import load_optimizer
 
         if self.steps < 2:
-            raise Deep500Error(
-                f"--steps {self.steps} are too few: give at least 2"
-            )
+            raise Deep500Error(f"--steps {self.steps} are too few: give at least 2")
         if self.reference and not _names_code(self.reference):
             load_optimizer(self.reference, {})
         if not _names_code(text):

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 class CheckSampler(NounCheck):
     """check that a sampler draws what it says: coverage, batches, weights, positions, independent epochs and seeds"""
 
-    subject_help = (
-        "a built-in one (ShuffleSampler), or one in a file: 'my.py:Mine(64)'"
-    )
+    subject_help = "a built-in one (ShuffleSampler), or one in a file: 'my.py:Mine(64)'"
     set_help = "of the sampler, such as batch_size=64 or weights=[1,2,3] (batch_size=4)"
     field_help: ClassVar = {
         "examples": "how many examples there are (as its settings say, or 13)",
@@ -34,14 +32,10 @@ class CheckSampler(NounCheck):
 
         return named_sampler(text, self._with_seed(text, settings))
 
-    def report(
-        self, subject: "Sampler", where: str, progress: Progress
-    ) -> CheckReport:
+    def report(self, subject: "Sampler", where: str, progress: Progress) -> CheckReport:
         from .samplers import LEVEL, drawn_report
 
-        return drawn_report(
-            subject, self.examples, self.epochs, LEVEL, progress
-        )
+        return drawn_report(subject, self.examples, self.epochs, LEVEL, progress)
 
     def plan(
         self, text: str, settings: Mapping[str, Any], places: Sequence[str]
@@ -56,9 +50,7 @@ class CheckSampler(NounCheck):
             "level": LEVEL,
         }
 
-    def _with_seed(
-        self, text: str, settings: Mapping[str, Any]
-    ) -> dict[str, Any]:
+    def _with_seed(self, text: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         """The settings, with the seed unless the text gives one, or the sampler takes none."""
         parts = parts_of(text, "samplers")
         if "seed" in parts.given or not parts.takes("seed"):

@@ -23,6 +23,7 @@ class CheckScheme(NounCheck):
         "file, 'my.py:Mine(period=8)'"
     )
     field_help: ClassVar = {"ranks": "how many ranks, all of them virtual (4)"}
+    field_metavar: ClassVar = {"ranks": "P"}
     frameworks = ("reference",)
     seeded = "data and networks"
     grace_s = 20.0
@@ -39,14 +40,10 @@ class CheckScheme(NounCheck):
             raise Deep500Error(f"--ranks {self.ranks}: give 2 to {MOST_RANKS}")
         self.load(text, settings).check(self.ranks)
 
-    def report(
-        self, subject: "Scheme", where: str, progress: Progress
-    ) -> CheckReport:
+    def report(self, subject: "Scheme", where: str, progress: Progress) -> CheckReport:
         from .schemes import check_on_framework
 
-        return check_on_framework(
-            subject, self.ranks, where, self.seed, progress
-        )
+        return check_on_framework(subject, self.ranks, where, self.seed, progress)
 
     def limit(self, seconds: float) -> AbstractContextManager[None]:
         from .schemes.time_limit import time_limit

@@ -19,13 +19,13 @@ class NounCheck(Definition):
     """
 
     # of the subject on the command line
-    subject_help: ClassVar[str] = (
-        "a built-in one, or one in a file: 'my.py:Mine(0.1)'"
-    )
+    subject_help: ClassVar[str] = "a built-in one, or one in a file: 'my.py:Mine(0.1)'"
     # what its settings are, for --set; "" if they are only given in brackets
     set_help: ClassVar[str] = ""
     # of the fields, by name
     field_help: ClassVar[Mapping[str, str]] = {}
+    # what stands for their values in the help; N for a number, NAME for a text
+    field_metavar: ClassVar[Mapping[str, str]] = {}
     # where it runs unless --framework says otherwise; none if it needs no framework
     frameworks: ClassVar[tuple[str, ...]] = ()
     framework_help: ClassVar[str] = ""
@@ -66,9 +66,7 @@ class NounCheck(Definition):
         """Ask everything in turn; whatever is raised ends the check."""
         raise NotImplementedError
 
-    def report(
-        self, subject: Any, where: str, progress: Progress
-    ) -> CheckReport:
+    def report(self, subject: Any, where: str, progress: Progress) -> CheckReport:
         """The report on the subject in one place."""
         checks = list(self.questions(subject, where, progress))
         return CheckReport(self.noun, str(subject), where, self.noun, checks)

@@ -21,9 +21,7 @@ def own_nouns() -> list[str]:
 def nouns() -> list[str]:
     """These, and those that installed packages bring, which takes longer to find out."""
     stems = map(registry.file_stem, registry.known("check"))
-    return [
-        stem.removeprefix(PREFIX) for stem in stems if stem.startswith(PREFIX)
-    ]
+    return [stem.removeprefix(PREFIX) for stem in stems if stem.startswith(PREFIX)]
 
 
 def summary(noun: str) -> str:

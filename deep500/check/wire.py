@@ -164,9 +164,7 @@ def _unpacked(content: list[Any]) -> Array:
     return array.copy()
 
 
-def _stored(
-    file: ArrayFile, name: str, shape: tuple[int, ...], start: int
-) -> Array:
+def _stored(file: ArrayFile, name: str, shape: tuple[int, ...], start: int) -> Array:
     """An array whose bytes lie in the file."""
     dtype = np.dtype(_dtype(name))
     size = math.prod(shape) * dtype.itemsize

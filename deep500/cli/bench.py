@@ -13,9 +13,7 @@ from .quiet import quiet_moment
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add(
-        "statements", nargs="*", metavar="STATEMENT", help="Python code to time"
-    )
+    add("statements", nargs="*", metavar="STATEMENT", help="Python code to time")
     add(
         "--function",
         action="append",
@@ -76,7 +74,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.recording import recorded_run
+    from ..bundle.records.recording import recorded_run
     from ..measure.plan import make_plan
 
     plan = make_plan(

@@ -34,9 +34,7 @@ class BenchNoun:
                 self.benchmark.least_timeout_s,
             )
         else:
-            benchmarking.untimed_arguments(
-                parser, self.benchmark.least_timeout_s
-            )
+            benchmarking.untimed_arguments(parser, self.benchmark.least_timeout_s)
 
     def call(self, args: argparse.Namespace) -> int:
         names = [factor.name for factor in fields(self.benchmark)]

@@ -123,9 +123,7 @@ def _problems(args: argparse.Namespace) -> "tuple[list[BenchProblem], str]":
         if not args.part:
             return whole.problems, whole.scope
         chosen = part(whole.problems, args.part)
-        scope = (
-            f"{whole.scope}; of these part {args.part}, {len(chosen)} problems"
-        )
+        scope = f"{whole.scope}; of these part {args.part}, {len(chosen)} problems"
         return chosen, scope
     if not args.operators:
         raise Deep500Error(

@@ -34,9 +34,7 @@ def arguments(
     options.report(parser)
 
 
-def untimed_arguments(
-    parser: argparse.ArgumentParser, least_timeout_s: float
-) -> None:
+def untimed_arguments(parser: argparse.ArgumentParser, least_timeout_s: float) -> None:
     """The options of a benchmark whose result are not times."""
     options.timeout(parser, "one answer", None, f"{least_timeout_s:g}")
     options.out(parser)
@@ -57,9 +55,7 @@ def run(args: argparse.Namespace, benchmark: "Benchmark") -> int:
 
         def quiet() -> "Moment":
             threads = benchmark.busy_threads
-            return quiet_moment(
-                args, progress, threads, benchmark.fewer_threads
-            )
+            return quiet_moment(args, progress, threads, benchmark.fewer_threads)
 
         record = run_benchmark(
             benchmark,

@@ -1,7 +1,6 @@
 """check that something is right: `d5 check operator`, `d5 check network` … have their own options"""
 
 import argparse
-from collections.abc import Mapping
 from dataclasses import Field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -62,9 +61,7 @@ class CheckVerb:
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         cls = self.check_class
-        parser.add_argument(
-            self.noun, metavar=self.noun.upper(), help=cls.subject_help
-        )
+        parser.add_argument(self.noun, metavar=self.noun.upper(), help=cls.subject_help)
         if cls.frameworks:
             default_text = cls.framework_help or " ".join(cls.frameworks)
             options.framework(parser, default_text)
@@ -76,14 +73,12 @@ class CheckVerb:
                 default: Any = field.default
                 options.dtype(parser, default, choices)
             elif field.name != "seed":
-                _add_field(parser, field, cls.field_help)
-        common_arguments(
-            parser, cls.seeded, "all checks in one place", cls.timeout_s
-        )
+                _add_field(parser, field, cls)
+        common_arguments(parser, cls.seeded, "all checks in one place", cls.timeout_s)
 
     def call(self, args: argparse.Namespace) -> int:
+        from ..bundle.records.recording import recording
         from ..check.asking import checked_elsewhere
-        from ..evidence.recording import recording
         from ..results.check import check_block
 
         check = self._check(args)
@@ -101,9 +96,7 @@ class CheckVerb:
         ):
             for number, where in enumerate(places):
                 line(number / len(places), f"{text} {where}")
-                report = checked_elsewhere(
-                    check, text, settings, where, args.timeout
-                )
+                report = checked_elsewhere(check, text, settings, where, args.timeout)
                 record.append(check_block(report))
             finished = record.finish()
         return show_record(args, finished, args.report)
@@ -119,14 +112,15 @@ class CheckVerb:
 def _add_field(
     parser: argparse.ArgumentParser,
     field: "Field[Any]",
-    help_texts: Mapping[str, str],
+    cls: "type[NounCheck]",
 ) -> None:
     """The option of a field: a number or a text, as its default is."""
     is_number = isinstance(field.default, int | float)
+    usual = "N" if is_number else "NAME"
     parser.add_argument(
         f"--{field.name.replace('_', '-')}",
         type=type(field.default),
         default=field.default,
-        metavar="N" if is_number else "NAME",
-        help=help_texts.get(field.name, f"({field.default})"),
+        metavar=cls.field_metavar.get(field.name, usual),
+        help=cls.field_help.get(field.name, f"({field.default})"),
     )

@@ -49,15 +49,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="the rule of the step that is compared: 'Adam(0.01) | ClipByNorm(1.0)', 'my.py:Mine(0.01)' (SGD)",
     )
-    common_arguments(
-        parser, "the inputs", "all answers of one framework", 600.0
-    )
+    common_arguments(parser, "the inputs", "all answers of one framework", 600.0)
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.recording import recording
+    from ..bundle.records.recording import recording
+    from ..check.networks.loading import load_network
     from ..results.network_check import side_block
-    from ..validation.networks.loading import load_network
 
     _check_arguments(args)
     names = _networks(args)
@@ -168,9 +166,7 @@ def _check_arguments(args: argparse.Namespace) -> None:
     from ..check.optimizers.subjects import load_optimizer
 
     if len(args.models) > 2:
-        raise Deep500Error(
-            f"{len(args.models)} files: give one, or two to be compared"
-        )
+        raise Deep500Error(f"{len(args.models)} files: give one, or two to be compared")
     if args.against and len(args.models) > 1:
         raise Deep500Error(
             f"two networks and --against {args.against}: give one network beside it"

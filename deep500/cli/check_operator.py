@@ -65,7 +65,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.recording import recording
+    from ..bundle.records.recording import recording
     from ..results.check import check_block
 
     _check_arguments(args)

@@ -51,8 +51,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.comparing import compare
-    from ..evidence.recording import find_bundle
+    from ..bundle.records.bundle_comparison import compare
+    from ..bundle.records.recording import find_bundle
 
     if args.gate and args.equivalent is not None:
         raise Deep500Error(
@@ -72,9 +72,7 @@ def call(args: argparse.Namespace) -> int:
         equivalent=args.equivalent,
     )
     show_comparison(args, compared.report(), compared.to_json(), args.out)
-    if not compared.verified or (
-        args.gate and (compared.worse or compared.lost)
-    ):
+    if not compared.verified or (args.gate and (compared.worse or compared.lost)):
         return 1
     if args.equivalent is None:
         return 0
@@ -82,8 +80,8 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _profile(args: argparse.Namespace) -> int:
-    from ..evidence.profiling import profile_bundles
-    from ..evidence.recording import find_bundle
+    from ..bundle.records.profiling import profile_bundles
+    from ..bundle.records.recording import find_bundle
 
     paths = [find_bundle(name) for name in (args.a, args.b, *args.more)]
     profiles = profile_bundles(paths, args.metric, args.level)

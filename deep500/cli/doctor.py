@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.recording import recorded_diagnosis
+    from ..bundle.records.recording import recorded_diagnosis
 
     if args.peaks:
         return _renew_peaks(args)

@@ -16,9 +16,7 @@ MOST_PROBLEMS = 10  # the most problems of the ledger that are printed
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "what", nargs="?", choices=sorted(LISTS), default="runs"
-    )
+    parser.add_argument("what", nargs="?", choices=sorted(LISTS), default="runs")
     options.most(parser, "all; of the runs the last 100")
 
 
@@ -29,7 +27,7 @@ def call(args: argparse.Namespace) -> int:
 
 def _ledger_code() -> int:
     """Print the problems of the ledger; returns 1 if there are any."""
-    from ..evidence.ledger import Ledger
+    from ..bundle.records.ledger import Ledger
 
     problems = Ledger().problems()
     for problem in problems[:MOST_PROBLEMS]:
@@ -58,9 +56,7 @@ def _print_list(args: argparse.Namespace) -> None:
         # few rows and many columns: transposed, so that the table fits narrow terminals
         first, *others = zip(headers, *rows, strict=True)
         print(table_text(Table(first, others), sys.stdout.isatty()))
-        print(
-            "\nyes: the framework has it by itself; d5: it has it through Deep500"
-        )
+        print("\nyes: the framework has it by itself; d5: it has it through Deep500")
     else:
         cells = [[clean(cell) for cell in row] for row in rows]
         alignment = "lt" if len(headers) == 2 else ""
@@ -69,13 +65,11 @@ def _print_list(args: argparse.Namespace) -> None:
 
 
 def _runs(most: int) -> tuple[list[str], list[list]]:
-    from ..evidence.ledger import Ledger
+    from ..bundle.records.ledger import Ledger
 
     rows: list[list] = []
     for run in Ledger().runs()[:most]:
-        rows.append(
-            [run.run, run.state, run.started, run.kind, run.folder, run.detail]
-        )
+        rows.append([run.run, run.state, run.started, run.kind, run.folder, run.detail])
     return ["run", "state", "started", "kind", "folder", "detail"], rows
 
 
@@ -112,7 +106,7 @@ def _frameworks(most: int) -> tuple[list[str], list[list]]:
 
 
 def _recipes(most: int) -> tuple[list[str], list[list]]:
-    from ..recipe_files import known_recipes
+    from ..rerun.recipe_files import known_recipes
 
     recipes = list(known_recipes().items())[:most]
     rows: list[list] = [[name, str(path)] for name, path in recipes]

@@ -152,9 +152,7 @@ def timeout(
 def _timeout(text: str) -> float:
     seconds = float(text)
     if not seconds > 0:
-        raise Deep500Error(
-            f"--timeout {text} leaves no time: give more than 0 seconds"
-        )
+        raise Deep500Error(f"--timeout {text} leaves no time: give more than 0 seconds")
     return seconds
 
 
@@ -373,9 +371,7 @@ def settings(texts: Sequence[str]) -> dict[str, Any]:
     return values
 
 
-def named_value(
-    option: str, text: str, form: str = "name=value"
-) -> tuple[str, str]:
+def named_value(option: str, text: str, form: str = "name=value") -> tuple[str, str]:
     """The two sides of the first equals sign; raises a Deep500Error if the first is not an identifier."""
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():

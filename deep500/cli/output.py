@@ -47,7 +47,7 @@ def show_record(
     more: dict[str, Any] | None = None,
 ) -> int:
     """Print a result and, with `page`, write its page beside the bundle; returns the exit code of the verb."""
-    from ..evidence.loading import as_json, rendered, report_of
+    from ..bundle.records.loading import as_json, rendered, report_of
     from ..reports.html import html
     from ..reports.markdown import markdown
     from ..reports.terminal import terminal
@@ -74,7 +74,7 @@ def show_comparison(
     page: Path | None,
 ) -> None:
     """Print a comparison or its data, and write it to a page if there is one to write."""
-    from ..evidence.loading import rendered
+    from ..bundle.records.loading import rendered
     from ..reports.html import html
     from ..reports.terminal import terminal
 

@@ -57,27 +57,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def rank_settings(
-    args: argparse.Namespace, own: Mapping[str, Any]
-) -> dict[str, Any]:
+def rank_settings(args: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, Any]:
     """The entries of the recipe that the options set; `own` are the classes of its file."""
     from ..distributed.communication import launched_by
 
     settings: dict[str, Any] = {}
     if args.ranks is not None:
         settings["ranks"] = args.ranks
-    transport = args.transport or (
-        launched_by() if args.ranks is not None else None
-    )
+    transport = args.transport or (launched_by() if args.ranks is not None else None)
     if transport is not None:
         settings["transport"] = transport
     for key, text in (("scheme", args.scheme), ("codec", args.codec)):
         if text is not None:
             settings[key] = rank_definition(key, text, own)
     if not 0 < args.deadline < 1e6:
-        raise Deep500Error(
-            f"--deadline {args.deadline:g}: give seconds, more than 0"
-        )
+        raise Deep500Error(f"--deadline {args.deadline:g}: give seconds, more than 0")
     return settings
 
 
@@ -92,9 +86,7 @@ def rank_definition(key: str, text: str, own: Mapping[str, Any]) -> Any:
     return load_codec(text, Names(own))
 
 
-def exit_code_of_other_ranks(
-    args: argparse.Namespace, recipe: "Recipe"
-) -> int | None:
+def exit_code_of_other_ranks(args: argparse.Namespace, recipe: "Recipe") -> int | None:
     """Start the ranks, or follow rank 0, and return the exit code; None if this process is to run the recipe."""
     from ..distributed.communication import (
         check_launcher,
@@ -142,9 +134,7 @@ def _follow(
     # what this rank says is shown if rank 0 cannot say anything
     if FOLDER in os.environ:
         name = f"rank-{launched_rank()}"
-        file = os.open(
-            Path(os.environ[FOLDER]) / name, os.O_WRONLY | os.O_CREAT
-        )
+        file = os.open(Path(os.environ[FOLDER]) / name, os.O_WRONLY | os.O_CREAT)
         os.dup2(file, 2)
     with ending_all_ranks(), errors_of_user_code(f"recipe {recipe.name}"):
         follow(
@@ -161,9 +151,7 @@ def _launch(distribution: "Distribution") -> int:
     from ..distributed.launching import launch, python_command
 
     command = python_command("-m", __package__, *sys.argv[1:])
-    launched = launch(
-        command, distribution.ranks, distribution.transport, grace=GRACE
-    )
+    launched = launch(command, distribution.ranks, distribution.transport, grace=GRACE)
     failures = launched.failures
     if own := first_own(failures):
         raise Deep500Error(own.message)

@@ -21,14 +21,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="html",
         help="the form of the page (html)",
     )
-    options.out(
-        parser, "the page (html: beside the bundle; others: standard output)"
-    )
+    options.out(parser, "the page (html: beside the bundle; others: standard output)")
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.loading import load, report_of
-    from ..evidence.recording import find_bundle
+    from ..bundle.records.loading import load, report_of
+    from ..bundle.records.recording import find_bundle
 
     bundle = find_bundle(args.bundle)
     record = load(bundle)
@@ -65,7 +63,7 @@ def _print(text: str, out: Path | None, problems: Sequence[str]) -> None:
 
 
 def _rendered(report: "Report", format: str) -> str:
-    from ..evidence.loading import rendered
+    from ..bundle.records.loading import rendered
     from ..reports.data import to_json
     from ..reports.html import html
     from ..reports.markdown import markdown

@@ -42,8 +42,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.recording import find_bundle
-    from ..reproduction import reproduce
+    from ..bundle.records.recording import find_bundle
+    from ..rerun.reproduction import reproduce
     from ..training.events import ProgressBar
 
     definitions = {}

@@ -55,6 +55,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "tiny (2 seeds, a tenth of the epochs), small (6 seeds) or full (20 seeds)",
     )
     add(
+        "--evaluate-every",
+        type=int,
+        default=None,
+        metavar="STEPS",
+        help="evaluate also within epochs, every so many steps; no step's time includes it (the recipe's)",
+    )
+    add(
         "--device",
         default=None,
         metavar="DEVICE",
@@ -79,9 +86,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.recording import new_folder
-    from ..recipe_files import load_recipe
-    from ..recipe_runner import run
+    from ..bundle.records.recording import new_folder
+    from ..rerun.recipe_files import load_recipe
+    from ..rerun.recipe_runner import run
     from ..training.events import ProgressBar
 
     if args.resume and not args.out:
@@ -119,10 +126,10 @@ def call(args: argparse.Namespace) -> int:
 
 def run_both(args: argparse.Namespace, recipe: "Recipe") -> int:
     """Train two recipes in turn into --out/a and --out/b, and print the comparison; 1 if one is not acceptable."""
-    from ..evidence.comparing import compare
-    from ..evidence.recording import new_folder
-    from ..recipe_files import load_recipe
-    from ..runs_in_turn import run_in_turn
+    from ..bundle.records.bundle_comparison import compare
+    from ..bundle.records.recording import new_folder
+    from ..rerun.recipe_files import load_recipe
+    from ..rerun.runs_in_turn import run_in_turn
     from ..training.events import ProgressBar
 
     other = changed_recipe(load_recipe(args.other), args)
@@ -146,9 +153,7 @@ def run_both(args: argparse.Namespace, recipe: "Recipe") -> int:
 
 
 @contextmanager
-def noting_how_to_resume(
-    args: argparse.Namespace, folder: Path
-) -> Iterator[None]:
+def noting_how_to_resume(args: argparse.Namespace, folder: Path) -> Iterator[None]:
     """Add the command that goes on with the run in this folder to the exception of an interruption."""
     try:
         yield
@@ -184,6 +189,8 @@ def changed_recipe(recipe: "Recipe", args: argparse.Namespace) -> "Recipe":
         settings["executor"] = args.framework
     if isinstance(name := settings.get("executor"), str):
         settings["executor"] = framework(name).from_model
+    if args.evaluate_every is not None:
+        settings["evaluate_every"] = args.evaluate_every
     if args.optimizer is not None:
         settings["optimizer"] = args.optimizer
     for key in definition_keys():
@@ -193,19 +200,13 @@ def changed_recipe(recipe: "Recipe", args: argparse.Namespace) -> "Recipe":
     if args.device:
         devices = {"cpu": CPUDevice(), "gpu": GPUDevice()}
         if args.device not in devices:
-            raise Deep500Error(
-                f"--device {args.device}: give {' or '.join(devices)}"
-            )
-        before = settings.get(
-            "executor_kwargs", recipe.entry("executor_kwargs", {})
-        )
+            raise Deep500Error(f"--device {args.device}: give {' or '.join(devices)}")
+        before = settings.get("executor_kwargs", recipe.entry("executor_kwargs", {}))
         settings["executor_kwargs"] = {**before, "device": devices[args.device]}
     return recipe.with_settings(settings, args.division)
 
 
-def definition_entries(
-    key: str, text: str, own: Mapping[str, Any]
-) -> dict[str, Any]:
+def definition_entries(key: str, text: str, own: Mapping[str, Any]) -> dict[str, Any]:
     """The entries of a recipe for a definition that a text describes: a class with its arguments, or a whole chain."""
     from ..contracts.recipe_entries import TABLE
     from ..definition_text import Names, parts_of

@@ -11,8 +11,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.loading import load
-    from ..evidence.recording import find_bundle
+    from ..bundle.records.loading import load
+    from ..bundle.records.recording import find_bundle
 
     record = load(find_bundle(args.bundle))
     show_record(args, record)

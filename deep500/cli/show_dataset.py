@@ -9,8 +9,8 @@ from . import options
 from .output import print_json, write_page
 
 if TYPE_CHECKING:
+    from ..check.samplers.dataset_bias import BiasReport
     from ..contracts.dataset import Split
-    from ..validation.dataset_bias import BiasReport
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def call(args: argparse.Namespace) -> int:
     from .. import registry
-    from ..validation.dataset_bias import bias_svg, dataset_bias
+    from ..check.samplers.dataset_bias import bias_svg, dataset_bias
 
     if args.histogram and args.histogram.suffix != ".svg":
         raise Deep500Error(
@@ -47,9 +47,7 @@ def call(args: argparse.Namespace) -> int:
     splits = dataset.load()
     bias = dataset_bias(splits) if "label" in splits["train"].columns else None
     if args.histogram and bias is None:
-        raise Deep500Error(
-            f"the data set {args.dataset} has no classes to draw"
-        )
+        raise Deep500Error(f"the data set {args.dataset} has no classes to draw")
     if args.histogram and bias:
         write_page(args.histogram, bias_svg(bias))
     facts = _facts(splits, dataset.checksums(), bias)
@@ -105,10 +103,6 @@ def _text(facts: dict[str, Any]) -> str:
 def _classes(split: dict[str, Any]) -> str:
     counts = split["counts"]
     interval = f"[{split['low']:.3f}, {split['high']:.3f}], n = {sum(counts)}"
-    deviation = (
-        f"deviation from equal shares {split['deviation']:.3f} {interval}"
-    )
+    deviation = f"deviation from equal shares {split['deviation']:.3f} {interval}"
     by_chance = f"by chance up to {split['by_chance']:.3f}"
-    return (
-        f"classes of {split['name']}: {len(counts)}, {deviation}; {by_chance}"
-    )
+    return f"classes of {split['name']}: {len(counts)}, {deviation}; {by_chance}"

@@ -10,7 +10,7 @@ from .output import print_json, write_page
 
 if TYPE_CHECKING:
     from ..contracts.network import Network
-    from ..validation.networks.costs import NetworkCosts
+    from ..costs.network_costs import NetworkCosts
 
 MOST_NODES = 60
 
@@ -39,10 +39,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
+    from ..check.networks.loading import load_network
+    from ..costs.network_costs import network_costs
+    from ..costs.summary import costs_report
     from ..reports.terminal import terminal
-    from ..validation.networks.costs import network_costs
-    from ..validation.networks.loading import load_network
-    from ..validation.networks.summary import costs_report
 
     if args.most < 1:
         raise Deep500Error(f"--most {args.most} shows nothing: give at least 1")
@@ -51,9 +51,7 @@ def call(args: argparse.Namespace) -> int:
             f"the picture is an .svg file, and {args.picture.name} is none"
         )
     network, sizes = load_network(args.model, options.settings(args.set))
-    costs = network_costs(
-        network, args.batch, sizes=sizes, framework=args.framework
-    )
+    costs = network_costs(network, args.batch, sizes=sizes, framework=args.framework)
     picture = _drawn(args.picture, network, costs) if args.picture else None
     if args.json:
         print_json(costs.to_json() | {"picture": picture})
@@ -65,6 +63,6 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _drawn(path: Path, network: "Network", costs: "NetworkCosts") -> str:
-    from ..validation.networks.picture import network_svg
+    from ..costs.picture import network_svg
 
     return str(write_page(path, network_svg(network, costs)))

@@ -33,9 +33,9 @@ def call(args: argparse.Namespace) -> int:
 def _of_bundle(name: str) -> dict[str, Any] | None:
     """The recipe in the plan of a bundle; None if this is not a bundle."""
     from ..bundle.encoding import MANIFEST
+    from ..bundle.records.loading import load
+    from ..bundle.records.recording import find_bundle
     from ..errors import Deep500Error
-    from ..evidence.loading import load
-    from ..evidence.recording import find_bundle
 
     path = Path(name)
     if path.suffix == ".py":
@@ -56,7 +56,7 @@ def _of_bundle(name: str) -> dict[str, Any] | None:
 
 
 def _of_file(args: argparse.Namespace) -> dict[str, Any]:
-    from ..recipe_files import load_recipe
+    from ..rerun.recipe_files import load_recipe
     from ..training.planning import make_plan, tier_recipe
 
     recipe = tier_recipe(load_recipe(args.recipe), args.tier)

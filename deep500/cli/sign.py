@@ -21,8 +21,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.recording import find_bundle
-    from ..evidence.signing import sign
+    from ..bundle.records.recording import find_bundle
+    from ..bundle.records.signing import sign
 
     folder = find_bundle(args.bundle)
     signed = sign(folder, args.key, lambda: _passphrase(args.key, folder))
@@ -37,7 +37,7 @@ def call(args: argparse.Namespace) -> int:
 def _passphrase(key: Path, folder: Path) -> bytes:
     """Ask for the passphrase on the terminal; without one, raise a Deep500Error that suggests to use ssh-agent."""
     if not sys.stdin.isatty():
-        from ..evidence.signing import NAMESPACE
+        from ..bundle.records.signing import NAMESPACE
 
         manifest = folder / "manifest.json"
         command = f"ssh-keygen -Y sign -n {NAMESPACE} -f {key} {manifest}"

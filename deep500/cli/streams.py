@@ -49,12 +49,8 @@ class _Unbroken(io.RawIOBase):
 def unbroken() -> Iterator[None]:
     """Inside this context, print never raises BrokenPipeError, and escapes characters that the encoding lacks."""
     with ExitStack() as stack:
-        out = stack.enter_context(
-            redirect_stdout(_wrapped(sys.stdout, needed=True))
-        )
-        error = stack.enter_context(
-            redirect_stderr(_wrapped(sys.stderr, needed=False))
-        )
+        out = stack.enter_context(redirect_stdout(_wrapped(sys.stdout, needed=True)))
+        error = stack.enter_context(redirect_stderr(_wrapped(sys.stderr, needed=False)))
         try:
             yield
         finally:

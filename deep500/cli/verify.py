@@ -9,8 +9,8 @@ from . import options
 from .output import print_json
 
 if TYPE_CHECKING:
-    from ..evidence.replay import Replay
-    from ..evidence.signing import Attestations
+    from ..bundle.records.signing import Attestations
+    from ..rerun.replay import Replay
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,8 +37,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.recording import find_bundle
-    from ..evidence.verification import verify
+    from ..bundle.records.recording import find_bundle
+    from ..bundle.records.verification import verify
 
     if args.recipe and not args.replay:
         raise Deep500Error("--recipe is for --replay: give both")
@@ -68,12 +68,12 @@ def _further_checks(
     args: argparse.Namespace, path: Path
 ) -> "dict[str, Attestations | Replay]":
     """The checks of a bundle that verifies: its signatures and, if requested, the replay."""
-    from ..evidence.signing import attestations
+    from ..bundle.records.signing import attestations
 
     checks: dict[str, Any] = {"signatures": attestations(path, args.signer)}
     if args.replay:
-        from ..evidence.replay import replay
-        from ..recipe_files import load_recipe
+        from ..rerun.recipe_files import load_recipe
+        from ..rerun.replay import replay
 
         checks["replay"] = replay(path, args.recipe, load_recipe)
     return checks

@@ -31,9 +31,7 @@ class Bucketed(Codec):
     def code_bits(self) -> int:
         return 1
 
-    def unpacked(
-        self, scales: np.ndarray, packed: np.ndarray, size: int
-    ) -> np.ndarray:
+    def unpacked(self, scales: np.ndarray, packed: np.ndarray, size: int) -> np.ndarray:
         """What these scales and codes stand for, by NumPy."""
         raise lacking(self, "unpacked")
 

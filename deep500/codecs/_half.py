@@ -47,9 +47,7 @@ class Half(Codec):
                 form[:] = x.astype(self.dtype)
         return form
 
-    def expand(
-        self, form: np.ndarray, size: int, dtype: Any, key: Key
-    ) -> np.ndarray:
+    def expand(self, form: np.ndarray, size: int, dtype: Any, key: Key) -> np.ndarray:
         return self._widened(form, dtype)
 
     def exchange(

@@ -86,18 +86,14 @@ class Chain(Codec):
         self.check_payload(payload, total.size, total.dtype)
         boundary = self.selection.side_bytes(payload, total.size)
         places = self.selection.positions(payload[:boundary], total.size)
-        values = self.second.decoded(
-            payload[boundary:], places.size, total.dtype
-        )
+        values = self.second.decoded(payload[boundary:], places.size, total.dtype)
         with quiet():
             total[places] += values * total.dtype.type(weight)
 
     def compress(self, x: np.ndarray, key: Key) -> np.ndarray:
         return self.second.compress(self.selection.take(x, key)[0], key)
 
-    def expand(
-        self, form: np.ndarray, size: int, dtype: Any, key: Key
-    ) -> np.ndarray:
+    def expand(self, form: np.ndarray, size: int, dtype: Any, key: Key) -> np.ndarray:
         count = self.selection.most_values(size)
         values = self.second.expanded(form, count, dtype, key)
         return self.first.expand(values, size, dtype, key)
@@ -135,9 +131,7 @@ class Chain(Codec):
     ) -> int:
         if not self.linear:
             return self.wire_bytes(size, dtype)
-        return self.second.aggregate_bytes(
-            self.selection.most_values(size), dtype
-        )
+        return self.second.aggregate_bytes(self.selection.most_values(size), dtype)
 
 
 def _loss(codec: Codec) -> float | None:

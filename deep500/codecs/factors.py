@@ -21,9 +21,7 @@ from ._random import uniform
 from .power_sgd import orthonormal
 
 TOLERANCE = 1e-3  # of the norm: a gradient of higher rank misses by far more
-PASSES = (
-    3  # projections before a gradient is refused; almost always one is enough
-)
+PASSES = 3  # projections before a gradient is refused; almost always one is enough
 
 
 class Factors(Codec):
@@ -40,9 +38,7 @@ class Factors(Codec):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.batch < 1:
-            raise Deep500Error(
-                f"batch of Factors is {self.batch}: give 1 or more"
-            )
+            raise Deep500Error(f"batch of Factors is {self.batch}: give 1 or more")
 
     unbiased = True
     variance = TOLERANCE**2
@@ -84,9 +80,7 @@ class Factors(Codec):
         mean /= x.dtype.type(len(payloads))
         return Exchange(mean, x)
 
-    def encode_factors(
-        self, x: np.ndarray, division: Division, key: Key
-    ) -> np.ndarray:
+    def encode_factors(self, x: np.ndarray, division: Division, key: Key) -> np.ndarray:
         parts = [np.zeros(0, x.dtype), *division.dense_values(x)]
         for matrix in division.matrices:
             left, right = self._factorised(matrix.name, matrix.of(x), key)
@@ -118,9 +112,7 @@ class Factors(Codec):
             "Factors: give the batch of one rank, and add weight decay in the optimizer"
         )
 
-    def _add(
-        self, payload: np.ndarray, division: Division, total: np.ndarray
-    ) -> None:
+    def _add(self, payload: np.ndarray, division: Division, total: np.ndarray) -> None:
         values = payload.view(total.dtype)
         dense = np.zeros_like(total)
         division.put_dense(values[: division.dense_size], dense)

@@ -28,7 +28,5 @@ class Identity(Codec):
     def compress(self, x: np.ndarray, key: Key) -> np.ndarray:
         return x
 
-    def expand(
-        self, form: np.ndarray, size: int, dtype: Any, key: Key
-    ) -> np.ndarray:
+    def expand(self, form: np.ndarray, size: int, dtype: Any, key: Key) -> np.ndarray:
         return form

@@ -82,7 +82,5 @@ class Lossless(Codec):
                 f"a payload of {self} cannot be unpacked: {error}"
             ) from None
         if len(content) > most or not inflater.eof:
-            raise Deep500Error(
-                f"a payload of {self} does not end after {most} bytes"
-            )
+            raise Deep500Error(f"a payload of {self} does not end after {most} bytes")
         return np.frombuffer(content, np.uint8).copy()

@@ -40,9 +40,7 @@ class OneBit(Bucketed):
             packed[:] = np.packbits(x >= 0, bitorder="little")
         return payload
 
-    def unpacked(
-        self, scales: np.ndarray, packed: np.ndarray, size: int
-    ) -> np.ndarray:
+    def unpacked(self, scales: np.ndarray, packed: np.ndarray, size: int) -> np.ndarray:
         below = self.per_element(scales[0::2], size)
         above = self.per_element(scales[1::2], size)
         positive = np.unpackbits(packed, count=size, bitorder="little")

@@ -58,8 +58,6 @@ class Packed(Codec):
     def least_wire_bytes(self, size: int, dtype: Any = "float32") -> int:
         return 1
 
-    def _unpacked(
-        self, payload: np.ndarray, size: int, dtype: Any
-    ) -> np.ndarray:
+    def _unpacked(self, payload: np.ndarray, size: int, dtype: Any) -> np.ndarray:
         self.check_payload(payload, size, dtype)
         return self.second.unpack(payload, self.first.wire_bytes(size, dtype))

@@ -44,9 +44,7 @@ class PowerSGD(Codec):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.rank < 1:
-            raise Deep500Error(
-                f"rank of PowerSGD is {self.rank}: give 1 or more"
-            )
+            raise Deep500Error(f"rank of PowerSGD is {self.rank}: give 1 or more")
         if not self.min_rate >= 0:
             raise Deep500Error(
                 f"min_rate of PowerSGD is {self.min_rate}: give 0 or more"
@@ -76,11 +74,7 @@ class PowerSGD(Codec):
 
     def wire_bytes(self, size: int, dtype: Any = "float32") -> int:
         rows, columns = nearly_square_shape(size)
-        return (
-            (rows + columns)
-            * self._rank(rows, columns)
-            * np.dtype(dtype).itemsize
-        )
+        return (rows + columns) * self._rank(rows, columns) * np.dtype(dtype).itemsize
 
     def aggregate_bytes(
         self, size: int, dtype: Any = "float32", slots: Sequence[Slot] = ()
@@ -107,19 +101,14 @@ class PowerSGD(Codec):
         division = self._division(x.size, slots)
         matrices = division.matrices
         with quiet():
-            lefts = [
-                matrix.of(x) @ state[f"q.{matrix.name}"] for matrix in matrices
-            ]
+            lefts = [matrix.of(x) @ state[f"q.{matrix.name}"] for matrix in matrices]
         first = yield AverageRequest(
             _joined([*lefts, *division.dense_values(x)], x.dtype)
         )
         means, dense = _cut(first, [left.shape for left in lefts])
         lefts = [orthonormal(mean) for mean in means]
         with quiet():
-            rights = [
-                m.of(x).T @ left
-                for m, left in zip(matrices, lefts, strict=True)
-            ]
+            rights = [m.of(x).T @ left for m, left in zip(matrices, lefts, strict=True)]
         averages = rights
         if matrices:
             second = yield AverageRequest(_joined(rights, x.dtype))
@@ -146,9 +135,7 @@ class PowerSGD(Codec):
             with quiet():
                 np.matmul(left, average.T, out=matrix.of(mean))
                 np.matmul(left, right.T, out=matrix.of(residual))
-                np.subtract(
-                    matrix.of(x), matrix.of(residual), out=matrix.of(residual)
-                )
+                np.subtract(matrix.of(x), matrix.of(residual), out=matrix.of(residual))
             memory[f"q.{matrix.name}"] = average
         division.put_dense(dense, mean)
         return Exchange(mean, residual, memory)

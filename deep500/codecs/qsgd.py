@@ -39,9 +39,7 @@ class QSGD(Bucketed):
             raise Deep500Error(f"bits of QSGD is {self.bits}: give 2, 4 or 8")
         check_bucket("QSGD", self.bucket)
         if self.norm not in ("max", "l2"):
-            raise Deep500Error(
-                f"norm of QSGD is {self.norm!r}: give 'max' or 'l2'"
-            )
+            raise Deep500Error(f"norm of QSGD is {self.norm!r}: give 'max' or 'l2'")
 
     @property
     def bucket_length(self) -> int:
@@ -76,9 +74,7 @@ class QSGD(Bucketed):
         packed[:] = pack(codes, self.bits)
         return payload
 
-    def unpacked(
-        self, scales: np.ndarray, packed: np.ndarray, size: int
-    ) -> np.ndarray:
+    def unpacked(self, scales: np.ndarray, packed: np.ndarray, size: int) -> np.ndarray:
         levels = scales.dtype.type(self.levels)
         codes = unpack(packed, self.bits, size).astype(scales.dtype)
         # the largest number may round to infinity

@@ -91,9 +91,7 @@ class RandomK(Selection):
     def compress(self, x: np.ndarray, key: Key) -> np.ndarray:
         return self.take(x, key)[0]
 
-    def expand(
-        self, form: np.ndarray, size: int, dtype: Any, key: Key
-    ) -> np.ndarray:
+    def expand(self, form: np.ndarray, size: int, dtype: Any, key: Key) -> np.ndarray:
         side = np.array(key.shared_words(), np.uint32).view(np.uint8)
         expanded = np.zeros(size, dtype)
         expanded[self.positions(side, size)] = form

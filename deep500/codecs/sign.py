@@ -38,9 +38,7 @@ class Sign(Bucketed):
         bits = np.packbits(x >= 0, bitorder="little")
         return np.concatenate([self._mean_magnitudes(x).view(np.uint8), bits])
 
-    def unpacked(
-        self, scales: np.ndarray, packed: np.ndarray, size: int
-    ) -> np.ndarray:
+    def unpacked(self, scales: np.ndarray, packed: np.ndarray, size: int) -> np.ndarray:
         magnitudes = self.per_element(scales, size)
         positive = np.unpackbits(packed, count=size, bitorder="little")
         return np.where(positive, magnitudes, -magnitudes)

@@ -64,9 +64,7 @@ class TernGrad(Codec):
         self.check_payload(payload, size, dtype)
         scale, packed = _parts(payload, dtype)
         decoded = np.empty(size, dtype)
-        if not call(
-            f"ternary_decode{width(dtype)}", packed, size, scale, decoded
-        ):
+        if not call(f"ternary_decode{width(dtype)}", packed, size, scale, decoded):
             decoded[:] = _unpacked(packed, size).astype(dtype) * scale
         return decoded
 
@@ -103,9 +101,7 @@ class TernGrad(Codec):
             mean = total.astype(x.dtype) * (shared / x.dtype.type(key.ranks))
             return Exchange(mean, x)
         payloads = yield GatherRequest(_packed(digits))
-        scaled = [
-            np.concatenate([_as_bytes(shared), payload]) for payload in payloads
-        ]
+        scaled = [np.concatenate([_as_bytes(shared), payload]) for payload in payloads]
         return Exchange(self.mean(scaled, x.size, x.dtype), x)
 
     def _clip_and_scale(self, x: np.ndarray) -> tuple[np.floating, np.floating]:

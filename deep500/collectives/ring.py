@@ -29,9 +29,7 @@ class Ring(Collective):
             outgoing = pieces[(rank - turn) % size]
             piece = pieces[(rank - turn - 1) % size]
             into = incoming[: len(piece)]
-            yield from exchange(
-                right, outgoing, left, into, self.first_tag + turn
-            )
+            yield from exchange(right, outgoing, left, into, self.first_tag + turn)
             combine(piece, into, out=piece)
         for turn in range(size - 1):
             outgoing = pieces[(rank + 1 - turn) % size]

@@ -61,9 +61,7 @@ class Augmentation(Definition):
     def specs(self, specs: Mapping[str, Spec]) -> dict[str, Spec]:
         return dict(specs)
 
-    def write(
-        self, batch: Batch, draws: Draws, out: Mapping[str, np.ndarray]
-    ) -> None:
+    def write(self, batch: Batch, draws: Draws, out: Mapping[str, np.ndarray]) -> None:
         for name, values in self.apply(batch, draws).items():
             out[name][...] = values
 
@@ -74,9 +72,7 @@ class Augmentation(Definition):
             if setting == "array" and value in names:
                 changes[setting] = names[value]
             if setting == "arrays":
-                changes[setting] = tuple(
-                    names.get(name, name) for name in value
-                )
+                changes[setting] = tuple(names.get(name, name) for name in value)
         return replace(self, **changes)
 
 

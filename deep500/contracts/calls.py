@@ -90,9 +90,7 @@ def backward(
     saved = operator.run(framework.xp, *fill(inputs, inputs, tensors))
 
     def formula(dys: tuple, xs: tuple, ys: tuple) -> list:
-        return operator.gradients(
-            framework.xp, dys, fill(inputs, inputs, xs), ys
-        )
+        return operator.gradients(framework.xp, dys, fill(inputs, inputs, xs), ys)
 
     def bind(values: Sequence[Any]) -> tuple:
         dys = [*natives(framework, values), *[None] * len(saved)]

@@ -65,9 +65,7 @@ def _number(value: float | None) -> str:
     return "not known" if value is None else f"{value:.6g}"
 
 
-def judged_by_interval(
-    summary: Summary, bound: float, at_least: bool
-) -> Judgement:
+def judged_by_interval(summary: Summary, bound: float, at_least: bool) -> Judgement:
     """Whether the median over the seeds is on the right side of a bound, with its whole interval."""
     low = summary["low"]
     high = summary["high"]

@@ -81,9 +81,7 @@ class Key:
         return np.random.Generator(np.random.Philox(key=np.array(words)))
 
     def _derived(self, rank: int | str) -> tuple[int, int]:
-        first, second = derive(
-            self.seed, "codec", (self.tensor, rank), self.step
-        )
+        first, second = derive(self.seed, "codec", (self.tensor, rank), self.step)
         return first, second
 
 
@@ -200,9 +198,7 @@ class Codec(Definition):
         _check_returned(self.decode, array, size, dtype)
         return array
 
-    def expanded(
-        self, form: np.ndarray, size: int, dtype: Any, key: Key
-    ) -> np.ndarray:
+    def expanded(self, form: np.ndarray, size: int, dtype: Any, key: Key) -> np.ndarray:
         """What `expand` returns, if it has the size and the dtype that were asked for."""
         array = self.expand(form, size, dtype, key)
         _check_returned(self.expand, array, size, dtype)
@@ -226,9 +222,7 @@ class Codec(Definition):
         """For linear codecs: the coded array, which an allreduce may add up."""
         raise lacking(self, "compress")
 
-    def expand(
-        self, form: np.ndarray, size: int, dtype: Any, key: Key
-    ) -> np.ndarray:
+    def expand(self, form: np.ndarray, size: int, dtype: Any, key: Key) -> np.ndarray:
         """For linear codecs: the decoded form of such an array."""
         raise lacking(self, "expand")
 
@@ -275,9 +269,7 @@ class Codec(Definition):
             return (yield from self._added(x, key))
         return (yield from self._gathered(x, key))
 
-    def _added(
-        self, x: np.ndarray, key: Key
-    ) -> Generator[Request, Any, Exchange]:
+    def _added(self, x: np.ndarray, key: Key) -> Generator[Request, Any, Exchange]:
         form = self.compress(x, key)
         _check_returned(self.compress, form, None, None)
         residual = x
@@ -288,9 +280,7 @@ class Codec(Definition):
         mean = self.expanded(mean_form, x.size, x.dtype, key)
         return Exchange(mean, residual)
 
-    def _gathered(
-        self, x: np.ndarray, key: Key
-    ) -> Generator[Request, Any, Exchange]:
+    def _gathered(self, x: np.ndarray, key: Key) -> Generator[Request, Any, Exchange]:
         payload = self.encoded(x, key)
         payloads = yield GatherRequest(payload)
         residual = x
@@ -301,9 +291,7 @@ class Codec(Definition):
         _check_returned(self.mean, mean, x.size, x.dtype)
         return Exchange(mean, residual)
 
-    def mean(
-        self, payloads: Sequence[np.ndarray], size: int, dtype: Any
-    ) -> np.ndarray:
+    def mean(self, payloads: Sequence[np.ndarray], size: int, dtype: Any) -> np.ndarray:
         """The average of the decoded payloads, added up in their order."""
         total = np.zeros(size, dtype)
         for payload in payloads:
@@ -332,9 +320,7 @@ def _check_returned(
         wanted += f" with {size} elements"
     if not isinstance(value, np.ndarray):
         kind = Incomplete if value is None else Deep500Error
-        raise kind(
-            f"{place_of(method)} returned {value!r:.80}: return {wanted}"
-        )
+        raise kind(f"{place_of(method)} returned {value!r:.80}: return {wanted}")
     is_right = value.ndim == 1 and size in (None, value.size)
     if not is_right or (dtype is not None and value.dtype != dtype):
         raise Deep500Error(
@@ -386,9 +372,7 @@ def slots_of(layout: Layout, bucket: Bucket) -> tuple[Slot, ...]:
     return tuple(slots)
 
 
-def drive(
-    aggregation: Aggregation, answer: Callable[[Request], Any]
-) -> np.ndarray:
+def drive(aggregation: Aggregation, answer: Callable[[Request], Any]) -> np.ndarray:
     """Run one rank's aggregation to its end; `answer` carries out its requests."""
     reply = None
     while True:
@@ -426,16 +410,12 @@ def _answers(requests: Sequence[Request]) -> list[Any]:
         names = ", ".join(collectives)
         raise Deep500Error(f"the ranks ask for different collectives: {names}")
     payloads = [
-        request.payload
-        for request in requests
-        if isinstance(request, GatherRequest)
+        request.payload for request in requests if isinstance(request, GatherRequest)
     ]
     if payloads:
         return [payloads] * len(requests)
     arrays = [
-        request.array
-        for request in requests
-        if not isinstance(request, GatherRequest)
+        request.array for request in requests if not isinstance(request, GatherRequest)
     ]
     total = arrays[0].copy()
     for array in arrays[1:]:

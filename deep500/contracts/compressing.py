@@ -46,9 +46,7 @@ def carried_out(codec: Codec, aggregation: Aggregation, size: int) -> Program:
         except StopIteration as stop:
             return stop.value
         if isinstance(request, GatherRequest):
-            answer = yield from all_gather(
-                request.payload, uneven=not codec.fixed_size
-            )
+            answer = yield from all_gather(request.payload, uneven=not codec.fixed_size)
             continue
         answer = request.array.copy()
         yield from all_reduce(answer)

@@ -137,9 +137,7 @@ class Split:
             batch = augmentation.apply(batch, draws)
         return batch
 
-    def transformed(
-        self, *augmentations: Augmentation, seed: int = 0
-    ) -> "Split":
+    def transformed(self, *augmentations: Augmentation, seed: int = 0) -> "Split":
         """The same examples, with these augmentations after those that the split already has."""
         all_augmentations = (*self.augmentations, *augmentations)
         return replace(self, augmentations=all_augmentations, seed=seed)
@@ -149,9 +147,7 @@ class Split:
         columns = {}
         for name, column in self.columns.items():
             columns[names.get(name, name)] = column
-        renamed = [
-            augmentation.renamed(names) for augmentation in self.augmentations
-        ]
+        renamed = [augmentation.renamed(names) for augmentation in self.augmentations]
         return replace(self, columns=columns, augmentations=tuple(renamed))
 
     def bounds(self, name: str) -> Bounds:
@@ -184,7 +180,9 @@ class Split:
         lengths = {name: len(column) for name, column in self.columns.items()}
         if len(set(lengths.values())) > 1:
             counts = [f"{count} of {name!r}" for name, count in lengths.items()]
-            return f"has {', '.join(counts)}: every array has one entry for each example"
+            return (
+                f"has {', '.join(counts)}: every array has one entry for each example"
+            )
         for name, column in self.columns.items():
             if column.dtype.kind not in "fc":
                 continue
@@ -254,9 +252,7 @@ def chunks(column: np.ndarray | Column) -> Iterator[np.ndarray]:
     example_size = int(np.prod(column.shape[1:]))
     example_bytes = column.dtype.itemsize * example_size
     step = max(1, CHUNK_BYTES // max(1, example_bytes))
-    return (
-        column[start : start + step] for start in range(0, len(column), step)
-    )
+    return (column[start : start + step] for start in range(0, len(column), step))
 
 
 def is_streamed(column: np.ndarray | Column) -> bool:

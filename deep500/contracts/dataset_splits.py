@@ -29,9 +29,7 @@ def loaded_splits(dataset: Dataset) -> dict[str, Split]:
     }
 
 
-def complete_splits(
-    splits: Any, source: str = "the data are"
-) -> dict[str, Split]:
+def complete_splits(splits: Any, source: str = "the data are") -> dict[str, Split]:
     """The splits, with one for validation; raises a Deep500Error for anything else.
 
     Without a split "validation", a tenth of "train" is set aside, always the same rows, and a warning says so.

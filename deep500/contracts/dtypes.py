@@ -85,7 +85,5 @@ def listed(names: Collection[str]) -> str:
 
 def _order(name: str) -> tuple[int, int]:
     kinds = [("float", "bfloat"), ("int",), ("uint",), ("bool",)]
-    kind = next(
-        i for i, prefixes in enumerate(kinds) if name.startswith(prefixes)
-    )
+    kind = next(i for i, prefixes in enumerate(kinds) if name.startswith(prefixes))
     return kind, -bits(name)

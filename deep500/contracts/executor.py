@@ -43,9 +43,7 @@ class TrainingStep(ABC):
         super().__init_subclass__()
         for name in ("__call__", "backprop"):
             if name in vars(cls):
-                setattr(
-                    cls, name, named_failures(vars(cls)[name], backprop=True)
-                )
+                setattr(cls, name, named_failures(vars(cls)[name], backprop=True))
 
     def __init__(self, executor: "Executor", optimizer: Any, y: str):
         self.executor = executor
@@ -141,9 +139,7 @@ class Executor(ABC):
         super().__init_subclass__()
         for name in ("inference", "inference_and_backprop"):
             if name in vars(cls):
-                method = named_failures(
-                    vars(cls)[name], backprop=name != "inference"
-                )
+                method = named_failures(vars(cls)[name], backprop=name != "inference")
                 setattr(cls, name, method)
 
     def __init__(
@@ -168,9 +164,7 @@ class Executor(ABC):
         self._specializer: Specializer | None = None
         if is_open(self.structure):
             self._specializer = Specializer(self.structure)
-        self.takes_inputs_as_they_are = (
-            not self.random and self._specializer is None
-        )
+        self.takes_inputs_as_they_are = not self.random and self._specializer is None
         self.layout = self.structure.layout()
         self.params: Values = {}  # native, set by the subclass
         self.gradients: Values = {}  # of the last inference_and_backprop, by parameter
@@ -212,10 +206,7 @@ class Executor(ABC):
         changing = {*self.structure.trainable, *self.structure.state_updates}
         constants = {}
         for name, value in self.params.items():
-            if (
-                name not in changing
-                and self.spec(name).size <= LARGEST_CONSTANT
-            ):
+            if name not in changing and self.spec(name).size <= LARGEST_CONSTANT:
                 constants[name] = np.array(self.framework.array(value))
         return constants
 
@@ -288,9 +279,7 @@ class Executor(ABC):
 
     def choose(self, node: Node, inputs: Sequence[Any]) -> tuple[Any, str]:
         """The kernel of a node for these inputs, and its kind ("native" or "composed"), which is recorded."""
-        kernel, kind = self.framework.kernel(
-            node.operator, len(node.outputs), inputs
-        )
+        kernel, kind = self.framework.kernel(node.operator, len(node.outputs), inputs)
         self._kernel_kinds[node.name] = kind
         return kernel, kind
 
@@ -310,9 +299,7 @@ class Executor(ABC):
             inputs = {**inputs, **self._keys(inputs, step or 0, first_row)}
         if self._specializer is not None:
             backprop = step is not None
-            mode = RunMode(
-                derivative=backprop, training=backprop and self.training
-            )
+            mode = RunMode(derivative=backprop, training=backprop and self.training)
             self._specialize(self._specializer, inputs, mode)
         return inputs
 
@@ -357,9 +344,7 @@ class Executor(ABC):
         If the parameters are in host memory, the buffers are that memory, and writing to them changes the network;
         otherwise they are copies, which `load_flat_params` writes back.
         """
-        return FlatBuffers(
-            self._flat_params(), self.layout, lambda: self.generation
-        )
+        return FlatBuffers(self._flat_params(), self.layout, lambda: self.generation)
 
     def flat_gradients(self) -> FlatBuffers:
         """The gradients of the last backprop as such buffers; an update uses what is written to them."""
@@ -367,9 +352,7 @@ class Executor(ABC):
             raise Deep500Error(
                 "there are no gradients yet: call backprop or inference_and_backprop"
             )
-        return FlatBuffers(
-            self._flat_gradients(), self.layout, lambda: self.generation
-        )
+        return FlatBuffers(self._flat_gradients(), self.layout, lambda: self.generation)
 
     def load_flat_params(self, buffers: Mapping[str, np.ndarray]) -> None:
         """Set all trained parameters from flat buffers."""
@@ -427,9 +410,7 @@ class Executor(ABC):
         """Set one parameter and leave the others unchanged."""
         if name not in self.structure.params:
             names = ", ".join(self.structure.params)
-            raise Deep500Error(
-                f"no parameter is named {name!r}; there are: {names}"
-            )
+            raise Deep500Error(f"no parameter is named {name!r}; there are: {names}")
         array = self.framework.array(value)
         expected = {name: self.spec(name)}
         values = matching("parameters", expected, {name: array})

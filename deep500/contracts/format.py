@@ -47,9 +47,7 @@ class Format(Definition):
 
         `sizes` are those of the named dimensions; with None, the network takes any sizes. Parameters are inputs.
         """
-        raise Unsupported(
-            f"{type(self).__name__} has no form for a backward pass"
-        )
+        raise Unsupported(f"{type(self).__name__} has no form for a backward pass")
 
     def require(self, *packages: str) -> None:
         """Raise `Unsupported`, with the command that installs it, if one of these packages is missing."""

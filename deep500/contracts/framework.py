@@ -96,9 +96,7 @@ class Framework(ABC):
             package = self.module_name
             if self.extra:
                 package = f"'deep500-bench[{self.extra}]'"
-            raise Unsupported(
-                f"{self.name} is not installed: pip install {package}"
-            )
+            raise Unsupported(f"{self.name} is not installed: pip install {package}")
         return importlib.import_module(self.module_name)
 
     def require(self) -> None:
@@ -139,15 +137,11 @@ class Framework(ABC):
 
     def allocations(self) -> Allocations:
         """A context that records the bytes that are allocated in a block of code."""
-        raise Unsupported(
-            f"{self.name} does not tell what its allocator hands out"
-        )
+        raise Unsupported(f"{self.name} does not tell what its allocator hands out")
 
     def set_threads(self, count: int) -> None:
         """Compute with this many threads from now on; a framework without this method chooses by itself."""
-        raise Unsupported(
-            f"{self.name} has no setting for the number of threads"
-        )
+        raise Unsupported(f"{self.name} has no setting for the number of threads")
 
     def seed_generator(self, seed: int) -> bool:
         """Seed the generator that the framework shares in a process; False if it has none."""
@@ -258,14 +252,10 @@ class Framework(ABC):
     ) -> list[np.ndarray | None]:
         native_grads = calls.natives(self, grads)
         native_inputs = self._natives(inputs)
-        gradients = gradient_formula(
-            self.xp, operator, native_inputs, native_grads
-        )
+        gradients = gradient_formula(self.xp, operator, native_inputs, native_grads)
         return [None if g is None else self.array(g) for g in gradients]
 
-    def _canonical(
-        self, operator: Operator, inputs: Sequence[Any]
-    ) -> list[Any]:
+    def _canonical(self, operator: Operator, inputs: Sequence[Any]) -> list[Any]:
         return canonical_inputs(operator, inputs, self._host_array)
 
     def _host_array(self, value: Any) -> np.ndarray:
@@ -275,9 +265,7 @@ class Framework(ABC):
         return self.array(value)
 
     def _natives(self, inputs: Sequence[Any]) -> list[Any]:
-        return [
-            self.tensor(x) if isinstance(x, np.ndarray) else x for x in inputs
-        ]
+        return [self.tensor(x) if isinstance(x, np.ndarray) else x for x in inputs]
 
     @contextmanager
     def _in_one_line(
@@ -322,9 +310,7 @@ class Framework(ABC):
     ) -> Call:
         """One run of the operator: the framework's kernel ("native"), our formula ("composed"), or that "compiled"."""
         self.require()
-        return self._forward_call(
-            operator, self._canonical(operator, inputs), kernel
-        )
+        return self._forward_call(operator, self._canonical(operator, inputs), kernel)
 
     def _forward_call(
         self, operator: Operator, inputs: Sequence[Any], kernel: str
@@ -447,9 +433,7 @@ class Framework(ABC):
         self.set_threads(threads)
 
     @abstractmethod
-    def _executor(
-        self, network: Network, seed: int, execution: str
-    ) -> "Executor":
+    def _executor(self, network: Network, seed: int, execution: str) -> "Executor":
         """The adapter's executor of the network; `execution` is one of `executions`."""
 
     def from_model(
@@ -525,9 +509,7 @@ class Framework(ABC):
 
     def not_taken(self, model: Any, native_kind: str = "") -> Unsupported:
         """The error for a model that this framework cannot take; `native_kind` is what its own models are called."""
-        kinds = (
-            f"{native_kind}, a d5.Network" if native_kind else "a d5.Network"
-        )
+        kinds = f"{native_kind}, a d5.Network" if native_kind else "a d5.Network"
         actual = type(model).__name__
         return Unsupported(
             f"{self.name} takes {kinds} or an ONNX model (a path, bytes or a ModelProto), not a {actual}"
@@ -542,9 +524,7 @@ def keyed(
         return inputs
     if not operator.random:
         name = type(operator).__name__
-        raise Deep500Error(
-            f"{name} draws no random numbers, and so takes no key"
-        )
+        raise Deep500Error(f"{name} draws no random numbers, and so takes no key")
     words = [*key]
     if len(words) == 2:
         words = random_key.complete(words)
@@ -573,9 +553,7 @@ def gradient_formula(
     return operator.gradients(xp, output_grads, inputs, results)
 
 
-def _has_native_kernel(
-    operator: Operator, outputs: int, inputs: Sequence[Any]
-) -> bool:
+def _has_native_kernel(operator: Operator, outputs: int, inputs: Sequence[Any]) -> bool:
     """Whether the native kernel of an operator computes so many outputs and takes these inputs."""
     if operator.native_outputs and outputs > operator.native_outputs:
         return False
@@ -588,9 +566,7 @@ def _has_native_kernel(
 def _check_grads(operator: Operator, grads: Sequence[Any]) -> None:
     """Raise a Deep500Error if these cannot be the gradients of an operator's outputs."""
     is_list = isinstance(grads, list | tuple)
-    fits = is_list and (
-        operator.variadic or len(grads) <= len(operator.outputs)
-    )
+    fits = is_list and (operator.variadic or len(grads) <= len(operator.outputs))
     if fits and grads:
         return
     actual = type(grads).__name__

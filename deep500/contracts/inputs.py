@@ -52,9 +52,7 @@ def static_input(operator: Operator, name: str, value: Any) -> Any:
         return canonical(value, operator.inputs[name].annotation)
     except ValueError as error:
         owner = type(operator).__name__
-        raise Deep500Error(
-            f"the input {name!r} of {owner} is {error}"
-        ) from None
+        raise Deep500Error(f"the input {name!r} of {owner} is {error}") from None
 
 
 def canonical_gradients(
@@ -65,9 +63,7 @@ def canonical_gradients(
 ) -> list[np.ndarray | None]:
     """The gradients of the outputs as NumPy arrays; numbers and lists take the dtype of the first float input."""
     names = operator.result_names(len(grads))
-    floats = [
-        x.dtype for x in inputs if isinstance(x, np.ndarray) and _is_float(x)
-    ]
+    floats = [x.dtype for x in inputs if isinstance(x, np.ndarray) and _is_float(x)]
     dtype = floats[0] if floats else np.dtype("float32")
     arrays: list[np.ndarray | None] = []
     for name, grad in zip(names, grads, strict=True):
@@ -94,9 +90,7 @@ def _static_or_array(
     return array
 
 
-def _array(
-    operator: Operator, name: str, value: Any, to_array: ToArray
-) -> np.ndarray:
+def _array(operator: Operator, name: str, value: Any, to_array: ToArray) -> np.ndarray:
     if isinstance(value, np.ndarray):
         array = value
     else:
@@ -137,10 +131,7 @@ def _in_dtype(
     operator: Operator, name: str, array: np.ndarray, dtype: np.dtype | None
 ) -> np.ndarray:
     """An array of numbers without a dtype in the dtype of the other arrays, if that can hold them."""
-    if (
-        array.dtype.name not in ("int64", "float64")
-        or name in operator.integers
-    ):
+    if array.dtype.name not in ("int64", "float64") or name in operator.integers:
         return array
     if _is_float(array):
         if dtype is None or "float" not in dtype.name:
@@ -151,16 +142,10 @@ def _in_dtype(
             return array
     converted = array.astype(dtype)
     if "int" in dtype.name and not np.array_equal(converted, array):
-        raise _refused(
-            operator, name, array.tolist(), f"{dtype.name} cannot hold that"
-        )
+        raise _refused(operator, name, array.tolist(), f"{dtype.name} cannot hold that")
     return converted
 
 
-def _refused(
-    operator: Operator, name: str, value: Any, reason: str
-) -> Deep500Error:
+def _refused(operator: Operator, name: str, value: Any, reason: str) -> Deep500Error:
     owner = type(operator).__name__
-    return Deep500Error(
-        f"the input {name!r} of {owner} is {shown(value)}: {reason}"
-    )
+    return Deep500Error(f"the input {name!r} of {owner} is {shown(value)}: {reason}")

@@ -95,9 +95,7 @@ class Layout:
     def zeros(self) -> dict[str, np.ndarray]:
         """New buffers in host memory, aligned to 64 bytes."""
         sizes = self.sizes
-        return {
-            dtype: _aligned_zeros(size, dtype) for dtype, size in sizes.items()
-        }
+        return {dtype: _aligned_zeros(size, dtype) for dtype, size in sizes.items()}
 
     @cached_property
     def padding(self) -> tuple[tuple[str, slice], ...]:
@@ -163,9 +161,7 @@ class BucketQueue:
     All ranks thus report them in the same order, whatever the order in which tensors are added.
     """
 
-    def __init__(
-        self, buckets: Sequence[Bucket], report: Callable[[Bucket], None]
-    ):
+    def __init__(self, buckets: Sequence[Bucket], report: Callable[[Bucket], None]):
         self._report = report
         self._waiting = deque(buckets)
         self._missing: set[str] = set()

@@ -43,9 +43,7 @@ class Loss(Definition):
                 "from the prediction and the target by the functions of xp"
             )
         network.remove_node(last.name)
-        return network.add_node(
-            last.operator, last.inputs, ["loss"], name="loss"
-        )
+        return network.add_node(last.operator, last.inputs, ["loss"], name="loss")
 
     def check_trains(self) -> None:
         """Raise Unsupported if this loss cannot be used for training."""

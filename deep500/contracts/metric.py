@@ -31,6 +31,8 @@ class History:
     # after every epoch: "epoch" (from 1), "step", "seconds" (of training), "validation" and "test" (last only; None
     # before), which are the qualities of the task by name
     evaluations: list[dict[str, Any]] = field(default_factory=list)
+    # the same between two steps of an epoch, without "test", if the run evaluates there
+    within_epochs: list[dict[str, Any]] = field(default_factory=list)
     # the values of metrics that were computed during the run, by name
     recorded: dict[str, float | None] = field(default_factory=dict)
     # why the run stopped before its last epoch; empty if it did not
@@ -51,14 +53,18 @@ class History:
         return len(self.step_seconds)
 
     @property
+    def looks(self) -> list[dict[str, Any]]:
+        """Every evaluation on the validation data, within epochs and after them, in order."""
+        records = [*self.evaluations, *self.within_epochs]
+        return sorted(records, key=lambda record: record["step"])
+
+    @property
     def divergence(self) -> tuple[int, int] | None:
         """The epoch and the step, both from 1, of the first loss that is not finite; None if all are finite."""
         for step, loss in enumerate(self.losses, 1):
             if math.isfinite(loss):
                 continue
-            before = [
-                record for record in self.evaluations if record["step"] < step
-            ]
+            before = [record for record in self.evaluations if record["step"] < step]
             return len(before) + 1, step
         return None
 
@@ -66,9 +72,7 @@ class History:
     def failure(self) -> str:
         """Why the run did not get to its planned end; empty if it did."""
         if self.crashed:
-            return (
-                f"crashed in epoch {len(self.evaluations) + 1}: {self.crashed}"
-            )
+            return f"crashed in epoch {len(self.evaluations) + 1}: {self.crashed}"
         if self.divergence:
             epoch, step = self.divergence
             return f"diverged at epoch {epoch}, step {step}"
@@ -80,9 +84,7 @@ class History:
     def samples(self) -> float:
         return self.counters.get("samples", 0)
 
-    def final(
-        self, split: Literal["validation", "test"], quality: str
-    ) -> float | None:
+    def final(self, split: Literal["validation", "test"], quality: str) -> float | None:
         """A quality after the last epoch; None if nothing was evaluated, a Deep500Error if there is no such quality."""
         if split not in ("validation", "test"):
             raise unknown("evaluated split", split, ("validation", "test"))
@@ -183,7 +185,7 @@ def first_reaching(
     history: History, quality: str, target: float, better: str = "higher"
 ) -> dict[str, Any] | None:
     """The first evaluation whose quality on the validation data reaches the target; None if there is none."""
-    for evaluation in history.evaluations:
+    for evaluation in history.looks:
         value = evaluation["validation"].get(quality, math.nan)
         if _reaches(value, target, better):
             return evaluation
@@ -197,7 +199,7 @@ def last_before(
     if reached is None:
         return None
     before = 0.0
-    for evaluation in history.evaluations:
+    for evaluation in history.looks:
         if evaluation is reached:
             break
         before = float(evaluation[key])

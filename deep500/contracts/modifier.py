@@ -73,10 +73,7 @@ class Modified(Optimizer):
 
     @property
     def needs_all_gradients(self) -> bool:
-        return (
-            self.optimizer.needs_all_gradients
-            or self.modifier.needs_all_gradients
-        )
+        return self.optimizer.needs_all_gradients or self.modifier.needs_all_gradients
 
     def init(self, xp: Any, param: Any) -> State:
         state = self.optimizer.init(xp, param)
@@ -101,9 +98,7 @@ class Modified(Optimizer):
         states: Mapping[str, State],
         step: Any,
     ) -> Iterator[Update]:
-        return self.modifier.updates(
-            self.optimizer, xp, params, grads, states, step
-        )
+        return self.modifier.updates(self.optimizer, xp, params, grads, states, step)
 
     def native(self, framework: str) -> None:
         """None: it has no kernel of its own; see with_native_kernels."""

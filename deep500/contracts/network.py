@@ -92,9 +92,7 @@ class Network:
         self.inputs[name] = TensorSpec(checked_shape, dtype)
         return name
 
-    def add_param(
-        self, name: str, value: np.ndarray, trainable: bool = True
-    ) -> str:
+    def add_param(self, name: str, value: np.ndarray, trainable: bool = True) -> str:
         self._check_free(name)
         self.params[name] = value
         if trainable:
@@ -119,9 +117,7 @@ class Network:
         """
         operator = _operator(operator, attributes)
         operator.input_names(len(inputs))  # raises if there are too many
-        values = tuple(
-            self._input(operator, i, inputs) for i in range(len(inputs))
-        )
+        values = tuple(self._input(operator, i, inputs) for i in range(len(inputs)))
         if name in self._graph.nodes:
             raise Deep500Error(
                 f"the name {name!r} is taken: every node of a network has its own"
@@ -144,9 +140,7 @@ class Network:
             self._graph.remove(node.name)
             raise
 
-    def _input(
-        self, operator: Operator, place: int, inputs: Sequence[Any]
-    ) -> Any:
+    def _input(self, operator: Operator, place: int, inputs: Sequence[Any]) -> Any:
         """An input as a node stores it: the name of a value, the value of a static input, or None."""
         value = inputs[place]
         if value is None:
@@ -336,9 +330,7 @@ class Network:
         # some nodes may lack an input while the network is edited
         nodes = self._graph.ordered()
         if sizes is None:
-            return shape_inference.named(
-                self.inputs, partial(inferred, self, nodes)
-            )
+            return shape_inference.named(self.inputs, partial(inferred, self, nodes))
         return inferred(self, nodes, self._sized_inputs(sizes))
 
     def _sized_inputs(self, sizes: Sizes) -> Specs:
@@ -391,9 +383,7 @@ class Network:
 
     def _no_parameter(self, name: str) -> Deep500Error:
         names = listed(self.params)
-        return Deep500Error(
-            f"no parameter is named {name!r}; there are: {names}"
-        )
+        return Deep500Error(f"no parameter is named {name!r}; there are: {names}")
 
     def freeze(self, pattern: str = "*") -> list[str]:
         """Stop training the parameters whose name matches (`conv1.*`); returns their names."""
@@ -406,17 +396,11 @@ class Network:
         trained = {*self.trainable}
         for name in self._matching(pattern):
             dtype = self.params[name].dtype
-            is_float = (
-                np.issubdtype(dtype, np.floating) or dtype.name == "bfloat16"
-            )
+            is_float = np.issubdtype(dtype, np.floating) or dtype.name == "bfloat16"
             if is_float and name not in self.state_updates:
                 trained.add(name)
         self.trainable = [name for name in self.params if name in trained]
-        return [
-            name
-            for name in self.trainable
-            if fnmatch.fnmatchcase(name, pattern)
-        ]
+        return [name for name in self.trainable if fnmatch.fnmatchcase(name, pattern)]
 
     def _matching(self, pattern: str) -> list[str]:
         names = fnmatch.filter(self.params, pattern)
@@ -427,17 +411,13 @@ class Network:
             )
         return names
 
-    def load_state_dict(
-        self, state: Mapping[str, Any], strict: bool = True
-    ) -> None:
+    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
         """Set parameters by name from arrays or tensors; with `strict`, these must be all parameters and no others."""
         arrays = matching_weights(self.params, state, strict)
         for name, array in arrays.items():
             self.feed_tensor(name, array)
 
-    def load_weights(
-        self, path: "str | os.PathLike[str]", strict: bool = True
-    ) -> None:
+    def load_weights(self, path: "str | os.PathLike[str]", strict: bool = True) -> None:
         """Set parameters by name from a safetensors file."""
         self.load_state_dict(read_weights(path), strict)
 
@@ -538,9 +518,7 @@ class Network:
     def copy(self) -> "Network":
         """The same structure with copies of the arrays."""
         twin = self._twin()
-        twin.params = {
-            name: value.copy() for name, value in self.params.items()
-        }
+        twin.params = {name: value.copy() for name, value in self.params.items()}
         return twin
 
     def _twin(self) -> "Network":
@@ -557,16 +535,12 @@ class Network:
 
     def _has(self, name: str) -> bool:
         return (
-            name in self.inputs
-            or name in self.params
-            or name in self._graph.producers
+            name in self.inputs or name in self.params or name in self._graph.producers
         )
 
     def _check_exists(self, name: str) -> None:
         if not self._has(name):
-            values = sorted(
-                {*self.inputs, *self.params, *self._graph.producers}
-            )
+            values = sorted({*self.inputs, *self.params, *self._graph.producers})
             raise Deep500Error(
                 f"no value is named {name!r}; there are: {listed(values)}"
             )

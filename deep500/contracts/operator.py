@@ -192,9 +192,7 @@ class Operator(Definition):
     def bytes_moved(self, *inputs: Any) -> int:
         """Every input read once, every output written once."""
         values = (*inputs, *self.infer(*inputs))
-        return sum(
-            value.nbytes for value in values if isinstance(value, TensorSpec)
-        )
+        return sum(value.nbytes for value in values if isinstance(value, TensorSpec))
 
     def workspace(self, framework: str, direction: str, *inputs: Any) -> int:
         """Scratch memory of a framework's own kernel while it runs "forward" or "backward", in bytes; 0 if unknown."""
@@ -306,9 +304,7 @@ class Operator(Definition):
 
     def _check_gradient_count(self, count: int) -> None:
         """Raise a Deep500Error if `backward` has returned more gradients than there are array inputs."""
-        parameters = [
-            p for name, p in self.inputs.items() if name not in self.static
-        ]
+        parameters = [p for name, p in self.inputs.items() if name not in self.static]
         if count <= len(parameters):
             return
         if not any(p.kind is p.VAR_POSITIONAL for p in parameters):
@@ -358,9 +354,7 @@ def _bind(
     return bound
 
 
-def _named(
-    prefix: str, names: Sequence[str], values: Sequence
-) -> dict[str, Any]:
+def _named(prefix: str, names: Sequence[str], values: Sequence) -> dict[str, Any]:
     """The values by name; a name with a star gets a tuple of all remaining values."""
     by_name: dict[str, Any] = {}
     for place, name in enumerate(names[: len(values)]):

@@ -39,9 +39,7 @@ class Precision(Definition):
                 f"a loss scale of {self.loss_scale} is none: give 2^-60 to 2^60"
             )
         if self.patience < 1:
-            raise Deep500Error(
-                f"patience is {self.patience}: give 1 step or more"
-            )
+            raise Deep500Error(f"patience is {self.patience}: give 1 step or more")
 
     @property
     def scales_loss(self) -> bool:

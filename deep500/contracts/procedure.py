@@ -77,9 +77,7 @@ def procedure_arrays(procedure: Procedure) -> dict[str, np.ndarray]:
     return arrays
 
 
-def load_procedure(
-    procedure: Procedure, arrays: Mapping[str, np.ndarray]
-) -> None:
+def load_procedure(procedure: Procedure, arrays: Mapping[str, np.ndarray]) -> None:
     """Set the parameters of every executor; the names are those of `procedure_arrays`."""
     if len(procedure.executors) == 1:
         [executor] = procedure.executors.values()

@@ -51,7 +51,8 @@ class Recipe:
     FIXED    model, dataset, task (classification), loss (the task's), train_sampler (ShuffleSampler), epochs; or
              a procedure of your own in place of the model
     MUTABLE  batch_size, executor (a framework's from_model, or its name), executor_kwargs, optimizer, precision
-             (float32), events, workers; for many ranks: ranks, transport, scheme, codec
+             (float32), events, workers, evaluate_every (steps, within epochs); for many ranks: ranks, transport,
+             scheme, codec
     METRICS  pairs of a metric and its target (None: only reported)
     CLAIMS   optional: statements about the metrics, such as d5.TestAccuracy() >= 97.0
     TIERS    optional: by the name of a tier, how many seeds and epochs, and smaller data and networks
@@ -148,9 +149,7 @@ class Recipe:
     def at_tier(self, tier: str) -> "Recipe":
         """The same recipe with the changes of one of its tiers."""
         settings = self.tiers.get(tier, {})
-        scale = {
-            key: value for key, value in settings.items() if key != "seeds"
-        }
+        scale = {key: value for key, value in settings.items() if key != "seeds"}
         return replace(self, scale=scale)
 
     def to_json(self) -> dict:
@@ -281,9 +280,7 @@ class Recipe:
 
     def _check_part(self, part: str, entries: Any) -> None:
         if not isinstance(entries, Mapping):
-            raise Deep500Error(
-                f"recipe {self.name}: {part} is not a dictionary"
-            )
+            raise Deep500Error(f"recipe {self.name}: {part} is not a dictionary")
         for key, value in entries.items():
             if key not in ENTRIES:
                 raise self._no_entry(part, key)
@@ -312,6 +309,10 @@ class Recipe:
         if self.entry("epochs") < 1 or self.entry("batch_size") < 1:
             raise Deep500Error(
                 f"recipe {self.name}: epochs and batch_size must be at least 1"
+            )
+        if self.entry("evaluate_every", 1) < 1:
+            raise Deep500Error(
+                f"recipe {self.name}: evaluate_every must be at least 1 step"
             )
 
     def _checked_metrics(self) -> list[tuple[Metric, float | None]]:
@@ -361,9 +362,7 @@ class Recipe:
 
     def _check_claims(self) -> None:
         if not isinstance(self.claims, tuple | list):
-            raise Deep500Error(
-                f"recipe {self.name}: CLAIMS is not a list of claims"
-            )
+            raise Deep500Error(f"recipe {self.name}: CLAIMS is not a list of claims")
         for claim in self.claims:
             if not isinstance(claim, Claim):
                 raise Deep500Error(
@@ -486,11 +485,7 @@ def construct(
             reason += f", in {place}"
         elif not isinstance(error, TypeError):
             raise
-        name = (
-            entry
-            if isinstance(entry, str)
-            else getattr(entry, "__name__", entry)
-        )
+        name = entry if isinstance(entry, str) else getattr(entry, "__name__", entry)
         arguments = [shown(value) for value in args]
         for key, value in settings.items():
             arguments.append(f"{key}={shown(value)}")

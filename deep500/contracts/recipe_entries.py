@@ -52,6 +52,7 @@ TABLE: dict[str, RecipeEntry] = {
     "optimizers": RecipeEntry("MUTABLE", Mapping),
     "events": RecipeEntry("MUTABLE", (tuple, list)),
     "workers": RecipeEntry("MUTABLE", int),
+    "evaluate_every": RecipeEntry("MUTABLE", int),
     "ranks": RecipeEntry("MUTABLE", int),
     "transport": RecipeEntry("MUTABLE", str),
     "scheme": _definition("MUTABLE", "schemes", Scheme),

@@ -100,29 +100,25 @@ class ResultKind(Definition, Generic[PlanT, BlockT, DerivedT]):
 
     def check_plan(self, plan: object) -> PlanT:
         """The plan, if it has the form that `derive` and `report` need; else a Deep500Error."""
-        kind = self._schema(0)
+        kind = self._schema(0, "check_plan")
         return decoded(kind, plan, "plan.json")
 
-    def check_blocks(
-        self, plan: PlanT, blocks: Sequence[object]
-    ) -> list[BlockT]:
+    def check_blocks(self, plan: PlanT, blocks: Sequence[object]) -> list[BlockT]:
         """The blocks of samples.jsonl, if they fit the plan; else a Deep500Error."""
-        kind = self._schema(1)
+        kind = self._schema(1, "check_blocks")
         checked = []
         for number, block in enumerate(blocks):
             where = f"samples.jsonl: block {number}"
             checked.append(decoded(kind, block, where))
         return checked
 
-    def _schema(self, place: int) -> Any:
-        """One of the three classes that the kind names in its header."""
+    def _schema(self, place: int, method: str) -> Any:
+        """One of the classes in the header of the kind; without them, it needs a method of its own."""
         for ancestor in type(self).__mro__:
             for base in getattr(ancestor, "__orig_bases__", ()):
                 if get_origin(base) is ResultKind:
                     return get_args(base)[place]
-        raise TypeError(
-            f"{type(self).__name__} names no ResultKind[plan, block, numbers]"
-        )
+        raise lacking(self, method)
 
     def derive(self, plan: PlanT, blocks: Sequence[BlockT]) -> DerivedT | None:
         """Every number that is reported; None while there are too few blocks for any."""
@@ -194,9 +190,7 @@ class ResultKind(Definition, Generic[PlanT, BlockT, DerivedT]):
 def result_kind(name: str) -> ResultKind[Any, Any, Any]:
     """The kind of that name; it is looked up only in `results/` and entry points, whatever a bundle says."""
     class_names = registry.known("results")
-    by_kind = {
-        registry.file_stem(class_name): class_name for class_name in class_names
-    }
+    by_kind = {registry.file_stem(class_name): class_name for class_name in class_names}
     if name not in by_kind:
         shown = name[:40]
         kinds = ", ".join(by_kind)

@@ -47,9 +47,7 @@ class Array:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             kinds = " or ".join(KINDS)
-            raise Deep500Error(
-                f"an array holds no {self.kind!r} numbers: say {kinds}"
-            )
+            raise Deep500Error(f"an array holds no {self.kind!r} numbers: say {kinds}")
 
     def fault(self, spec: Spec) -> str | None:
         """Why an array of a split does not fit, to follow its name; None if it fits."""
@@ -131,13 +129,9 @@ class Task(Definition):
                     )
                 fault = array.fault(specs[name])
                 if fault:
-                    raise Deep500Error(
-                        f"{name!r} of the split {split_name!r} {fault}"
-                    )
+                    raise Deep500Error(f"{name!r} of the split {split_name!r} {fault}")
 
-    def attach_loss(
-        self, network: Network, loss: Loss | None = None
-    ) -> Network:
+    def attach_loss(self, network: Network, loss: Loss | None = None) -> Network:
         """The network with an output "loss": itself if it has one, else a copy with this loss or the task's."""
         if "loss" in network.outputs:
             return network

@@ -56,9 +56,7 @@ class ThreeStepOptimizer:
     def native(self, framework: str) -> None:
         """None: no framework has a kernel for it."""
 
-    def attached(
-        self, executor: Executor, loss: str = "loss"
-    ) -> "ThreeStepOptimizer":
+    def attached(self, executor: Executor, loss: str = "loss") -> "ThreeStepOptimizer":
         """A copy of this optimizer for the parameters of an executor."""
         shared = {id(value): value for value in (self.executor, self.network)}
         attached = copy.deepcopy(self, shared)
@@ -85,9 +83,7 @@ class ThreeStepTraining(TrainingStep):
 
     state_grows = True
 
-    def __init__(
-        self, executor: Executor, optimizer: ThreeStepOptimizer, y: str
-    ):
+    def __init__(self, executor: Executor, optimizer: ThreeStepOptimizer, y: str):
         super().__init__(executor, optimizer.attached(executor, y), y)
         self.rule: ThreeStepOptimizer = self.optimizer
 
@@ -186,9 +182,7 @@ class UnchangedAttribute:
 def _encoded(value: Any, arrays: list[np.ndarray], where: str) -> Any:
     """The value as JSON; arrays are appended to `arrays` and replaced by their numbers."""
     if isinstance(value, dict):
-        pairs = [
-            [key, _encoded(item, arrays, where)] for key, item in value.items()
-        ]
+        pairs = [[key, _encoded(item, arrays, where)] for key, item in value.items()]
         if all(isinstance(key, str | int) for key in value):
             return {"dict": pairs}
     if isinstance(value, list | tuple):
@@ -198,10 +192,7 @@ def _encoded(value: Any, arrays: list[np.ndarray], where: str) -> Any:
         return {"value": value}
     if isinstance(value, CONSTANTS):
         return {"constant": True}
-    if (
-        isinstance(value, np.ndarray | np.generic)
-        and value.dtype.kind in "biuf"
-    ):
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biuf":
         arrays.append(np.array(value))
         return {"array": len(arrays) - 1}
     type_name = type(value).__name__

@@ -187,9 +187,7 @@ class CppOp(CustomOp):
         if "D500_REGISTER_OP" not in code:
             cls = self._name
             name = re.escape(cls)
-            if re.search(
-                rf"template\s*<[^>]*>\s*(class|struct)\s+{name}\b", code
-            ):
+            if re.search(rf"template\s*<[^>]*>\s*(class|struct)\s+{name}\b", code):
                 cls = f"{cls}<DTYPE>"
             registration = f"\nD500_REGISTER_OP({cls});\n"
         header = f'#include <deep500/deep500.h>\n#line 1 "{self.source.name}"\n'
@@ -254,9 +252,7 @@ class CppOp(CustomOp):
         self._check_count("outputs", outputs, library.outputs)
         fixed = "DTYPE" in self.definitions or not self.open
         complete_inputs = _completed(self._name, inputs, library.inputs, fixed)
-        complete_outputs = _completed(
-            self._name, outputs, library.outputs, fixed
-        )
+        complete_outputs = _completed(self._name, outputs, library.outputs, fixed)
         return OperatorSignature(self._name, complete_inputs, complete_outputs)
 
     def _check_count(
@@ -361,9 +357,7 @@ class CppOp(CustomOp):
         definitions = self.definitions | {"DTYPE": CTYPES[dtype]}
         new_inputs = inputs and signature.inputs
         new_outputs = outputs and signature.outputs
-        other = CppOp(
-            self._name, self.source, new_inputs, new_outputs, definitions
-        )
+        other = CppOp(self._name, self.source, new_inputs, new_outputs, definitions)
         other._threads = self._threads
         return other
 
@@ -389,9 +383,7 @@ class CppOp(CustomOp):
     def run(self, inputs: Arrays, threads: int = 0) -> tuple[np.ndarray, ...]:
         input_specs = _specs(inputs)
         output_specs = self.infer(*input_specs)
-        outputs = tuple(
-            self.allocate(spec.shape, spec.dtype) for spec in output_specs
-        )
+        outputs = tuple(self.allocate(spec.shape, spec.dtype) for spec in output_specs)
         library = self.library(float_of(input_specs))
         contiguous = map(np.ascontiguousarray, inputs)
         specs = (*input_specs, *output_specs)
@@ -408,9 +400,7 @@ class CppOp(CustomOp):
     ) -> tuple[np.ndarray, ...]:
         values = (*inputs, *outputs)
         specs = _specs(values)
-        input_grads = tuple(
-            self.allocate(x.shape, x.dtype.name) for x in inputs
-        )
+        input_grads = tuple(self.allocate(x.shape, x.dtype.name) for x in inputs)
         output_grads = []
         for gradient, output in zip(grads, outputs, strict=True):
             output_grads.append(np.ascontiguousarray(gradient, output.dtype))

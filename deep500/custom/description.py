@@ -62,9 +62,7 @@ class OperatorSignature:
         if not matches:
             described = ", ".join(map(str, self.inputs))
             actual = describe(tensors) or "nothing"
-            raise Deep500Error(
-                f"{self.name} takes {described}, and {actual} came"
-            )
+            raise Deep500Error(f"{self.name} takes {described}, and {actual} came")
         return sizes
 
     def described_outputs(
@@ -106,9 +104,7 @@ class OperatorSignature:
 
 def describe(tensors: Sequence[TensorSpec]) -> str:
     """Tensors as they are shown in messages."""
-    descriptions = [
-        TensorDesc(tensor.shape, tensor.dtype) for tensor in tensors
-    ]
+    descriptions = [TensorDesc(tensor.shape, tensor.dtype) for tensor in tensors]
     return ", ".join(map(str, descriptions))
 
 
@@ -149,7 +145,5 @@ def _dtype(dtype: Any) -> str:
     python_types = {"float": "float64", "int": "int64"}
     name = python_types.get(name, name)
     if name not in ALL:
-        raise Deep500Error(
-            f"no dtype is named {name!r}; there are {listed(ALL)}"
-        )
+        raise Deep500Error(f"no dtype is named {name!r}; there are {listed(ALL)}")
     return name

@@ -15,9 +15,7 @@ from .operators import CustomOp, as_operator
 CPP = (".cpp", ".cc", ".cxx")
 
 
-def load_operator(
-    text: str, attributes: Mapping[str, Any] | None = None
-) -> Operator:
+def load_operator(text: str, attributes: Mapping[str, Any] | None = None) -> Operator:
     """A built-in operator by its name, or one in a file; attributes are settings, and definitions in C++."""
     settings = dict(attributes or {})
     file, colon, name = text.rpartition(":")
@@ -32,9 +30,7 @@ def load_operator(
         return compile_custom_cppop(name, path, definitions=settings).operator
     if path.suffix != ".py":
         suffixes = ", ".join(CPP)
-        raise Deep500Error(
-            f"{file} is neither Python (.py) nor C++ ({suffixes})"
-        )
+        raise Deep500Error(f"{file} is neither Python (.py) nor C++ ({suffixes})")
     cls = load_class(file, name, CustomOp | Operator, "operator")
     return _instance(cls, settings)
 
@@ -57,9 +53,7 @@ def _instance(cls: type, settings: dict[str, Any]) -> Operator:
         parameters = [*signature.parameters]
         for key in settings:
             if key not in parameters:
-                raise unknown(
-                    f"attribute of {cls.__name__}", key, parameters
-                ) from None
+                raise unknown(f"attribute of {cls.__name__}", key, parameters) from None
         names = ", ".join(parameters)
         raise Deep500Error(
             f"{cls.__name__} needs more attributes. It takes: {names}"
@@ -69,9 +63,7 @@ def _instance(cls: type, settings: dict[str, Any]) -> Operator:
     except Deep500Error:
         raise
     except Exception as error:  # anything that a user's constructor raises
-        arguments = ", ".join(
-            f"{key}={value!r}" for key, value in settings.items()
-        )
+        arguments = ", ".join(f"{key}={value!r}" for key, value in settings.items())
         raise Deep500Error(
             f"{cls.__name__}({arguments}) cannot be made: {with_place(error)}"
         ) from error

@@ -160,9 +160,7 @@ class Differentiable(Custom):
         self, xp: Any, grads: Sequence, inputs: Sequence, results: Sequence
     ) -> list:
         """One gradient per float input; each has its input's shape already, so that nothing is summed."""
-        gradients = self.backward(
-            xp, tuple(inputs), tuple(results), tuple(grads)
-        )
+        gradients = self.backward(xp, tuple(inputs), tuple(results), tuple(grads))
         float_gradients = []
         for gradient, x in zip(gradients, inputs, strict=True):
             if kind(x) != "float":

@@ -40,9 +40,7 @@ class CustomPythonOp(CustomOp):
     def forward(self, inputs: Arrays) -> Any:
         raise NotImplementedError
 
-    def backward(
-        self, grads: Arrays, fwd_inputs: Arrays, fwd_outputs: Arrays
-    ) -> Any:
+    def backward(self, grads: Arrays, fwd_inputs: Arrays, fwd_outputs: Arrays) -> Any:
         """One gradient per input, from the gradients of the outputs."""
         raise NotImplementedError
 
@@ -59,9 +57,7 @@ class CustomPythonOp(CustomOp):
             inputs = [TensorDesc()] * self.num_inputs
         if not outputs:
             outputs = [TensorDesc()] * self.num_outputs
-        return OperatorSignature(
-            type(self).__name__, tuple(inputs), tuple(outputs)
-        )
+        return OperatorSignature(type(self).__name__, tuple(inputs), tuple(outputs))
 
     @property
     def described_by_caller(self) -> bool:
@@ -98,9 +94,7 @@ class CustomPythonOp(CustomOp):
                     if value != inputs:
                         continue
                     names = [
-                        target
-                        for target in targets
-                        if isinstance(target, ast.Name)
+                        target for target in targets if isinstance(target, ast.Name)
                     ]
                     return tuple(name.id for name in names)
         return ()

@@ -19,7 +19,5 @@ def load(name: str, **settings: Any) -> dict[str, "Split"]:
     try:
         dataset = dataset_class(**settings)
     except TypeError as error:
-        raise Deep500Error(
-            f"the data set {name!r} cannot be made: {error}"
-        ) from None
+        raise Deep500Error(f"the data set {name!r} cannot be made: {error}") from None
     return loaded_splits(dataset)

@@ -87,9 +87,7 @@ def _announced_size(data: bytes) -> tuple[int, int]:
         with PIL.Image.open(io.BytesIO(data)) as picture:
             return picture.height, picture.width
     except PIL.Image.DecompressionBombError as error:
-        raise Deep500Error(
-            f"is too large to decode: {one_line(error)}"
-        ) from None
+        raise Deep500Error(f"is too large to decode: {one_line(error)}") from None
     except (OSError, ValueError, SyntaxError) as error:
         raise _undecodable(error) from None
 

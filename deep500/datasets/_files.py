@@ -30,9 +30,7 @@ def find_files(
     for candidate in candidates:
         paths, missing = _files_in(candidate, choices)
         if not missing:
-            return {
-                role: checked_file(path, root) for role, path in paths.items()
-            }
+            return {role: checked_file(path, root) for role, path in paths.items()}
         if len(missing) < len(fewest_missing):
             fewest_missing = missing
     alternatives = [" or ".join(names) for names in fewest_missing]
@@ -62,9 +60,7 @@ def _files_in(
 def one_file(name: str, folder: str, file: str) -> Path:
     """The path of a file that the user names: relative to the data folder, or absolute if no folder is set."""
     if not file:
-        raise Deep500Error(
-            f"the data set {name} reads a file: name it with file=…"
-        )
+        raise Deep500Error(f"the data set {name} reads a file: name it with file=…")
     if os.path.isabs(file) and not folder:
         path = Path(file)
         return checked_file(path, path.parent)
@@ -92,9 +88,7 @@ def checked_file(path: Path, root: Path) -> Path:
     if not stat.S_ISREG(status.st_mode):
         raise Deep500Error(f"{printable_path(path)} is no regular file")
     if not os.access(path, os.R_OK):
-        raise Deep500Error(
-            f"{printable_path(path)} cannot be read: no permission"
-        )
+        raise Deep500Error(f"{printable_path(path)} cannot be read: no permission")
     return path
 
 

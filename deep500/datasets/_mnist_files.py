@@ -19,9 +19,7 @@ STEMS = {
 }
 
 
-def mnist_files(
-    name: str, folder: str, subfolders: Sequence[str]
-) -> dict[str, Path]:
+def mnist_files(name: str, folder: str, subfolders: Sequence[str]) -> dict[str, Path]:
     """The paths of the four files, plain or gzipped, by their roles."""
     choices = {role: (stem, f"{stem}.gz") for role, stem in STEMS.items()}
     return find_files(name, folder, subfolders, choices)

@@ -29,9 +29,7 @@ class Cifar10(Dataset):
         paths = self.files()
         pictures, labels = [], []
         for name in TRAIN:
-            file_pictures, file_labels = read_cifar(
-                paths[name], 1, self.classes
-            )
+            file_pictures, file_labels = read_cifar(paths[name], 1, self.classes)
             pictures.append(file_pictures)
             labels.append(file_labels)
         train = pictures, np.concatenate(labels)

@@ -57,9 +57,7 @@ class CsvFile(Dataset):
     def load(self) -> dict[str, Split]:
         names, rows = self._table()
         targets = self._column_indices(names, self._target_names(names))
-        features = [
-            index for index in range(len(names)) if index not in targets
-        ]
+        features = [index for index in range(len(names)) if index not in targets]
         if not features:
             raise Deep500Error(
                 f"{self._printable_file()} has no column left to learn from"
@@ -93,9 +91,7 @@ class CsvFile(Dataset):
     def _printable_file(self) -> str:
         return visible(self.file)
 
-    def _column_indices(
-        self, names: list[str], selected: tuple[str, ...]
-    ) -> list[int]:
+    def _column_indices(self, names: list[str], selected: tuple[str, ...]) -> list[int]:
         for name in selected:
             if name not in names:
                 columns = visible(", ".join(names))
@@ -114,13 +110,9 @@ class CsvFile(Dataset):
             reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
             rows = [row for row in reader if row]
         except (UnicodeDecodeError, csv.Error) as error:
-            raise Deep500Error(
-                f"{file} is no table: {one_line(error)}"
-            ) from None
+            raise Deep500Error(f"{file} is no table: {one_line(error)}") from None
         if len(rows) < 2:
-            raise Deep500Error(
-                f"{file} is empty: a line of names and rows are needed"
-            )
+            raise Deep500Error(f"{file} is empty: a line of names and rows are needed")
         names = [name.strip() for name in rows[0]]
         if len(set(names)) < len(names):
             raise Deep500Error(f"{file} has two columns of the same name")

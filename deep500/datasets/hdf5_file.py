@@ -34,9 +34,7 @@ class Hdf5File(Dataset):
     def load(self) -> dict[str, Split]:
         path = str(self.files()["arrays"])
         if "train" in _members(path):
-            return {
-                split: _split(path, self.names, f"{split}/") for split in SPLITS
-            }
+            return {split: _split(path, self.names, f"{split}/") for split in SPLITS}
         whole = _split(path, self.names, "")
         parts = random_parts(len(whole), self.validation, self.test, self.seed)
         splits = {}
@@ -137,9 +135,7 @@ def _checked_array(file: Any, path: str, name: str) -> Any:
                 f"{visible(path)} has no array {name!r}; there is: {names}"
             )
         if not isinstance(link, h5py.HardLink):
-            raise Deep500Error(
-                f"{label} is a link to elsewhere, which is not followed"
-            )
+            raise Deep500Error(f"{label} is a link to elsewhere, which is not followed")
         item = item[part]
     if not isinstance(item, h5py.Dataset):
         raise Deep500Error(f"{label} is no array")
@@ -186,9 +182,7 @@ def _open_file(path: str) -> Any:
 
 
 def _damaged(path: str, error: Exception) -> Deep500Error:
-    return Deep500Error(
-        f"{visible(path)} is no complete HDF5 file: {one_line(error)}"
-    )
+    return Deep500Error(f"{visible(path)} is no complete HDF5 file: {one_line(error)}")
 
 
 def _h5py() -> Any:

@@ -58,13 +58,12 @@ class NumpyDataset(Dataset):
 
     def __repr__(self) -> str:
         shapes = _shapes(self.arrays)
-        return f"NumpyDataset({shapes}; {self.validation}, {self.test}, seed={self.seed})"
+        return (
+            f"NumpyDataset({shapes}; {self.validation}, {self.test}, seed={self.seed})"
+        )
 
     def __eq__(self, other: Any) -> bool:
-        return (
-            isinstance(other, NumpyDataset)
-            and self._digest() == other._digest()
-        )
+        return isinstance(other, NumpyDataset) and self._digest() == other._digest()
 
     def __hash__(self) -> int:
         return hash(self._digest())

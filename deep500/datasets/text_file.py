@@ -55,9 +55,7 @@ class TextFile(Dataset):
         first_of_validation = first_of_test - round(size * self.validation)
         return {
             "train": self._split(tokens, 0, first_of_validation),
-            "validation": self._split(
-                tokens, first_of_validation, first_of_test
-            ),
+            "validation": self._split(tokens, first_of_validation, first_of_test),
             "test": self._split(tokens, first_of_test, size),
         }
 

@@ -35,9 +35,7 @@ class _Channel:
                 raise answer
 
 
-def blocking(
-    function: Callable[[Communication], Any], rank: int, size: int
-) -> Program:
+def blocking(function: Callable[[Communication], Any], rank: int, size: int) -> Program:
     """A program that calls a function with a Communication, in a thread of its own.
 
     One thread runs at a time: either the engine's or one function's, so that runs are as deterministic as programs.
@@ -66,9 +64,7 @@ def blocking(
         thread.join(timeout=10)
 
 
-def _call(
-    function: Callable, communication: Communication, channel: _Channel
-) -> None:
+def _call(function: Callable, communication: Communication, channel: _Channel) -> None:
     try:
         channel.steps.put(("returned", function(communication)))
     except _Abandoned:

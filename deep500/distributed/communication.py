@@ -40,10 +40,7 @@ def launched_by(environment: Mapping[str, str] | None = None) -> str | None:
         return "torch"
     if any(name in variables for name in MPI_LAUNCHERS):
         return "mpi"
-    if (
-        int(variables.get("SLURM_NTASKS", "1")) > 1
-        and "SLURM_PROCID" in variables
-    ):
+    if int(variables.get("SLURM_NTASKS", "1")) > 1 and "SLURM_PROCID" in variables:
         return "mpi"
     return None
 

@@ -4,7 +4,7 @@ import json
 import platform
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -13,8 +13,16 @@ from ..contracts.dataset_splits import loaded_splits
 from ..contracts.executor import Executor
 from ..contracts.recipe import Recipe
 from ..contracts.task import Task
-from ..contracts.transport import DEADLINE, AllGather, Program, Transport, Wait
+from ..contracts.transport import (
+    DEADLINE,
+    AllGather,
+    Program,
+    RankFailure,
+    Transport,
+    Wait,
+)
 from ..errors import Deep500Error
+from ..training.attempts import crash_reason
 from ..training.building import recipe_dataset, recipe_executor, recipe_task
 from ..training.checkpoint import load_checkpoint, save_checkpoint
 from ..training.events import Event
@@ -89,12 +97,8 @@ class Crew:
         text = json.dumps(document).encode()
 
         def program(rank: int) -> Program:
-            handle = yield AllGather(
-                np.frombuffer(text, np.uint8).copy(), uneven=True
-            )
-            [texts] = yield Wait(
-                [handle], max(ORDER_DEADLINE, self.transport.deadline)
-            )
+            handle = yield AllGather(np.frombuffer(text, np.uint8).copy(), uneven=True)
+            [texts] = yield Wait([handle], max(ORDER_DEADLINE, self.transport.deadline))
             return [json.loads(text.tobytes()) for text in texts]
 
         results = self.transport.run(program)
@@ -134,6 +138,7 @@ def follow(
     crew = Crew(recipe, distribution, deadline)
     task = recipe_task(recipe)
     splits = loaded_splits(recipe_dataset(recipe, data))
+    is_begun = False  # whether an epoch of any seed is done
     while order := crew.order():
         [rank] = crew.transport.ranks
         keeper = FollowersCheckpoints(
@@ -147,14 +152,30 @@ def follow(
             order["threads"],
             [keeper],
         )
-        start = (
-            load_checkpoint(keeper.path(order["done"]))
-            if order["done"]
-            else None
-        )
-        trainer.run(start)
+        start = load_checkpoint(keeper.path(order["done"])) if order["done"] else None
+        try:
+            trainer.run(start)
+        except (Exception, SystemExit) as error:
+            if is_begun or start or trainer.epoch:
+                raise_for_all_ranks(recipe, order["seed"], error)
+            raise
+        is_begun = True
         keeper.remove()
     crew.transport.close()
+
+
+def raise_for_all_ranks(recipe: Recipe, seed: int, error: BaseException) -> NoReturn:
+    """Raise what a seed crashed of on this rank, with how to go on: all ranks end with it, to begin anew together.
+
+    That another rank is lost or has failed, and a defect of Deep500, are raised as they are.
+    """
+    reason = crash_reason(error)
+    if not reason or isinstance(error, RankFailure):
+        raise error
+    raise Deep500Error(
+        f"recipe {recipe.name}: seed {seed} crashed, and all ranks end with it ({reason}): --resume goes on after "
+        "the last epoch that is on disk"
+    ) from error
 
 
 class FollowersCheckpoints(Event):
@@ -167,9 +188,7 @@ class FollowersCheckpoints(Event):
         self.rank = rank
 
     def path(self, epochs: int) -> Path:
-        return (
-            self.folder / f"rank-{self.rank}-{self.seed}-{epochs}.safetensors"
-        )
+        return self.folder / f"rank-{self.rank}-{self.seed}-{epochs}.safetensors"
 
     def after_epoch(self, trainer: Trainer, record: dict[str, Any]) -> None:
         """The state of the epoch before is kept, too: the block of this one may not be on disk yet."""
@@ -180,7 +199,5 @@ class FollowersCheckpoints(Event):
 
     def remove(self) -> None:
         """Remove what is left of a seed that is done."""
-        for file in self.folder.glob(
-            f"rank-{self.rank}-{self.seed}-*.safetensors"
-        ):
+        for file in self.folder.glob(f"rank-{self.rank}-{self.seed}-*.safetensors"):
             file.unlink(missing_ok=True)

@@ -78,9 +78,19 @@ def recipe_distribution(recipe: Recipe) -> Distribution | None:
             f"recipe {recipe.name}: a procedure of one's own cannot be distributed: leave "
             f"{next(key for key in ENTRIES if recipe.has(key))!r} out"
         )
+    check_whole_epochs(recipe)
     scheme = recipe_scheme(recipe)
     scheme.check(ranks)
     return Distribution(ranks, transport, scheme)
+
+
+def check_whole_epochs(recipe: Recipe) -> None:
+    """Raise a Deep500Error for a recipe that evaluates within epochs: the program of a scheme is a whole one."""
+    if recipe.has("evaluate_every"):
+        raise Deep500Error(
+            f"recipe {recipe.name}: ranks are evaluated after whole epochs only, since a scheme may leave messages in "
+            "flight until then: leave 'evaluate_every' out"
+        )
 
 
 def recipe_scheme(recipe: Recipe) -> Scheme:

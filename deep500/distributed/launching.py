@@ -87,9 +87,7 @@ def launch(
         try:
             group.is_mpi = transport == "mpi"
             if group.is_mpi:
-                group.start(
-                    [*_mpiexec(), "-n", str(ranks), *NOTING, *command], {}
-                )
+                group.start([*_mpiexec(), "-n", str(ranks), *NOTING, *command], {})
             else:
                 group.start_each(command, ranks)
             first = group.wait(grace)

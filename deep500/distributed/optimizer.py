@@ -36,9 +36,7 @@ class DistributedOptimizer:
         self.base_optimizer.new_input()
         for name in self.network.get_params():
             self.base_optimizer.prepare_param(name)
-        output = self.executor.inference_and_backprop(
-            inputs, self.base_optimizer.loss
-        )
+        output = self.executor.inference_and_backprop(inputs, self.base_optimizer.loss)
         name_pairs = self.network.gradient(self.base_optimizer.loss)
         for param_name, grad_name in name_pairs:
             param, grad = self.network.fetch_tensors([param_name, grad_name])

@@ -11,6 +11,7 @@ from ..contracts.scheme import Scheme
 from ..contracts.transport import Transport
 from ..training.building import recipe_executor, recipe_framework, recipe_task
 from ..training.events import Event
+from .distribution import check_whole_epochs
 from .trainer import DistributedTrainer
 
 
@@ -23,15 +24,14 @@ def distributed_trainer(
     events: Iterable[Event] = (),
 ) -> DistributedTrainer:
     """The trainer of one seed: every rank of this process has the initial parameters of that seed."""
+    check_whole_epochs(recipe)
     task = recipe_task(recipe)
     splits = loaded_splits(recipe.make("dataset"))
     owner = recipe_framework(recipe)
     threads = 1 if owner is None or owner.sets_threads else None
     executors: dict[int, Executor] = {}
     for rank in transport.ranks:
-        executors[rank] = recipe_executor(
-            recipe, task, splits["train"], seed, threads
-        )
+        executors[rank] = recipe_executor(recipe, task, splits["train"], seed, threads)
     return DistributedTrainer(
         scheme,
         transport,

@@ -134,9 +134,7 @@ class Replica:
     def backprop(self) -> Values:
         shard = self._taken()
         self.charge(examples=shard.size)
-        self._outputs = self.training_step.backprop(
-            shard.batch, shard.first_row
-        )
+        self._outputs = self.training_step.backprop(shard.batch, shard.first_row)
         return self._outputs
 
     def backprop_in_buckets(

@@ -77,18 +77,14 @@ def simulate(
             raise Deep500Error(
                 "a recipe is simulated by a scheme: give one, as in d5.schemes.AllReduce()"
             )
-        trainer = distributed_trainer(
-            recipe_or_program, scheme, virtual, seed, epochs
-        )
+        trainer = distributed_trainer(recipe_or_program, scheme, virtual, seed, epochs)
         return _of_training(trainer, trainer.run())
     if not callable(recipe_or_program):
         raise Deep500Error(
             f"{recipe_or_program!r} is neither a d5.Recipe nor a program: give a function"
         )
     results = virtual.run(_program(recipe_or_program, ranks))
-    sent = {
-        rank: traffic.sent_bytes for rank, traffic in virtual.traffic.items()
-    }
+    sent = {rank: traffic.sent_bytes for rank, traffic in virtual.traffic.items()}
     messages = {
         rank: traffic.sent_messages for rank, traffic in virtual.traffic.items()
     }
@@ -99,9 +95,7 @@ def _check_count(name: str, value: Any, least: int) -> None:
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
     if is_whole and value >= least:
         return
-    raise Deep500Error(
-        f"{name}={value!r:.60}: give a whole number from {least} up"
-    )
+    raise Deep500Error(f"{name}={value!r:.60}: give a whole number from {least} up")
 
 
 def _of_training(trainer: DistributedTrainer, history: History) -> Simulation:
@@ -115,9 +109,7 @@ def _of_training(trainer: DistributedTrainer, history: History) -> Simulation:
     return Simulation(results, seconds, waited, sent, messages, history)
 
 
-def _program(
-    function: Callable[..., Any], size: int
-) -> Callable[[int], Program]:
+def _program(function: Callable[..., Any], size: int) -> Callable[[int], Program]:
     if inspect.isgeneratorfunction(function):
         return lambda rank: function(rank, size)
     return lambda rank: blocking(function, rank, size)

@@ -86,9 +86,7 @@ def merge_reports(reports: Sequence[EpochReport]) -> MergedEpoch:
     series = {
         "loss": (shares.sum(axis=0) / batch).tolist(),
         "seconds": np.diff(ends, prepend=0.0).tolist(),
-        "data": np.array([report.loading for report in training])
-        .max(axis=0)
-        .tolist(),
+        "data": np.array([report.loading for report in training]).max(axis=0).tolist(),
         "batch": batch.tolist(),
     }
     counters: dict[str, float] = {}

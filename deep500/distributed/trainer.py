@@ -92,16 +92,10 @@ class DistributedTrainer(Trainer):
 
     def run_programs(self, program: Any) -> dict[int, Any]:
         """Run a program on every rank: a function of a worker."""
-        return self.transport.run(
-            lambda rank: program_of(program, self.replicas[rank])
-        )
+        return self.transport.run(lambda rank: program_of(program, self.replicas[rank]))
 
-    def _replica(
-        self, rank: int, executor: Executor, optimizer: Optimizer
-    ) -> Replica:
-        replica = Replica(
-            rank, self.transport.size, executor, optimizer, self.loss
-        )
+    def _replica(self, rank: int, executor: Executor, optimizer: Optimizer) -> Replica:
+        replica = Replica(rank, self.transport.size, executor, optimizer, self.loss)
         waited = self.transport.waited
         replica.clock = partial(self.transport.clock, rank)
         replica.waited = lambda: waited[rank]
@@ -109,17 +103,13 @@ class DistributedTrainer(Trainer):
         return replica
 
     def _new_procedure(self) -> Replicas:
-        predict = (
-            self._mean_outputs if self.scheme.averages_predictions else None
-        )
+        predict = self._mean_outputs if self.scheme.averages_predictions else None
         return Replicas(self.replicas, predict)
 
     def _mean_outputs(self, batch: Mapping[str, Any]) -> Values:
         """What all replicas predict for a batch, averaged; all processes ask for it at the same time."""
         names = self.task.reads()
-        outputs = self.run_programs(
-            lambda worker: mean_outputs(worker, batch, names)
-        )
+        outputs = self.run_programs(lambda worker: mean_outputs(worker, batch, names))
         return outputs[self.lead.rank]
 
     def _begin(self, start: Checkpoint | None) -> None:
@@ -154,9 +144,7 @@ class DistributedTrainer(Trainer):
         whole = min(self.sampler.batch_size, examples)
         sizes = []
         for rows in (whole, examples % whole):
-            first, stop = bounds(
-                rows, self.trainers.index(rank), len(self.trainers)
-            )
+            first, stop = bounds(rows, self.trainers.index(rank), len(self.trainers))
             if rows:
                 sizes.append(max(1, stop - first))
         return [*dict.fromkeys(sizes)]
@@ -169,8 +157,7 @@ class DistributedTrainer(Trainer):
             replica.begin_epoch(self._shards(rank))
         steps_before = self.steps
         before = {
-            rank: traffic.to_json()
-            for rank, traffic in self.transport.traffic.items()
+            rank: traffic.to_json() for rank, traffic in self.transport.traffic.items()
         }
         self.run_programs(self.scheme.epoch)
         called = self.transport.called
@@ -207,16 +194,12 @@ class DistributedTrainer(Trainer):
             return iter(())
         index, count = self.trainers.index(rank), len(self.trainers)
         train = self.splits["train"]
-        return shards(
-            train, self.sampler, self.epoch, index, count, skip=self.batch
-        )
+        return shards(train, self.sampler, self.epoch, index, count, skip=self.batch)
 
     def _converted(self, value: Any) -> float:
         return float(self.procedure.framework.array(value))
 
-    def _merge(
-        self, steps_before: int, reports: Mapping[int, EpochReport]
-    ) -> None:
+    def _merge(self, steps_before: int, reports: Mapping[int, EpochReport]) -> None:
         """Replace the lead's own numbers of this epoch by those of all ranks."""
         gathered = self._gather_json(
             {r: report.to_json() for r, report in reports.items()}
@@ -297,9 +280,7 @@ class DistributedTrainer(Trainer):
 
         def program(worker: Replica) -> Program:
             text = json.dumps(documents.get(worker.rank)).encode()
-            handle = yield AllGather(
-                np.frombuffer(text, np.uint8).copy(), uneven=True
-            )
+            handle = yield AllGather(np.frombuffer(text, np.uint8).copy(), uneven=True)
             [texts] = yield Wait(
                 [handle], max(EVALUATION_DEADLINE, self.transport.deadline)
             )

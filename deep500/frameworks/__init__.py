@@ -54,9 +54,7 @@ def available_frameworks() -> list[str]:
 
 def framework_names(names: str | Sequence[str]) -> list[str]:
     """One name or several as a list; raises Deep500Error for one without an adapter."""
-    several: list[Any] = (
-        list(names) if isinstance(names, list | tuple) else [names]
-    )
+    several: list[Any] = list(names) if isinstance(names, list | tuple) else [names]
     for name in several:
         framework(name)
     return several

@@ -12,8 +12,6 @@ from .reference import FRAMEWORK
 class Host:
     """The reference framework behind the interface that `contracts` expects of the host."""
 
-    def evaluate(
-        self, operator: Operator, inputs: Sequence[Any]
-    ) -> list[np.ndarray]:
+    def evaluate(self, operator: Operator, inputs: Sequence[Any]) -> list[np.ndarray]:
         """Return the outputs of one operator."""
         return FRAMEWORK.evaluate(operator, inputs)

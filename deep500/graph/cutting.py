@@ -60,9 +60,7 @@ def _check_used(
             )
 
 
-def _between(
-    network: "Network", cut: set[str], outputs: set[str]
-) -> list[Node]:
+def _between(network: "Network", cut: set[str], outputs: set[str]) -> list[Node]:
     """The nodes, in order, that the outputs need in addition to the cut values."""
     needed = outputs - cut
     nodes = []

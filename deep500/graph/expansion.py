@@ -39,9 +39,7 @@ class NodeWriter(ABC):
         """Write a new node with `count` results, whose names begin with `stem`; returns these names."""
 
     @abstractmethod
-    def copy(
-        self, graph: Subgraph, arguments: Sequence[Any], prefix: str
-    ) -> list[str]:
+    def copy(self, graph: Subgraph, arguments: Sequence[Any], prefix: str) -> list[str]:
         """Write the nodes of a subgraph for these inputs; returns the names of its outputs."""
 
 

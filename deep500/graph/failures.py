@@ -135,9 +135,7 @@ def _located(
         return None
     finished_runs = []
     for node in nodes:
-        arguments = [
-            values[i] if isinstance(i, str) else i for i in node.inputs
-        ]
+        arguments = [values[i] if isinstance(i, str) else i for i in node.inputs]
         try:
             results = _evaluate(executor, node, arguments)
         except Exception as error:
@@ -165,9 +163,7 @@ def _located_backwards(
     return None
 
 
-def _node_failure(
-    node: Node, error: Exception, prefix: str = ""
-) -> Deep500Error:
+def _node_failure(node: Node, error: Exception, prefix: str = "") -> Deep500Error:
     raise_if_mistake(error)
     message = one_line(error, 400)
     text = f"{prefix}node {node.name!r}: {message}"

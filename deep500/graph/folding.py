@@ -90,9 +90,7 @@ class Folding:
                 return False
         return True
 
-    def without_folded(
-        self, network: Network, nodes: Sequence[Node]
-    ) -> list[Node]:
+    def without_folded(self, network: Network, nodes: Sequence[Node]) -> list[Node]:
         """The network's nodes without those that are no longer used after folding."""
         used = {*network.outputs, *network.state_updates.values()}
         remaining = []
@@ -112,8 +110,7 @@ class Folding:
         if node.outputs[0] in self.values:
             return
         inputs = [
-            self._input(node, i) if isinstance(i, str) else i
-            for i in node.inputs
+            self._input(node, i) if isinstance(i, str) else i for i in node.inputs
         ]
         try:
             results = self.evaluate(node.operator, inputs)

@@ -30,9 +30,7 @@ class FunctionalExecutor(Executor):
         """An input as a value of the framework."""
 
     @abstractmethod
-    def with_derivative(
-        self, operator: Operator, inputs: Sequence[Any]
-    ) -> tuple:
+    def with_derivative(self, operator: Operator, inputs: Sequence[Any]) -> tuple:
         """An operator's formula with its own derivative, as one step of the framework's differentiation."""
 
     def program(self, key: tuple, build: Callable[[], Program]) -> Program:
@@ -66,9 +64,7 @@ class FunctionalExecutor(Executor):
         return self.with_derivative(node.operator, inputs)
 
 
-def check_traced(
-    structure: Network, values: Values, used: Iterable[str]
-) -> None:
+def check_traced(structure: Network, values: Values, used: Iterable[str]) -> None:
     """Raise a Deep500Error for missing inputs or wrong shapes; called while tracing, so once for every shape."""
     shapes = {name: tuple(value.shape) for name, value in values.items()}
     structure.check_shapes(used, shapes)

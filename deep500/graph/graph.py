@@ -52,12 +52,8 @@ class Subgraph:
         specs = dict(zip(self.inputs, tensors, strict=True))
         for node in self.nodes:
             if node.deciding:
-                raise TypeError(
-                    f"the shapes of node {node.name!r} depend on values"
-                )
-            inputs = [
-                specs[i] if isinstance(i, str) else i for i in node.inputs
-            ]
+                raise TypeError(f"the shapes of node {node.name!r} depend on values")
+            inputs = [specs[i] if isinstance(i, str) else i for i in node.inputs]
             outputs = node.operator.infer(*inputs)
             specs.update(zip(node.outputs, outputs, strict=False))
         return tuple(specs[name] for name in self.outputs)
@@ -209,9 +205,7 @@ class Graph:
                     if not missing_values[consumer.name]:
                         ready.append(consumer)
         if len(order) < len(self.nodes):
-            stuck = next(
-                n for n in self.nodes.values() if missing_values[n.name]
-            )
+            stuck = next(n for n in self.nodes.values() if missing_values[n.name])
             raise self._cycle(order, stuck)
         return order
 

@@ -34,9 +34,7 @@ def check_cost(network: Network, shapes: Mapping[str, tuple[int, ...]]) -> None:
 
     Nodes whose shapes cannot be inferred are not checked.
     """
-    specs: Specs = {
-        name: spec_of(param) for name, param in network.params.items()
-    }
+    specs: Specs = {name: spec_of(param) for name, param in network.params.items()}
     for name, tensor in network.inputs.items():
         if name in shapes:
             specs[name] = TensorSpec(tuple(shapes[name]), tensor.dtype)
@@ -64,9 +62,7 @@ def _check_settings(node: Node) -> None:
             continue
         for value in values:
             if not least <= value <= LARGEST_SETTING:
-                raise Deep500Error(
-                    f"node {node.name!r} has {value} among its {name}"
-                )
+                raise Deep500Error(f"node {node.name!r} has {value} among its {name}")
 
 
 def _check_node(
@@ -100,9 +96,7 @@ def _check_signs(node: Node, results: Sequence[TensorSpec]) -> None:
     shapes = [list(tensor.shape) for tensor in results]
     if any(min(shape, default=0) < 0 for shape in shapes):
         listed = ", ".join(map(str, shapes))
-        raise Deep500Error(
-            f"node {node.name!r} would make a negative shape: {listed}"
-        )
+        raise Deep500Error(f"node {node.name!r} would make a negative shape: {listed}")
 
 
 def _check_steps(node: Node, specs: Specs, source_bytes: int) -> None:
@@ -121,9 +115,7 @@ def _check_steps(node: Node, specs: Specs, source_bytes: int) -> None:
         )
 
 
-def _window_bytes(
-    node: Node, specs: Specs, results: Sequence[TensorSpec]
-) -> int:
+def _window_bytes(node: Node, specs: Specs, results: Sequence[TensorSpec]) -> int:
     """The bytes that a convolution or pooling may unfold: its padded input, or a window for every result."""
     settings = node.operator.settings
     if not node.inputs or not isinstance(node.inputs[0], str):

@@ -133,12 +133,8 @@ class NodeNamespace:
             return x
         return x.node("Cast", dtype=dtype, to=NUMBERS[dtype])
 
-    def argmax(
-        self, x: NodeValue, axis: int, keepdims: bool = False
-    ) -> NodeValue:
-        return x.node(
-            "ArgMax", dtype="int64", axis=axis, keepdims=int(keepdims)
-        )
+    def argmax(self, x: NodeValue, axis: int, keepdims: bool = False) -> NodeValue:
+        return x.node("ArgMax", dtype="int64", axis=axis, keepdims=int(keepdims))
 
     def one_hot(self, indices: NodeValue, n: int, dtype: str) -> NodeValue:
         """A new last axis of length n: 1 at the index, 0 elsewhere."""
@@ -151,9 +147,7 @@ class NodeNamespace:
     def permute_dims(self, x: NodeValue, axes: Sequence[int]) -> NodeValue:
         return x.node("Transpose", perm=tuple(axes))
 
-    def sum(
-        self, x: NodeValue, axis: Axis = None, keepdims: bool = False
-    ) -> NodeValue:
+    def sum(self, x: NodeValue, axis: Axis = None, keepdims: bool = False) -> NodeValue:
         return self._reduced("ReduceSum", x, axis, keepdims)
 
     def mean(

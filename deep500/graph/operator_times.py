@@ -55,9 +55,7 @@ def operator_times(
     times = []
     for call, ns in zip(calls, rounds_ns, strict=True):
         operator, kernel = call.operator, call.kernel
-        times.append(
-            OperatorTimes(call.node, operator, kernel, call.direction, ns)
-        )
+        times.append(OperatorTimes(call.node, operator, kernel, call.direction, ns))
     return times
 
 
@@ -102,9 +100,7 @@ class _Single:
     ):
         self.framework = executor.framework
         self.node = node
-        inputs = [
-            values.get(i) if isinstance(i, str) else i for i in node.inputs
-        ]
+        inputs = [values.get(i) if isinstance(i, str) else i for i in node.inputs]
         if node.operator.random:
             # the key comes after them
             inputs = inputs[: len(node.operator.inputs)]
@@ -115,9 +111,7 @@ class _Single:
 
     def forward(self) -> NodeCall:
         def prepare(kernel: str) -> Call:
-            return self.framework.forward_call(
-                self.node.operator, self.inputs, kernel
-            )
+            return self.framework.forward_call(self.node.operator, self.inputs, kernel)
 
         call, self.results = self._first_that_runs(prepare)
         return self._named("forward", call)
@@ -127,15 +121,10 @@ class _Single:
         operator = self.node.operator
         if not operator.differentiable:
             return []
-        seeds = [
-            np.ones_like(y) if y.dtype.kind == "f" else None
-            for y in self.results
-        ]
+        seeds = [np.ones_like(y) if y.dtype.kind == "f" else None for y in self.results]
 
         def prepare(kernel: str) -> Call:
-            return self.framework.backward_call(
-                operator, self.inputs, seeds, kernel
-            )
+            return self.framework.backward_call(operator, self.inputs, seeds, kernel)
 
         try:
             call, _ = self._first_that_runs(prepare)

@@ -38,6 +38,4 @@ class Programs(OrderedDict[Hashable, Built]):
         return program
 
     def __repr__(self) -> str:
-        return (
-            f"{len(self)} programs ({self.built} built, {self.dropped} dropped)"
-        )
+        return f"{len(self)} programs ({self.built} built, {self.dropped} dropped)"

@@ -26,9 +26,7 @@ def spec_of(array: Any) -> TensorSpec:
     return TensorSpec(tuple(array.shape), str(array.dtype))
 
 
-def checked_shape(
-    name: str, shape: Iterable[int | str]
-) -> tuple[int | str, ...]:
+def checked_shape(name: str, shape: Iterable[int | str]) -> tuple[int | str, ...]:
     """The shape of an input as a tuple; a first dimension of 0 becomes "batch". Raises a Deep500Error if it is none."""
     dimensions = tuple(shape)
     if dimensions[:1] == (0,):
@@ -118,9 +116,7 @@ def named(
     first_sizes, second_sizes = _two_choices(tensors.values())
     first = inferred(_all_sized(tensors, first_sizes))
     second = inferred(_all_sized(tensors, second_sizes))
-    pairs = {
-        (first_sizes[name], second_sizes[name]): name for name in first_sizes
-    }
+    pairs = {(first_sizes[name], second_sizes[name]): name for name in first_sizes}
     specs = {}
     for value in first.keys() & second.keys():
         spec = first[value]
@@ -176,9 +172,7 @@ def bind(
     for name, tensor in tensors.items():
         if name not in shapes:
             passed = ", ".join(shapes) or "none"
-            raise Deep500Error(
-                f"the input {name!r} is missing; these came: {passed}"
-            )
+            raise Deep500Error(f"the input {name!r} is missing; these came: {passed}")
         shape = tuple(shapes[name])
         if not _fits(tensor.shape, shape):
             expected = ", ".join(map(str, tensor.shape))

@@ -81,11 +81,7 @@ class ShapeTracker:
         except Mismatch as error:
             if self._fits_another_size(node):
                 return None
-            inputs = [
-                self._described(name)
-                for name in node.inputs
-                if name is not None
-            ]
+            inputs = [self._described(name) for name in node.inputs if name is not None]
             listed = ", ".join(inputs)
             operator = type(node.operator).__name__
             raise Deep500Error(

@@ -63,9 +63,7 @@ class Specializer:
             self.sources += new
             self._by_sources.clear()
         decisions = (mode, tuple(written.decisions))
-        result = self._by_decisions.find(
-            decisions, lambda: self._network(written)
-        )
+        result = self._by_decisions.find(decisions, lambda: self._network(written))
         shapes = {name: tensor.shape for name, tensor in inputs.items()}
         check_cost(result.network, shapes)
         key = self._key(inputs, fetch, mode)  # with the new sources
@@ -106,18 +104,14 @@ class Specializer:
 def is_open(network: Network) -> bool:
     """Whether the structure of a network depends on values that are known only at run time."""
     nodes = network.nodes
-    return any(
-        isinstance(node.operator, Expandable) or node.deciding for node in nodes
-    )
+    return any(isinstance(node.operator, Expandable) or node.deciding for node in nodes)
 
 
 def inferred(
     network: Network, nodes: Sequence[Node], inputs: Mapping[str, TensorSpec]
 ) -> Specs:
     """Shape and dtype of the outputs of these ordered nodes, as far as shapes and parameters determine them."""
-    sources: Specs = {
-        name: spec_of(value) for name, value in network.params.items()
-    }
+    sources: Specs = {name: spec_of(value) for name, value in network.params.items()}
     sources.update(inputs)
     if not is_open(network):
         return infer(nodes, sources)
@@ -128,18 +122,14 @@ def inferred(
 def specialized(network: Network, inputs: Mapping[str, TensorSpec]) -> Network:
     """A copy with constants for everything that shapes of the inputs and parameters determine."""
     copy = network.copy()
-    sources: Specs = {
-        name: spec_of(value) for name, value in network.params.items()
-    }
+    sources: Specs = {name: spec_of(value) for name, value in network.params.items()}
     sources.update(inputs)
     written = _from_shapes(network, network.ordered(), sources)
     copy.nodes = written.nodes
     return copy
 
 
-def _from_shapes(
-    network: Network, nodes: Sequence[Node], sources: Specs
-) -> WritingOut:
+def _from_shapes(network: Network, nodes: Sequence[Node], sources: Specs) -> WritingOut:
     """The nodes written out as far as shapes and parameters determine them."""
 
     def fetch(name: str) -> np.ndarray | None:

@@ -51,12 +51,9 @@ def forward(
             last_use[name] = i
     for i, node in enumerate(nodes):
         inputs = [
-            alive[name] if isinstance(name, str) else name
-            for name in node.inputs
+            alive[name] if isinstance(name, str) else name for name in node.inputs
         ]
-        results = (
-            kernel(node, inputs) if kernel else node.operator.run(xp, *inputs)
-        )
+        results = kernel(node, inputs) if kernel else node.operator.run(xp, *inputs)
         alive |= zip(node.outputs, results, strict=False)
         if record:
             tape.append(_entry(node, inputs, results))
@@ -98,9 +95,7 @@ def sweep(
         if varying.isdisjoint(outputs) or grads.keys().isdisjoint(outputs):
             continue
         # no name for the list of gradients, which would keep them alive
-        for name, gradient in zip(
-            entry.node.inputs, rule(entry, grads), strict=True
-        ):
+        for name, gradient in zip(entry.node.inputs, rule(entry, grads), strict=True):
             if gradient is not None and name in varying:
                 _add(grads, name, gradient)
         for name in outputs:  # no earlier node needs them
@@ -123,9 +118,7 @@ def _add(grads: dict[str, Any], name: str, gradient: Any) -> None:
 def run(xp: Any, graph: Subgraph, inputs: Sequence[Any]) -> tuple:
     """The outputs of a subgraph."""
     values = dict(zip(graph.inputs, inputs, strict=True))
-    results, _ = forward(
-        xp, graph.nodes, values, {*graph.outputs}, record=False
-    )
+    results, _ = forward(xp, graph.nodes, values, {*graph.outputs}, record=False)
     return tuple(results[name] for name in graph.outputs)
 
 
@@ -181,9 +174,7 @@ def _entry(node: Node, inputs: Sequence, results: Sequence) -> TapeEntry:
     return TapeEntry(node, saved_inputs, saved_results)
 
 
-def _saved(
-    names: Sequence[str], values: Sequence, needed: Collection[str]
-) -> tuple:
+def _saved(names: Sequence[str], values: Sequence, needed: Collection[str]) -> tuple:
     """The values, with outlines instead of those that are not needed."""
     saved = []
     for name, value in zip(names, values, strict=True):
@@ -194,9 +185,7 @@ def _saved(
     return tuple(saved)
 
 
-def entry_gradients(
-    xp: Any, entry: TapeEntry, grads: Mapping[str, Any]
-) -> list:
+def entry_gradients(xp: Any, entry: TapeEntry, grads: Mapping[str, Any]) -> list:
     """One gradient per input of the node; the gradient of an unused output counts as zero."""
     operator = entry.node.operator
     if not operator.differentiable:

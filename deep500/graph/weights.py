@@ -24,9 +24,7 @@ def host_array(name: str, value: Any) -> np.ndarray:
         array = np.asarray(value)
     except Exception as error:  # a user's object may raise anything
         message = one_line(error)
-        raise Deep500Error(
-            f"the weight {name!r} is no array: {message}"
-        ) from None
+        raise Deep500Error(f"the weight {name!r} is no array: {message}") from None
     if array.dtype.kind not in "biufcV":
         type_name = type(value).__name__
         raise Deep500Error(
@@ -112,9 +110,7 @@ def write_weights(
     """Write these arrays to a safetensors file, all or nothing."""
     from safetensors.numpy import save
 
-    contiguous = {
-        name: np.asarray(value, order="C") for name, value in arrays.items()
-    }
+    contiguous = {name: np.asarray(value, order="C") for name, value in arrays.items()}
     target = Path(path)
     draft = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:

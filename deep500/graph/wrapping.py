@@ -63,9 +63,7 @@ class ModelKind:
 
 # by package and class
 FOREIGN_MODELS = {
-    ("torch", "Module"): ModelKind(
-        "torch module", "pytorch", "torch.onnx.export"
-    ),
+    ("torch", "Module"): ModelKind("torch module", "pytorch", "torch.onnx.export"),
     ("keras", "Model"): ModelKind(
         "Keras model", "tensorflow", 'model.export(…, format="onnx")'
     ),
@@ -97,17 +95,13 @@ class Arguments:
     required: tuple[str, ...]
     optional: tuple[str, ...] = ()
 
-    def bind(
-        self, inputs: Mapping[str, Any]
-    ) -> tuple[list[Any], dict[str, Any]]:
+    def bind(self, inputs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """The positional and the keyword arguments of a call with these inputs."""
         for name in self.required:
             if name not in inputs:
                 raise missing_input(name, inputs)
         positional = [inputs[name] for name in self.required]
-        keywords = {
-            name: inputs[name] for name in self.optional if name in inputs
-        }
+        keywords = {name: inputs[name] for name in self.optional if name in inputs}
         return positional, keywords
 
 
@@ -118,14 +112,10 @@ def arguments_of(
     skip: Sequence[str] = (),
 ) -> Arguments:
     """The arguments of a function from number `first` on, without those in `skip`; `names` replaces their names."""
-    parameters = [
-        p for p in _parameters(function)[first:] if p.name not in skip
-    ]
+    parameters = [p for p in _parameters(function)[first:] if p.name not in skip]
     single = [p for p in parameters if p.kind not in SEVERAL]
     positional = [p.name for p in single if p.kind is not p.KEYWORD_ONLY]
-    required = [
-        p.name for p in single if p.default is p.empty and p.name in positional
-    ]
+    required = [p.name for p in single if p.default is p.empty and p.name in positional]
     any_number = any(p.kind is p.VAR_POSITIONAL for p in parameters)
     if names is None:
         if any_number and not required:
@@ -138,9 +128,7 @@ def arguments_of(
     if too_few or too_many:
         accepted = ", ".join(positional) or "no inputs"
         listed = ", ".join(names) or "none"
-        raise Deep500Error(
-            f"the model takes {accepted}, and inputs names {listed}"
-        )
+        raise Deep500Error(f"the model takes {accepted}, and inputs names {listed}")
     passed_by_position = positional[: len(names)]
     by_keyword = [p.name for p in single if p.kind is not p.POSITIONAL_ONLY]
     optional = [name for name in by_keyword if name not in passed_by_position]
@@ -187,9 +175,7 @@ class Wrapped:
         accepted = {*self.inputs, *self.arguments.optional}
         return [name for name in inputs if name in accepted]
 
-    def run(
-        self, inputs: Mapping[str, Any], *before: Any, **options: Any
-    ) -> Outputs:
+    def run(self, inputs: Mapping[str, Any], *before: Any, **options: Any) -> Outputs:
         """The outputs by name; the loss is among them if the label is among the inputs.
 
         The model is called with the arguments `before`, the inputs and the keyword arguments `options`.
@@ -198,11 +184,7 @@ class Wrapped:
         result = self.call(*before, *positional, **keywords, **options)
         outputs = named_outputs(result, self._output_names)
         self.outputs = self._with_loss([*outputs])
-        if (
-            self._loss is not None
-            and LOSS not in outputs
-            and self.label in inputs
-        ):
+        if self._loss is not None and LOSS not in outputs and self.label in inputs:
             first = next(iter(outputs.values()))
             outputs[LOSS] = self._loss(first, inputs[self.label])
         return outputs
@@ -216,9 +198,7 @@ class Wrapped:
         if y == LOSS and LOSS in self.outputs:
             raise missing_input(self.label, inputs)
         names = ", ".join(outputs)
-        raise Deep500Error(
-            f"{self.name} has no output {y!r}; its outputs are: {names}"
-        )
+        raise Deep500Error(f"{self.name} has no output {y!r}; its outputs are: {names}")
 
     def outline(
         self, params: Mapping[str, Shaped], trainable: Iterable[str]
@@ -240,9 +220,7 @@ class Wrapped:
         inputs = (*self.arguments.required, *params)
         network.add_node(Opaque(self.name), inputs, new or None, name="model")
         if appends_loss:
-            network.add_node(
-                Opaque("the loss"), (first, self.label), [LOSS], name=LOSS
-            )
+            network.add_node(Opaque("the loss"), (first, self.label), [LOSS], name=LOSS)
         for name in self.outputs:
             network.add_output(name)
         return network
@@ -344,9 +322,7 @@ def _selected(outputs: Outputs, names: Sequence[str]) -> Outputs:
     for name in names:
         if name not in outputs:
             listed = ", ".join(outputs) or "nothing"
-            raise Deep500Error(
-                f"the model returns no {name!r}: it returns {listed}"
-            )
+            raise Deep500Error(f"the model returns no {name!r}: it returns {listed}")
     return {name: outputs[name] for name in names}
 
 

@@ -96,27 +96,19 @@ class WritingOut(Folding, NodeWriter):
             stems = [f"{stem}.{i}" for i in range(count)]
         outputs = [self._free_name(output_stem) for output_stem in stems]
         self._count_nodes(count, stem)
-        self.decisions.append(
-            (stem, operator, tuple(inputs), count, repr(attributes))
-        )
+        self.decisions.append((stem, operator, tuple(inputs), count, repr(attributes)))
         node = Node(outputs[0], definition, tuple(inputs), tuple(outputs))
         self.write(node)
         return outputs
 
-    def copy(
-        self, graph: Subgraph, arguments: Sequence[Any], prefix: str
-    ) -> list[str]:
+    def copy(self, graph: Subgraph, arguments: Sequence[Any], prefix: str) -> list[str]:
         self._count_nodes(1 + len(graph.nodes), prefix)
         self.decisions.append(prefix)
         names = dict(zip(graph.inputs, arguments, strict=True))
         for node in graph.nodes:
             name = f"{prefix}.{node.name}"
-            inputs = [
-                names[i] if isinstance(i, str) else i for i in node.inputs
-            ]
-            outputs = [
-                self._free_name(f"{prefix}.{output}") for output in node.outputs
-            ]
+            inputs = [names[i] if isinstance(i, str) else i for i in node.inputs]
+            outputs = [self._free_name(f"{prefix}.{output}") for output in node.outputs]
             self.write(Node(name, node.operator, tuple(inputs), tuple(outputs)))
             names.update(zip(node.outputs, outputs, strict=True))
         return [names[name] for name in graph.outputs]
@@ -132,15 +124,11 @@ class WritingOut(Folding, NodeWriter):
                 return node
             numbers = value.reshape(-1)
             try:
-                constant = static_input(
-                    node.operator, parameters[place], numbers
-                )
+                constant = static_input(node.operator, parameters[place], numbers)
             except Deep500Error as error:
                 raise Deep500Error(f"node {node.name!r}: {error}") from None
             inputs[place] = constant
-            self.decisions.append(
-                (node.name, place, value.dtype.name, repr(constant))
-            )
+            self.decisions.append((node.name, place, value.dtype.name, repr(constant)))
         return replace(node, inputs=tuple(inputs))
 
     def append(self, node: Node) -> None:
@@ -152,17 +140,11 @@ class WritingOut(Folding, NodeWriter):
         """Give the values that replace the node's outputs the names of these outputs."""
         for name, output in zip(node.outputs, outputs, strict=False):
             identity = registry.find("operators", "Identity")()
-            self.append(
-                Node(f"{node.name}.{name}", identity, (output,), (name,))
-            )
+            self.append(Node(f"{node.name}.{name}", identity, (output,), (name,)))
 
     def _free_name(self, stem: str) -> str:
         name, count = stem, 0
-        while (
-            name in self.makers
-            or name in self._sources
-            or name in self._reserved
-        ):
+        while name in self.makers or name in self._sources or name in self._reserved:
             count += 1
             name = f"{stem}_{count}"
         return name

@@ -69,9 +69,7 @@ def bound_modules(path: Path) -> tuple[dict[str, set[str]], set[str]]:
             for alias in node.names:
                 if alias.name == "*":
                     everything |= modules
-                bound.setdefault(alias.asname or alias.name, set()).update(
-                    modules
-                )
+                bound.setdefault(alias.asname or alias.name, set()).update(modules)
     return bound, everything
 
 

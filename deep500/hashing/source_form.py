@@ -140,8 +140,6 @@ def _digest(text: str) -> str:
 
 
 PACKAGE = Path(__file__).parents[1]
-NOT_USERS = tuple(
-    f"{folder}/" for folder in (PACKAGE, *sysconfig.get_paths().values())
-)
+NOT_USERS = tuple(f"{folder}/" for folder in (PACKAGE, *sysconfig.get_paths().values()))
 # `pip install --user`, Debian's packages and other environments lie elsewhere
 INSTALLED = {"site-packages", "dist-packages"}

@@ -10,9 +10,9 @@ from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..bundle.records.recording import Recording, recording
 from ..contracts.result import Record
 from ..errors import Deep500Error, one_line
-from ..evidence.recording import Recording, recording
 from ..frameworks import framework
 from ..measure.regions.step_regions import StepRegion, StepRegions
 from .pending import Step, as_number, held, stretch_block, written_number
@@ -95,8 +95,7 @@ class InstrumentedRun:
         if self._wait:
             with self.region("wait"):
                 values = {
-                    name: as_number(name, value)
-                    for name, value in values.items()
+                    name: as_number(name, value) for name, value in values.items()
                 }
         regions = self._regions.take()
         moment = perf_counter()

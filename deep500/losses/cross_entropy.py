@@ -40,9 +40,7 @@ class CrossEntropy(Loss):
         of_labels = xp.sum(labels * log_probability, axis=-1)
         of_label = xp.mean(of_labels)
         of_all = xp.mean(log_probability)
-        return (
-            self.label_smoothing - 1
-        ) * of_label - self.label_smoothing * of_all
+        return (self.label_smoothing - 1) * of_label - self.label_smoothing * of_all
 
     def target(self, prediction: TensorSpec) -> TensorSpec:
         shape = prediction.shape

@@ -12,9 +12,7 @@ class Huber(Loss):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.delta > 0:
-            raise Deep500Error(
-                f"delta of Huber is {self.delta}: give a number above 0"
-            )
+            raise Deep500Error(f"delta of Huber is {self.delta}: give a number above 0")
 
     def formula(self, xp, prediction, target):
         error = xp.abs(prediction - target)

@@ -9,9 +9,7 @@ class TokenCrossEntropy(Loss):
     """The mean negative log-probability per token; predictions are (batch, position, token)."""
 
     def add(self, network: Network, prediction: str, target: str) -> str:
-        tokens_second = network.add_node(
-            "Transpose", (prediction,), perm=(0, 2, 1)
-        )
+        tokens_second = network.add_node("Transpose", (prediction,), perm=(0, 2, 1))
         return network.add_node(
             "SoftmaxCrossEntropyLoss",
             (tokens_second, target),

@@ -80,9 +80,7 @@ class Background:
             return 0.0
         return growth_ns / visit_ns
 
-    def _after(
-        self, visit: Callable[[], int], count: int
-    ) -> tuple[int, int, bool]:
+    def _after(self, visit: Callable[[], int], count: int) -> tuple[int, int, bool]:
         """The time of a visit, the CPU time used after the last of so many, and whether that came to an end."""
         times = [visit() for _ in range(count)]
         before_ns = self.cpu_ns()

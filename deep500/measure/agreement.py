@@ -53,15 +53,11 @@ def checked_rounds(
     """The nanoseconds that a process has sent, one for each visit; anything else raises a Deep500Error."""
     count = len(orders)
     if not isinstance(rounds, list) or len(rounds) != count:
-        raise Deep500Error(
-            f"it sent no times of {count} rounds: {_shown(rounds)}"
-        )
+        raise Deep500Error(f"it sent no times of {count} rounds: {_shown(rounds)}")
     for times, order in zip(rounds, orders, strict=True):
         visits = len(order)
         if not _are_counts(times, visits, least):
-            raise Deep500Error(
-                f"it sent no times of {visits} visits: {_shown(times)}"
-            )
+            raise Deep500Error(f"it sent no times of {visits} visits: {_shown(times)}")
     return rounds
 
 
@@ -130,9 +126,7 @@ def is_clocks(clocks: object) -> bool:
     return bool(used_ns <= clocks["spent_ns"] <= clocks["wall_ns"])
 
 
-def disagreement(
-    blocks: Sequence[Mapping], bare: bool, one_group: bool
-) -> str | None:
+def disagreement(blocks: Sequence[Mapping], bare: bool, one_group: bool) -> str | None:
     """A warning if the clocks of a run's blocks disagree; None if they agree or were not recorded.
 
     `bare`: nothing but the timed statements runs in a round, neither emptying of caches nor waiting for a device.
@@ -182,9 +176,7 @@ def _note(claim: str, part_ns: int, whole_ns: int) -> str:
 def _are_counts(values: object, length: int, least: int) -> bool:
     if not isinstance(values, list) or len(values) != length:
         return False
-    return all(
-        type(value) is int and least <= value < LARGEST for value in values
-    )
+    return all(type(value) is int and least <= value < LARGEST for value in values)
 
 
 def _shown(value: object) -> str:

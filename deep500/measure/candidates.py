@@ -339,9 +339,7 @@ def _setup_errors() -> Iterator[None]:
 
 def _has_star_import(code: list[ast.stmt]) -> bool:
     """Whether it has `from module import *`, which Python allows at the level of a module only."""
-    imports = [
-        node for node in _nodes(code) if isinstance(node, ast.ImportFrom)
-    ]
+    imports = [node for node in _nodes(code) if isinstance(node, ast.ImportFrom)]
     return any(node.names[0].name == "*" for node in imports)
 
 
@@ -350,9 +348,7 @@ def _module_code(code: list[ast.stmt]) -> CodeType:
     return compile(module, "<setup>", "exec", dont_inherit=True)
 
 
-def _as_locals(
-    namespace: Mapping[str, object], code: list[ast.stmt]
-) -> list[ast.stmt]:
+def _as_locals(namespace: Mapping[str, object], code: list[ast.stmt]) -> list[ast.stmt]:
     """Assignments that make the names of a module that this code mentions fast locals."""
     mentioned = {node.id for node in _nodes(code) if isinstance(node, ast.Name)}
     names = sorted(mentioned & namespace.keys())
@@ -385,7 +381,9 @@ def _loop_code(
     ast.fix_missing_locations(tree)
     try:
         return compile(tree, "<timed>", "exec", dont_inherit=True)
-    except SyntaxError as error:  # legal alone, but not inside a function, such as `from m import *`
+    except (
+        SyntaxError
+    ) as error:  # legal alone, but not inside a function, such as `from m import *`
         raise Deep500Error(
             f"this cannot be timed: {error.msg}; move it to the setup"
         ) from None
@@ -413,9 +411,7 @@ def command_words(text: str) -> list[str]:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise Deep500Error(
-            f"the command {text!r} does not parse: {error}"
-        ) from None
+        raise Deep500Error(f"the command {text!r} does not parse: {error}") from None
     if not words:
         raise Deep500Error("the command is empty: give one to run")
     return words

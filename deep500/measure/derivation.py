@@ -21,7 +21,7 @@ from .numbers import (
     RatioAtQuantile,
     RatioMeaning,
     TimeAtQuantile,
-    WarmUp,
+    WarmupNumbers,
 )
 from .plan import PROCEDURE as PROCEDURE
 from .rates import Times, rates
@@ -41,9 +41,7 @@ def derive(result: "Result") -> BenchNumbers:
     """All derived numbers of a run."""
     settled = result.settled
     more = None if settled else _more(result)
-    comparisons = [
-        _comparison(result, a, b, c) for a, b, c in result.comparisons
-    ]
+    comparisons = [_comparison(result, a, b, c) for a, b, c in result.comparisons]
     return BenchNumbers(
         procedure=PROCEDURE,
         stopped="precise" if settled else "budget",
@@ -101,7 +99,7 @@ def _entry(result: "Result", name: str) -> EntryNumbers:
         method=middle.method if middle else "none",
         unit="s",
         batch=result.batch(name),
-        warmup=WarmUp(usual_kind, cut),
+        warmup=WarmupNumbers(usual_kind, cut),
         modes=_modes(result, name),
         quantiles=[_quantile(result, name, q) for q in (0.9, 0.99)],
         notes=notes,
@@ -201,9 +199,7 @@ def _comparison(
 def _meaning(result: "Result", a: str, b: str, c: Comparison) -> RatioMeaning:
     medians, means = result.estimates(a, b)
     estimand = f"{PAIRED} of {_values(result, a, b)}"
-    return RatioMeaning(
-        estimand, _levelled(medians), _levelled(means), c.withheld
-    )
+    return RatioMeaning(estimand, _levelled(medians), _levelled(means), c.withheld)
 
 
 def _values(result: "Result", a: str, b: str) -> str:
@@ -220,9 +216,7 @@ def _values(result: "Result", a: str, b: str) -> str:
 
 
 def _levelled(estimate: RatioEstimate) -> LevelledRatio:
-    return LevelledRatio(
-        estimate.ratio, estimate.low, estimate.high, ESTIMANDS_LEVEL
-    )
+    return LevelledRatio(estimate.ratio, estimate.low, estimate.high, ESTIMANDS_LEVEL)
 
 
 def _quantile_ratios(result: "Result", a: str, b: str) -> list[RatioAtQuantile]:

@@ -23,9 +23,7 @@ from .session import Preparation, Visits
 class FreshSession:
     """The same calls as Session, answered by a new Python process."""
 
-    def __init__(
-        self, plan: Plan, clock: Clock, layout: MemoryLayout | None = None
-    ):
+    def __init__(self, plan: Plan, clock: Clock, layout: MemoryLayout | None = None):
         if layout is None:
             layout = draw_layout(plan.seed, 0, len(plan.entries))
         self.layout = layout

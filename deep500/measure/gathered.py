@@ -16,9 +16,7 @@ from .session import Preparation, Visits
 class GatheredSession:
     """The same calls as FreshSession; while one process answers, the others are stopped."""
 
-    def __init__(
-        self, plan: Plan, clock: Clock, layout: MemoryLayout | None = None
-    ):
+    def __init__(self, plan: Plan, clock: Clock, layout: MemoryLayout | None = None):
         if layout is None:
             layout = draw_layout(plan.seed, 0, len(plan.entries))
         self.layout = layout
@@ -57,9 +55,7 @@ class GatheredSession:
             share_s = seconds * len(members) / len(self.groups)
             session = self._turn(group)
             # the other groups, whose processes wait, may leave nothing in the caches
-            prepared = session.prepare(
-                group_calls, tolerance, share_s, emptied=True
-            )
+            prepared = session.prepare(group_calls, tolerance, share_s, emptied=True)
             session.pause()
             for i, count, used in zip(
                 members, prepared.untimed, prepared.after, strict=True

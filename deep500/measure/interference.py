@@ -95,13 +95,9 @@ def exposure(
     else:
         threads = max(threads, seen)
     if threads <= load.free_cpus + ROOM:
-        return Exposure(
-            name=name, threads=threads, contended=False, stretch=1.0
-        )
+        return Exposure(name=name, threads=threads, contended=False, stretch=1.0)
     if threads > 1 or usual <= 0:
-        return Exposure(
-            name=name, threads=threads, contended=True, stretch=math.inf
-        )
+        return Exposure(name=name, threads=threads, contended=True, stretch=math.inf)
     stretch = max(1.0, 1 / usual)
     return Exposure(name=name, threads=threads, contended=True, stretch=stretch)
 

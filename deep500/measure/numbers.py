@@ -13,7 +13,7 @@ from .statistics.modality import DensityMode
 
 
 @dataclass(frozen=True)
-class WarmUp:
+class WarmupNumbers:
     """How the usual process began, and how many rounds were cut from all of them."""
 
     kind: str
@@ -83,7 +83,7 @@ class EntryNumbers:
     level: float
     unit: str
     batch: int  # calls that were timed together
-    warmup: WarmUp
+    warmup: WarmupNumbers
     modes: Sequence[DensityMode] | None  # None: a single one
     notes: Sequence[str]
     median: float

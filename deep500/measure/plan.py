@@ -176,9 +176,7 @@ class Settings(TypedDict, total=False):
     seed: int | None  # of the order of rounds; None: drawn, and recorded
 
 
-def make_plan(
-    candidates: Mapping[str, object], **settings: Unpack[Settings]
-) -> Plan:
+def make_plan(candidates: Mapping[str, object], **settings: Unpack[Settings]) -> Plan:
     """The plan of a run; raises a Deep500Error for settings or candidates that make no sense. Nothing is run."""
     if not candidates:
         raise Deep500Error("nothing to measure: give at least one candidate")
@@ -221,9 +219,7 @@ def _named_candidates(
 ) -> dict[str, Candidate]:
     """The candidates by name, with the control if there is to be one, in the form in which they will run."""
     setup = asked.get("setup", "")
-    named = {
-        name: candidate(value, setup) for name, value in candidates.items()
-    }
+    named = {name: candidate(value, setup) for name, value in candidates.items()}
     if asked["control"]:
         first = next(iter(named))
         control = first + CONTROL
@@ -241,9 +237,7 @@ def _named_candidates(
     return named
 
 
-def _check_candidates(
-    named: dict[str, Candidate], asked: Mapping[str, Any]
-) -> None:
+def _check_candidates(named: dict[str, Candidate], asked: Mapping[str, Any]) -> None:
     for value in named.values():
         check(value)
         _check_engine(value, asked)
@@ -334,9 +328,7 @@ def _check_factors(factors: Mapping[str, Sequence[Level]]) -> None:
         distinct = {(type(level), level) for level in levels}
         if len(distinct) < len(levels):
             listed = ", ".join(map(str, levels))
-            raise Deep500Error(
-                f"the factor {name!r} has a level twice: {listed}"
-            )
+            raise Deep500Error(f"the factor {name!r} has a level twice: {listed}")
 
 
 def _importable(name: str, value: InProcess) -> Function:

@@ -34,9 +34,7 @@ class Moment:
 def wait_for_quiet(most_s: float, progress: Progress | None = None) -> Moment:
     """Watch others until they use less than QUIET of the CPUs, or for `most_s`; 0 looks once and does not wait."""
     if not 0 <= most_s < 1e9:
-        raise Deep500Error(
-            f"--wait-for-quiet {most_s:g}: give seconds, 0 or more"
-        )
+        raise Deep500Error(f"--wait-for-quiet {most_s:g}: give seconds, 0 or more")
     began = time.monotonic()
     while True:
         others = others_now(LOOK_S)
@@ -45,9 +43,7 @@ def wait_for_quiet(most_s: float, progress: Progress | None = None) -> Moment:
             return _moment(others, most_s, waited)
         if progress:
             percent = f"{100 * others:.0f} %"
-            progress(
-                waited / most_s, f"waiting: others use {percent} of the CPUs"
-            )
+            progress(waited / most_s, f"waiting: others use {percent} of the CPUs")
 
 
 def _moment(others: float | None, asked_s: float, waited_s: float) -> Moment:
@@ -58,9 +54,7 @@ def _moment(others: float | None, asked_s: float, waited_s: float) -> Moment:
     return Moment(others, asked_s, round(waited_s, 1))
 
 
-def lack_of_cpus(
-    moment: Moment, threads: int, fewer_threads: str = ""
-) -> str | None:
+def lack_of_cpus(moment: Moment, threads: int, fewer_threads: str = "") -> str | None:
     """A warning, if others leave fewer CPUs than there will be threads."""
     cpus = len(allowed_cpus())
     used = moment.others or 0.0

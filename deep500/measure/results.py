@@ -61,9 +61,7 @@ class Result:
         self._arranged = arranged or {}
         # the hash of the bundle it was written to
         self.manifest: str | None = None
-        self._estimates: dict[
-            tuple[str, str], tuple[RatioEstimate, RatioEstimate]
-        ] = {}
+        self._estimates: dict[tuple[str, str], tuple[RatioEstimate, RatioEstimate]] = {}
         self.names: list[str] = [entry["name"] for entry in plan["entries"]]
 
     @cached_property
@@ -158,9 +156,7 @@ class Result:
         """The comparison, without its verdict where that would mean something else than what it says."""
         i = self.index(a)
         j = self.index(b)
-        ratios = [
-            process.rounds[j] / process.rounds[i] for process in self.processes
-        ]
+        ratios = [process.rounds[j] / process.rounds[i] for process in self.processes]
         c = widened_comparison(c, widening(ratios))
         c = without_deferred_work(c, self.after)
         effects = self.neighbours
@@ -249,12 +245,9 @@ class Result:
         precision = self.plan["precision"]
         try:
             if self.comparisons:
-                return all(
-                    _is_settled(c, precision) for _, _, c in self.comparisons
-                )
+                return all(_is_settled(c, precision) for _, _, c in self.comparisons)
             return all(
-                self.interval(name).half_width <= precision
-                for name in self.names
+                self.interval(name).half_width <= precision for name in self.names
             )
         except Refused:
             return False
@@ -344,9 +337,7 @@ class Result:
         """The place of a candidate in the plan; raises a Deep500Error if there is none of this name."""
         if name not in self.names:
             names = ", ".join(self.names)
-            raise Deep500Error(
-                f"no candidate is named {name!r}; there are: {names}"
-            )
+            raise Deep500Error(f"no candidate is named {name!r}; there are: {names}")
         return self.names.index(name)
 
 

@@ -333,9 +333,7 @@ class _MeasuringRun:
         rest_s = max(0.0, self.round_s - explained_s) / per_round
         return [timed + max(rest_s, 1e-7) for timed in timed_s]
 
-    def _load(
-        self, others: float, orders: list[list[int]], visits: Visits
-    ) -> dict:
+    def _load(self, others: float, orders: list[list[int]], visits: Visits) -> dict:
         """The share of the CPUs that others used, and the median number of CPUs that each entry kept busy."""
         load: dict = {"others": round(others, 4), "cpus": self.others.cpus}
         if self.plan.cache == "cold" or self.plan.sync:

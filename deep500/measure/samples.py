@@ -11,9 +11,7 @@ from .interference import is_load
 from .statistics.steadiness import SteadyState, steady_state
 
 MOST_ENTRIES = 2000  # a file from anyone could ask for millions
-NO_ENTRIES = (
-    "plan.json holds no list of entries: this is not the bundle of a benchmark"
-)
+NO_ENTRIES = "plan.json holds no list of entries: this is not the bundle of a benchmark"
 
 
 @dataclass(frozen=True)

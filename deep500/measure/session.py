@@ -186,9 +186,7 @@ class Session:
         if self.cold:
             return 1, timer(1)
         calls = 1
-        while (
-            elapsed := min(timer(calls), timer(calls))
-        ) < self.clock.shortest_ns:
+        while (elapsed := min(timer(calls), timer(calls))) < self.clock.shortest_ns:
             enough = self.clock.calls_for(elapsed / calls)
             calls = max(calls * 2, min(calls * 100, enough))
         return calls, elapsed
@@ -225,9 +223,7 @@ def _before(sync: Callable | None, cold: bool) -> Callable | None:
     return before
 
 
-def _timer(
-    entry: PlanEntry, before: Callable | None, after: Callable | None
-) -> Timer:
+def _timer(entry: PlanEntry, before: Callable | None, after: Callable | None) -> Timer:
     if isinstance(entry.candidate, Command):
         raise Deep500Error(
             f"{entry.name!r} is a command, which runs in a process of its own"

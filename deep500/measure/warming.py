@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from .clock import now
 
 SMALLEST_TOLERANCE = 0.005  # repetitions do not show less
-IN_A_ROW = (
-    10  # visits after a disturbance: the last half is taken as undisturbed
-)
+IN_A_ROW = 10  # visits after a disturbance: the last half is taken as undisturbed
 FEWEST, MOST = 5, 40  # repetitions
 # What the untimed visits before a timed one may take together, unless one takes longer: that fills all caches.
 MOST_NS = 500_000

@@ -14,7 +14,8 @@ from ..contracts.metric import (
 class StepsToAccuracy(Metric):
     """Steps until the validation accuracy first reaches `target` per cent: TimeToAccuracy, independent of the machine.
 
-    Accuracy is evaluated after every epoch. A run that never reaches the target is censored, as in TimeToAccuracy.
+    Accuracy is evaluated after every epoch, and within it every `evaluate_every` steps. A run that never reaches the
+    target is censored, as in TimeToAccuracy.
     """
 
     target: float

@@ -14,8 +14,9 @@ from ..contracts.metric import (
 class TimeToAccuracy(Metric):
     """Seconds of training until the validation accuracy first reaches `target` per cent; None if it never does.
 
-    Accuracy is evaluated after every epoch, so the time is that of whole epochs. A run that never reaches the target is
-    censored, and the median over seeds is the Kaplan-Meier estimate.
+    Accuracy is evaluated after every epoch, so the time is that of whole epochs, or within epochs too, every
+    `evaluate_every` steps. A run that never reaches the target is censored, and the median over seeds is the
+    Kaplan-Meier estimate.
     """
 
     target: float

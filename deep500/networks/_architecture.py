@@ -60,9 +60,7 @@ class Architecture(Model):
         """The network without a loss. With a seed of None the parameters take no memory, which is for counting."""
         self._check_sizes(shape, outputs)
         weights = registry.find("initializers", self.weights)()
-        builder = Builder(
-            type(self).__name__, seed, dtype, weights, output_name
-        )
+        builder = Builder(type(self).__name__, seed, dtype, weights, output_name)
         x = builder.input(input_name, shape, self.input_dtype or dtype)
         result = self.forward(builder, x, outputs)
         _rename_result(builder.network, result, output_name)

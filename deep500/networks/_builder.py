@@ -48,9 +48,7 @@ class Builder:
         self, name: str, shape: Sequence[int], rule: Initializer | None = None
     ) -> str:
         """A trained parameter; without a rule it is initialised as weights are."""
-        return self._add_param(
-            name, shape, rule or self.weights, trainable=True
-        )
+        return self._add_param(name, shape, rule or self.weights, trainable=True)
 
     def constant(self, name: str, value: Any, dtype: str | None = None) -> str:
         """Numbers that are not trained."""
@@ -92,9 +90,7 @@ class Builder:
         if not leading:
             return self.node("Gemm", (x, *params), name, transB=1)
         rows = self.node("Reshape", (x, (-1, width)), f"{name}.rows")
-        product = self.node(
-            "Gemm", (rows, *params), f"{name}.product", transB=1
-        )
+        product = self.node("Gemm", (rows, *params), f"{name}.product", transB=1)
         return self.node("Reshape", (product, (-1, *leading, outputs)), name)
 
     def conv(
@@ -173,9 +169,7 @@ class Builder:
         size = self.shape(x)[-1:]
         scale = self.param(f"{name}.weight", size, ones())
         shift = self.param(f"{name}.bias", size, zeros())
-        return self.node(
-            "LayerNormalization", (x, scale, shift), name, epsilon=epsilon
-        )
+        return self.node("LayerNormalization", (x, scale, shift), name, epsilon=epsilon)
 
     def embedding(self, name: str, indices: str, rows: int, width: int) -> str:
         """The rows of a table at these indices."""

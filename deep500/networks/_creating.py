@@ -38,9 +38,7 @@ def _definition(kind: Any, settings: Mapping[str, Any]) -> Any:
     for setting in settings:
         if setting not in names:
             suggestion = did_you_mean(setting, names)
-            known_names = ", ".join(
-                ["shape", "outputs", "seed", "dtype", *names]
-            )
+            known_names = ", ".join(["shape", "outputs", "seed", "dtype", *names])
             raise Deep500Error(
                 f"{kind.__name__} has no setting {setting!r}.{suggestion} Known: {known_names}"
             )

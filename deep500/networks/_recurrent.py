@@ -38,9 +38,7 @@ class RecurrentClassifier(Architecture):
         rows = self.gates * hidden
         start = normal(1 / math.sqrt(3 * hidden))
         weight = builder.param(f"{name}.weight", (1, rows, features), start)
-        recurrence = builder.param(
-            f"{name}.recurrence", (1, rows, hidden), start
-        )
+        recurrence = builder.param(f"{name}.recurrence", (1, rows, hidden), start)
         bias = builder.param(f"{name}.bias", (1, 2 * rows), zeros())
         inputs = (x, weight, recurrence, bias)
         attributes: Any = {"hidden_size": hidden, **self.attributes}

@@ -45,16 +45,12 @@ class DLRM(Architecture):
         builder.node("Split", (categories, ones), "columns", columns, axis=1)
         vectors = []
         for i, rows in enumerate(self.tables):
-            vector = builder.embedding(
-                f"table{i}", columns[i], rows, self.width
-            )
+            vector = builder.embedding(f"table{i}", columns[i], rows, self.width)
             vectors.append(builder.flatten(vector))
         return vectors
 
 
-def _perceptron(
-    builder: Builder, name: str, x: str, widths: Sequence[int]
-) -> str:
+def _perceptron(builder: Builder, name: str, x: str, widths: Sequence[int]) -> str:
     for i, width in enumerate(widths):
         x = builder.dense(f"{name}.{i}", x, width)
         x = builder.relu(x)
@@ -68,9 +64,7 @@ def _products(builder: Builder, vectors: Sequence[str]) -> str:
     together = builder.concat("vectors", vectors)
     shape = (-1, count, width)
     rows = builder.node("Reshape", (together, shape), "vectors.rows")
-    columns = builder.node(
-        "Transpose", (rows,), "vectors.columns", perm=(0, 2, 1)
-    )
+    columns = builder.node("Transpose", (rows,), "vectors.columns", perm=(0, 2, 1))
     square = builder.node("MatMul", (rows, columns), "products.square")
     flat = builder.flatten(square)
     indices: list[int] = []  # of the elements below the diagonal

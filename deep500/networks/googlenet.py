@@ -54,15 +54,11 @@ class GoogLeNet(Architecture):
         first = self._conv(builder, f"{name}.branch1", x, plain, kernel=1)
         second = self._conv(builder, f"{name}.branch2.0", x, reduced, kernel=1)
         second = self._conv(builder, f"{name}.branch2.1", second, wide)
-        third = self._conv(
-            builder, f"{name}.branch3.0", x, reduced_more, kernel=1
-        )
+        third = self._conv(builder, f"{name}.branch3.0", x, reduced_more, kernel=1)
         third = self._conv(builder, f"{name}.branch3.1", third, wider)
         pool = f"{name}.branch4.0"
         pooled = builder.max_pool(x, kernel=3, stride=1, padding=1, name=pool)
-        fourth = self._conv(
-            builder, f"{name}.branch4.1", pooled, after_pool, kernel=1
-        )
+        fourth = self._conv(builder, f"{name}.branch4.1", pooled, after_pool, kernel=1)
         return builder.concat(name, (first, second, third, fourth))
 
     def _conv(

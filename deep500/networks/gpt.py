@@ -37,9 +37,7 @@ class GPT(Architecture):
 
     def _layer(self, builder: Builder, name: str, x: str) -> str:
         normal = builder.layer_norm(f"{name}.norm1", x)
-        mixed = attention(
-            builder, f"{name}.attention", normal, self.heads, causal=True
-        )
+        mixed = attention(builder, f"{name}.attention", normal, self.heads, causal=True)
         mixed = builder.dropout(mixed, self.dropout)
         x = builder.add(x, mixed)
         normal = builder.layer_norm(f"{name}.norm2", x)

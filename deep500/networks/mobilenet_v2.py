@@ -62,12 +62,8 @@ class MobileNetV2(Architecture):
         if expansion > 1:
             x = _conv(builder, f"{name}.0", x, inside, kernel=1)
             index = 1
-        x = _conv(
-            builder, f"{name}.{index}", x, inside, stride=stride, groups=inside
-        )
-        x = builder.conv(
-            f"{name}.{index + 1}", x, results, kernel=1, bias=False
-        )
+        x = _conv(builder, f"{name}.{index}", x, inside, stride=stride, groups=inside)
+        x = builder.conv(f"{name}.{index + 1}", x, results, kernel=1, bias=False)
         x = builder.batch_norm(f"{name}.{index + 2}", x)
         if stride == 1 and inputs == results:
             x = builder.add(x, shortcut)

@@ -81,9 +81,7 @@ class ResNet(Architecture):
         return x
 
     def _for_imagenet(self, builder: Builder, x: str) -> str:
-        x = builder.conv(
-            "conv1", x, self._scaled(64), kernel=7, stride=2, bias=False
-        )
+        x = builder.conv("conv1", x, self._scaled(64), kernel=7, stride=2, bias=False)
         x = builder.batch_norm("bn1", x)
         x = builder.relu(x)
         x = builder.max_pool(x, kernel=3, stride=2, padding=1)
@@ -149,22 +147,16 @@ def _bottleneck(
     return builder.relu(x)
 
 
-def _projected(
-    builder: Builder, name: str, x: str, channels: int, stride: int
-) -> str:
+def _projected(builder: Builder, name: str, x: str, channels: int, stride: int) -> str:
     """A shortcut with a convolution where the shape changes."""
     if builder.shape(x)[0] == channels and stride == 1:
         return x
     prefix = f"{name}.downsample"
-    x = builder.conv(
-        f"{prefix}.0", x, channels, kernel=1, stride=stride, bias=False
-    )
+    x = builder.conv(f"{prefix}.0", x, channels, kernel=1, stride=stride, bias=False)
     return builder.batch_norm(f"{prefix}.1", x)
 
 
-def _padded(
-    builder: Builder, name: str, x: str, channels: int, stride: int
-) -> str:
+def _padded(builder: Builder, name: str, x: str, channels: int, stride: int) -> str:
     """A shortcut without parameters: every stride-th pixel, and channels of zeros around those of x."""
     if stride > 1:
         height, width = builder.shape(x)[1:]

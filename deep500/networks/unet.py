@@ -39,9 +39,7 @@ class UNet(Architecture):
 
     def _pair(self, builder: Builder, name: str, x: str, channels: int) -> str:
         for i in (1, 2):
-            x = builder.conv(
-                f"{name}.conv{i}", x, channels, bias=not self.batch_norm
-            )
+            x = builder.conv(f"{name}.conv{i}", x, channels, bias=not self.batch_norm)
             if self.batch_norm:
                 x = builder.batch_norm(f"{name}.bn{i}", x)
             x = builder.relu(x)

@@ -30,15 +30,11 @@ class VGG(Architecture):
         super().__post_init__()
         if self.depth not in CONVOLUTIONS:
             depths = ", ".join(map(str, CONVOLUTIONS))
-            raise Deep500Error(
-                f"VGG has no depth {self.depth}: give one of {depths}"
-            )
+            raise Deep500Error(f"VGG has no depth {self.depth}: give one of {depths}")
 
     def forward(self, builder: Builder, x: str, outputs: int) -> str:
         index = 0
-        for count, channels in zip(
-            CONVOLUTIONS[self.depth], CHANNELS, strict=True
-        ):
+        for count, channels in zip(CONVOLUTIONS[self.depth], CHANNELS, strict=True):
             scaled = self._scaled(channels)
             for _ in range(count):
                 x = builder.conv(f"features.{index}", x, scaled)

@@ -42,22 +42,16 @@ class ViT(Architecture):
                 f"ViT with patches of {self.patch} takes heights and widths that are multiples of "
                 f"it: not {(height, width)}"
             )
-        grid = builder.conv(
-            "patches", x, self.width, self.patch, self.patch, padding=0
-        )
+        grid = builder.conv("patches", x, self.width, self.patch, self.patch, padding=0)
         flat_shape = (0, self.width, -1)
         rows = builder.node("Reshape", (grid, flat_shape), "patches.flat")
-        rows = builder.node(
-            "Transpose", (rows,), "patches.rows", perm=(0, 2, 1)
-        )
+        rows = builder.node("Transpose", (rows,), "patches.rows", perm=(0, 2, 1))
         count = builder.shape(rows)[0]
         token = builder.param("class_token", (1, 1, self.width), zeros())
         positions = builder.param("positions.weight", (count + 1, self.width))
         # A sum of padded parts, since a concatenation would need the token once per example.
         patches = builder.pad("patches.padded", rows, 1, before=1, after=0)
-        first = builder.pad(
-            "class_token.padded", token, 1, before=0, after=count
-        )
+        first = builder.pad("class_token.padded", token, 1, before=0, after=count)
         tokens = builder.add(patches, first)
         tokens = builder.add(tokens, positions)
         return builder.dropout(tokens, self.dropout)

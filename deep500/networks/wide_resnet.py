@@ -30,9 +30,7 @@ class WideResNet(Architecture):
             channels = narrow * self.widen
             for i in range(count):
                 stride = 2 if stage > 1 and i == 0 else 1
-                x = self._block(
-                    builder, f"block{stage}.{i}", x, channels, stride
-                )
+                x = self._block(builder, f"block{stage}.{i}", x, channels, stride)
         x = builder.batch_norm("bn", x)
         x = builder.relu(x)
         x = builder.channel_means(x)
@@ -57,9 +55,7 @@ class WideResNet(Architecture):
                 stride=stride,
                 bias=False,
             )
-        x = builder.conv(
-            f"{name}.conv1", active, channels, stride=stride, bias=False
-        )
+        x = builder.conv(f"{name}.conv1", active, channels, stride=stride, bias=False)
         x = builder.batch_norm(f"{name}.bn2", x)
         x = builder.relu(x)
         x = builder.dropout(x, self.dropout)

@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
 import onnx
 
 from ..contracts.operator import TensorSpec
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
     from .reading import Reader
 
 # Returns what the outputs of a node refer to; None if the node is read like any other.
-Expansion = Callable[
-    ["Reader", onnx.NodeProto, Scope], Sequence[Reference] | None
-]
+Expansion = Callable[["Reader", onnx.NodeProto, Scope], Sequence[Reference] | None]
 
 
 class Body:
@@ -50,9 +47,7 @@ class Body:
             stem = prefix + weight.name
             self.scope.bound[weight.name] = reader.weight(stem, array(weight))
 
-    def inline(
-        self, arguments: Sequence[Reference], suffix: str
-    ) -> list[Reference]:
+    def inline(self, arguments: Sequence[Reference], suffix: str) -> list[Reference]:
         """Add the nodes of the subgraph for these arguments; returns the references of its outputs."""
         node_count = len(self.graph.node)
         self.reader.limit_expansion(1 + node_count, self.node)
@@ -77,9 +72,7 @@ class Body:
             )
 
 
-def _if(
-    reader: "Reader", node: onnx.NodeProto, scope: Scope
-) -> Sequence[Reference]:
+def _if(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Reference]:
     output_count = len(node.output)
     bodies: dict[str, Body] = {}
     for name in ("then", "else"):
@@ -118,9 +111,7 @@ def _if_operator(
     return reader.add_operator(operator, node, [condition, *inputs], scope)
 
 
-def _loop(
-    reader: "Reader", node: onnx.NodeProto, scope: Scope
-) -> Sequence[Reference]:
+def _loop(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Reference]:
     # The number of rounds and the condition may be left out.
     input_count = max(2, len(node.input))
     carried = input_count - 2
@@ -225,9 +216,7 @@ def _row_spec(info: onnx.ValueInfoProto) -> TensorSpec:
     return spec
 
 
-def _scan(
-    reader: "Reader", node: onnx.NodeProto, scope: Scope
-) -> Sequence[Reference]:
+def _scan(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Reference]:
     if reader.opsets[""] < 9:
         raise Unsupported(
             f"node {label(node)} is a Scan of opset 8, which has a batch axis: convert it to opset 9"
@@ -246,18 +235,14 @@ def _scan(
     names = [scope.value(node, name) for name in node.input]
     scanned_names = names[carried:]
     if not all(name in reader.folding.tensors for name in scanned_names):
-        return _scan_operator(
-            reader, node, scope, body, names, (axes, backwards)
-        )
+        return _scan_operator(reader, node, scope, body, names, (axes, backwards))
     columns = []
     for name, axis, reverse in zip(scanned_names, axes, backwards, strict=True):
         column = _slices(reader, node, name, axis, bool(reverse))
         columns.append(column)
     length = len(columns[0])
     if any(len(column) != length for column in columns):
-        raise Unsupported(
-            f"node {label(node)} scans inputs of different lengths"
-        )
+        raise Unsupported(f"node {label(node)} scans inputs of different lengths")
     state = [scope[name] for name in node.input[:carried]]
     return _unrolled_scan(reader, node, body, state, columns)
 
@@ -347,9 +332,7 @@ def _sequence_map(
     length = len(scope.sequence(node, node.input[0]))
     for value in inputs:
         if isinstance(value, tuple) and len(value) != length:
-            raise Unsupported(
-                f"node {label(node)} maps sequences of different lengths"
-            )
+            raise Unsupported(f"node {label(node)} maps sequences of different lengths")
     rows = []
     for i in range(length):
         arguments = [_element(value, i) for value in inputs]

@@ -16,9 +16,7 @@ from .roles import KIND, RUNNING
 
 SIGNATURE = "pkg.torch.export.ExportedProgram.graph_signature"
 SOURCE = "pkg.torch.onnx.fx_node"
-DECLARED = re.compile(
-    r"^(\w+): (PARAMETER|BUFFER) target='([^']+)'", re.MULTILINE
-)
+DECLARED = re.compile(r"^(\w+): (PARAMETER|BUFFER) target='([^']+)'", re.MULTILINE)
 ARGUMENT = re.compile(r"%(\w+)")
 STATISTICS = {3: "running_mean", 4: "running_var"}  # of a BatchNormalization
 
@@ -70,9 +68,7 @@ def _add_copy(
     copy = graph.initializer.add()
     copy.CopyFrom(shared)
     copy.name = original.name
-    info = helper.make_tensor_value_info(
-        original.name, shared.data_type, shared.dims
-    )
+    info = helper.make_tensor_value_info(original.name, shared.data_type, shared.dims)
     info.metadata_props.add(key=KIND, value=original.kind)
     graph.value_info.append(info)
 

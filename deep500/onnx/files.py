@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-
 import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from ..contracts.network import Network
 from ..errors import Deep500Error, one_line
@@ -80,9 +79,7 @@ def _parsed(content: bytes, title: str) -> onnx.ModelProto:
     try:
         model = onnx.ModelProto.FromString(content)
     except (DecodeError, ValueError):
-        raise Deep500Error(
-            f"{title} is not an ONNX model: it does not parse"
-        ) from None
+        raise Deep500Error(f"{title} is not an ONNX model: it does not parse") from None
     if not model.HasField("graph"):
         raise Deep500Error(f"{title} is not an ONNX model: it has no graph")
     if not model.opset_import:

@@ -18,9 +18,7 @@ def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
     for function in model.functions:
         functions[function.domain, function.name] = function
     if len(functions) < len(model.functions):
-        raise Unsupported(
-            "functions of one name with several overloads are not read"
-        )
+        raise Unsupported("functions of one name with several overloads are not read")
 
     @cache
     def function_size(key: tuple[str, str]) -> int:

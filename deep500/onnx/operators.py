@@ -83,9 +83,7 @@ class If(Expandable):
         then_ys = self.then_branch.infer(xs)
         else_ys = self.else_branch.infer(xs)
         if then_ys != else_ys:
-            raise TypeError(
-                f"the branches of an If make {then_ys} and {else_ys}"
-            )
+            raise TypeError(f"the branches of an If make {then_ys} and {else_ys}")
         return then_ys
 
     def stands(self, derivative: bool) -> bool:
@@ -222,9 +220,7 @@ class Scan(Expandable):
     outputs = ("*ys",)
 
     def forward(self, xp, *xs):
-        raise Unsupported(
-            "a Scan runs only as the nodes that it is written out as"
-        )
+        raise Unsupported("a Scan runs only as the nodes that it is written out as")
 
     def infer(self, *xs):
         raise TypeError("the length of what a Scan scans decides on its shapes")
@@ -240,9 +236,7 @@ class Scan(Expandable):
         scanned: list[Any] = [*node.inputs[self.carried : first_captured]]
         captured = node.inputs[first_captured:]
         columns: list[list[str]] = []
-        for name, axis, back in zip(
-            scanned, self.axes, self.backwards, strict=True
-        ):
+        for name, axis, back in zip(scanned, self.axes, self.backwards, strict=True):
             length = _length(writer, node, name, axis)
             if length is None:
                 return None
@@ -251,9 +245,7 @@ class Scan(Expandable):
             columns.append(column)
         lengths = {len(column) for column in columns}
         if len(lengths) != 1:
-            raise Deep500Error(
-                f"node {node.name!r} scans inputs of different lengths"
-            )
+            raise Deep500Error(f"node {node.name!r} scans inputs of different lengths")
         state: list[Any] = [*node.inputs[: self.carried]]
         rows = []
         for t, parts in enumerate(zip(*columns, strict=True)):
@@ -305,9 +297,7 @@ def _limits(writer: NodeWriter, node: Node) -> tuple[float, bool] | None:
     return count.item(), condition.item()
 
 
-def _single(
-    writer: NodeWriter, node: Node, name: Any, dtype: str
-) -> np.ndarray | None:
+def _single(writer: NodeWriter, node: Node, name: Any, dtype: str) -> np.ndarray | None:
     """The value of a condition or a count; None if it is known only at run time."""
     value = writer.value(name)
     if value is None:

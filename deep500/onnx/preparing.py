@@ -5,13 +5,12 @@ A weight in the body of a loop is one weight, however often the body is unrolled
 
 from collections.abc import Iterator
 
+import onnx
 import onnx_ir as ir
 from onnx_ir.passes.common import (
     LiftSubgraphInitializersToMainGraphPass,
     TopologicalSortPass,
 )
-
-import onnx
 
 from ..errors import Deep500Error, Unsupported, one_line
 from .values import label
@@ -119,9 +118,7 @@ def _representation(model: onnx.ModelProto) -> ir.Model:
     try:
         return ir.from_proto(model)
     except Exception as error:
-        raise Deep500Error(
-            f"it is no valid ONNX: {one_line(error, 300)}"
-        ) from None
+        raise Deep500Error(f"it is no valid ONNX: {one_line(error, 300)}") from None
 
 
 def _subgraphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
@@ -159,11 +156,7 @@ def _lift_constants(model: ir.Model) -> None:
 
 
 def _is_large_constant(node: ir.Node) -> bool:
-    if (
-        node.op_type != "Constant"
-        or node.domain
-        or node.outputs[0].is_graph_output()
-    ):
+    if node.op_type != "Constant" or node.domain or node.outputs[0].is_graph_output():
         return False
     value = node.attributes.get("value")
     return value is not None and value.as_tensor().nbytes > SMALL

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
-
 import onnx
 
 from .. import registry
@@ -95,9 +94,7 @@ class Reader:
         # The names of trained weights, in the order of their first use.
         self.trained: dict[str, None] = {}
         self.roles = Roles(graph)
-        self.weights = {
-            weight.name: array(weight) for weight in graph.initializer
-        }
+        self.weights = {weight.name: array(weight) for weight in graph.initializer}
         self.constants = dict(self.weights)
         inputs: dict[str, TensorSpec] = {}
         for graph_input in graph.input:
@@ -145,9 +142,7 @@ class Reader:
                     continue
             renamed = onnx.NodeProto()
             renamed.CopyFrom(proto)
-            renamed.input[:] = [
-                scope.value(proto, name) for name in proto.input
-            ]
+            renamed.input[:] = [scope.value(proto, name) for name in proto.input]
             if scope.outer:
                 self._rename_outputs(renamed, scope)
                 scope.bind(proto.output, renamed.output)
@@ -440,9 +435,7 @@ class Reader:
             argument = None
             if parameter.name in cls.static:
                 argument = attributes.pop(parameter.name, None)
-            is_required = (
-                parameter.default is inspect.Parameter.empty and not variadic
-            )
+            is_required = parameter.default is inspect.Parameter.empty and not variadic
             if argument is None and is_required:
                 raise Deep500Error(
                     f"node {label(proto)} lacks its input {parameter.name!r}"
@@ -486,18 +479,14 @@ class Reader:
                 "int64 and float32"
             )
 
-    def _dynamic(
-        self, proto: onnx.NodeProto, name: str, position: int
-    ) -> str | None:
+    def _dynamic(self, proto: onnx.NodeProto, name: str, position: int) -> str | None:
         if not name:
             return None
         self._check_available(proto, name)
         if name in self.weights and name not in self.trained:
             operator_schema = schema(proto, self.opsets)
             weight = self.weights[name]
-            if self.roles.trains(
-                proto, position, name, weight, operator_schema
-            ):
+            if self.roles.trains(proto, position, name, weight, operator_schema):
                 self.trained[name] = None
         return self._parameter(name)
 
@@ -534,9 +523,7 @@ class Reader:
             )
         if reference in self.constants:
             if name not in network.params:
-                network.add_param(
-                    name, self.constants[reference], trainable=False
-                )
+                network.add_param(name, self.constants[reference], trainable=False)
         elif reference != name:
             identity = registry.find("operators", "Identity")()
             node_name = self._node_name(name)

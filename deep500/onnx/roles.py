@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-
 import onnx
 
 from ..contracts.network import Network
@@ -92,9 +91,7 @@ class Roles:
         return self.producers.get(other) in PRODUCTS
 
 
-def _without_derivative(
-    schema: onnx.defs.OpSchema | None, position: int
-) -> bool:
+def _without_derivative(schema: onnx.defs.OpSchema | None, position: int) -> bool:
     if schema is None or not schema.inputs:
         return False
     last = len(schema.inputs) - 1
@@ -127,9 +124,7 @@ def read_roles(network: Network, metadata: Mapping[str, str]) -> None:
     for name, value in updates.items():
         if name in network.params and value in values:
             network.state_updates[name] = value
-    lost = [
-        name for name in (*trainable, *updates) if name not in network.params
-    ]
+    lost = [name for name in (*trainable, *updates) if name not in network.params]
     if not lost:
         network.trainable = trainable
         return

@@ -99,9 +99,7 @@ def _since(cls: type[Operator]) -> int:
     return cls.since
 
 
-def schema(
-    node: onnx.NodeProto, opsets: dict[str, int]
-) -> onnx.defs.OpSchema | None:
+def schema(node: onnx.NodeProto, opsets: dict[str, int]) -> onnx.defs.OpSchema | None:
     """ONNX's schema of a standard operator; None for any other."""
     domain = _domain(node.domain)
     version = opsets[domain]
@@ -110,9 +108,7 @@ def schema(
     return onnx.defs.get_schema(node.op_type, version, domain)
 
 
-def attribute_defaults(
-    node: onnx.NodeProto, opsets: dict[str, int]
-) -> dict[str, Any]:
+def attribute_defaults(node: onnx.NodeProto, opsets: dict[str, int]) -> dict[str, Any]:
     """The defaults of the attributes of a standard operator."""
     operator_schema = schema(node, opsets)
     if operator_schema is None:

@@ -38,9 +38,7 @@ class Scope:
             return name
         return self.outer[name]
 
-    def bind(
-        self, names: Iterable[str], references: Iterable[Reference]
-    ) -> None:
+    def bind(self, names: Iterable[str], references: Iterable[Reference]) -> None:
         """Let names refer to these references; empty names and surplus references are ignored."""
         for name, reference in zip(names, references, strict=False):
             if name:
@@ -58,9 +56,7 @@ class Scope:
             )
         return reference or ""
 
-    def sequence(
-        self, node: onnx.NodeProto, name: str
-    ) -> tuple[Reference, ...]:
+    def sequence(self, node: onnx.NodeProto, name: str) -> tuple[Reference, ...]:
         """The elements of a sequence; raises `Unsupported` if they are not known while reading."""
         reference = self[name]
         if not isinstance(reference, tuple):

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-
 import onnx
 
 from ..errors import Deep500Error, Unsupported
@@ -18,9 +17,7 @@ if TYPE_CHECKING:
 References = Sequence[Reference]  # one for every output of a node
 
 
-def _construct(
-    reader: "Reader", node: onnx.NodeProto, scope: Scope
-) -> References:
+def _construct(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> References:
     elements = [scope[name] for name in node.input]
     return [tuple(elements)]
 
@@ -56,9 +53,7 @@ def _at(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> References:
     return [elements[position]]
 
 
-def _piece(
-    reader: "Reader", node: onnx.NodeProto, scope: Scope, pieces: Pieces
-) -> str:
+def _piece(reader: "Reader", node: onnx.NodeProto, scope: Scope, pieces: Pieces) -> str:
     """One piece by its index from the front; an index from the end would need the number of pieces."""
     index = reader.value(scope[node.input[1]])
     if index is None or index.item() < 0:
@@ -93,9 +88,7 @@ def _concat(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> References:
     if _attribute(node, "new_axis", 0):
         wide_parts = []
         for part in parts:
-            wide_parts += reader.emit(
-                "Unsqueeze", [part, (axis,)], f"{stem}.part"
-            )
+            wide_parts += reader.emit("Unsqueeze", [part, (axis,)], f"{stem}.part")
         return reader.emit("Concat", wide_parts, stem, axis=axis)
     return reader.emit("Concat", parts, stem, axis=axis)
 
@@ -124,9 +117,7 @@ def _split(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> References:
         return [Pieces(name, axis, piece_length, keeps_axis)]
     stem = _stem(node, scope)
     count = len(sizes)
-    parts = reader.emit(
-        "Split", [name, sizes], f"{stem}.parts", count, axis=axis
-    )
+    parts = reader.emit("Split", [name, sizes], f"{stem}.parts", count, axis=axis)
     if keeps_axis:
         return [tuple(parts)]
     squeezed = []
@@ -152,9 +143,7 @@ def _equal_sizes(
     return tuple(min(length, total - start) for start in starts)
 
 
-def _optional(
-    reader: "Reader", node: onnx.NodeProto, scope: Scope
-) -> References:
+def _optional(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> References:
     if not _has_input(node, 0):
         return [None]
     return [scope[node.input[0]]]

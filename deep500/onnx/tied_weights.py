@@ -26,9 +26,7 @@ def tie_again(network: Network, parameter_names: Iterable[str]) -> None:
             node_name += "_"
         transposes.append(Node(node_name, operator, (original,), (copy,)))
         del network.params[copy]
-    network.trainable = [
-        name for name in network.trainable if name not in copies
-    ]
+    network.trainable = [name for name in network.trainable if name not in copies]
     network.nodes = (*transposes, *network.nodes)
     copy_names = ", ".join(copies)
     original_names = ", ".join(copies.values())
@@ -37,9 +35,7 @@ def tie_again(network: Network, parameter_names: Iterable[str]) -> None:
     )
 
 
-def _transposed_copies(
-    network: Network, parameters: set[str]
-) -> dict[str, str]:
+def _transposed_copies(network: Network, parameters: set[str]) -> dict[str, str]:
     """The names of parameters, by those of the trained matrices that equal their transposes."""
     matrices = {}
     originals = {}

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-
 import onnx
 from onnx import helper, numpy_helper
 
@@ -88,9 +87,7 @@ def _over_matrices(
     if axis % max(rank, 1) == rank - 1:
         return [upgraded]
     if 0 in x.shape:
-        raise Unsupported(
-            f"node {label(node)} takes an empty array along several axes"
-        )
+        raise Unsupported(f"node {label(node)} takes an empty array along several axes")
     source = node.input[0]
     target = node.output[0]
     matrix = f"{target}.matrix"
@@ -123,14 +120,10 @@ def _with_attributes(
     """The node with other attributes."""
     inputs = list(node.input)
     outputs = list(node.output)
-    return helper.make_node(
-        node.op_type, inputs, outputs, name=node.name, **attributes
-    )
+    return helper.make_node(node.op_type, inputs, outputs, name=node.name, **attributes)
 
 
-def _reshape(
-    source: str, result: str, shape: tuple[int, ...]
-) -> list[onnx.NodeProto]:
+def _reshape(source: str, result: str, shape: tuple[int, ...]) -> list[onnx.NodeProto]:
     sizes = numpy_helper.from_array(np.asarray(shape, np.int64))
     sizes_name = f"{result}.shape"
     constant = helper.make_node("Constant", [], [sizes_name], value=sizes)

@@ -4,7 +4,6 @@ import math
 from typing import Any
 
 import numpy as np
-
 import onnx
 
 from ..canonical import canonical
@@ -72,9 +71,7 @@ def _dtype(number: int, name: str) -> str:
     for onnx_name, onnx_number in onnx.TensorProto.DataType.items():
         if onnx_number == number:
             dtype = onnx_name.lower()
-    raise Unsupported(
-        f"{name!r} is of {dtype}; those that can be read: {listed(ALL)}"
-    )
+    raise Unsupported(f"{name!r} is of {dtype}; those that can be read: {listed(ALL)}")
 
 
 def tensor(value: onnx.ValueInfoProto) -> TensorSpec:
@@ -82,9 +79,7 @@ def tensor(value: onnx.ValueInfoProto) -> TensorSpec:
     tensor_type = value.type.tensor_type
     is_tensor = value.type.HasField("tensor_type")
     if not is_tensor or not tensor_type.HasField("shape"):
-        raise Unsupported(
-            f"the input {value.name!r} is no tensor of known shape"
-        )
+        raise Unsupported(f"the input {value.name!r} is no tensor of known shape")
     shape: list[int | str] = []
     for axis, dimension in enumerate(tensor_type.shape.dim):
         size = _dimension(value.name, axis, dimension)

@@ -5,7 +5,6 @@ from collections.abc import Set
 from typing import Any
 
 import numpy as np
-
 import onnx
 from onnx import helper, numpy_helper
 
@@ -86,9 +85,7 @@ def _opset(network: Network) -> int:
     return opset
 
 
-def _match_dtypes(
-    graph: onnx.GraphProto, constants: Set[str], opset: int
-) -> None:
+def _match_dtypes(graph: onnx.GraphProto, constants: Set[str], opset: int) -> None:
     """Give constants the dtype of other inputs of their node where ONNX requires it, as for Pad's fill value."""
     element_types = {}
     for value in (*graph.input, *graph.value_info):

@@ -48,8 +48,6 @@ class Accumulate(Modifier):
             new_state = {}
             for key in state:
                 new_state[key] = xp.where(is_due, state[key], before[key])
-            new_state["accumulated"] = xp.where(
-                is_due, xp.zeros_like(total), total
-            )
+            new_state["accumulated"] = xp.where(is_due, xp.zeros_like(total), total)
             new_param = xp.where(is_due, param, params[name])
             yield name, new_param, new_state

@@ -75,9 +75,7 @@ class Grouped(Modified):
                 continue
             part_params = {name: params[name] for name in names}
             part_grads = {name: grads[name] for name in names}
-            yield from optimizer.updates(
-                xp, part_params, part_grads, states, step
-            )
+            yield from optimizer.updates(xp, part_params, part_grads, states, step)
 
     def with_native_kernels(self, framework: str, module: Any) -> Optimizer:
         others = self.optimizer.with_native_kernels(framework, module)

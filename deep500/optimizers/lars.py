@@ -28,9 +28,7 @@ class LARS(Optimizer):
         # a parameter or gradient of zeros gets the unscaled rate
         has_gradient = norm(xp, grad) > 0
         size = xp.where(has_gradient, size, xp.zeros_like(size))
-        trust = trust_ratio(
-            xp, self.trust_coefficient * size, spread + self.epsilon
-        )
+        trust = trust_ratio(xp, self.trust_coefficient * size, spread + self.epsilon)
         move = self.learning_rate * trust * (grad + self.weight_decay * param)
         velocity = self.momentum * state["velocity"] + move
         return param - velocity, {"velocity": velocity}

@@ -35,9 +35,7 @@ class Muon(Optimizer):
         if len(param.shape) < 2:
             adam = Adam().with_values({"learning_rate": self.learning_rate})
             return adam.update(xp, param, grad, state, step)
-        velocity = (
-            self.momentum * state["velocity"] + (1 - self.momentum) * grad
-        )
+        velocity = self.momentum * state["velocity"] + (1 - self.momentum) * grad
         direction = velocity
         if self.nesterov:
             direction = self.momentum * velocity + (1 - self.momentum) * grad

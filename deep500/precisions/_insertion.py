@@ -25,9 +25,7 @@ def round_factors(network: Network, operator: Callable[[], Operator]) -> None:
             _insert(network, node.name, place, operator())
 
 
-def round_trained_weights(
-    network: Network, operator: Callable[[], Operator]
-) -> None:
+def round_trained_weights(network: Network, operator: Callable[[], Operator]) -> None:
     """Round the factors of products that are trained parameters."""
     for node in _products(network):
         for place in FACTORS:
@@ -130,9 +128,7 @@ class Casting:
 
 
 def _products(network: Network) -> list[Node]:
-    return [
-        node for node in network.ordered() if _operator_name(node) in PRODUCTS
-    ]
+    return [node for node in network.ordered() if _operator_name(node) in PRODUCTS]
 
 
 def _operator_name(node: Node) -> str:
@@ -141,9 +137,7 @@ def _operator_name(node: Node) -> str:
     return name
 
 
-def _insert(
-    network: Network, node: str, place: int, operator: Operator
-) -> None:
+def _insert(network: Network, node: str, place: int, operator: Operator) -> None:
     """Apply an operator to one input of a node."""
     value = network.node(node).inputs[place]
     result = network.add_node(operator, [value])

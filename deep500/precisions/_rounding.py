@@ -45,9 +45,7 @@ def format_named(name: str) -> FloatFormat:
     return FORMATS[name]
 
 
-def rounded(
-    xp: Namespace, x: Array, form: FloatFormat, chance: Any = None
-) -> Array:
+def rounded(xp: Namespace, x: Array, form: FloatFormat, chance: Any = None) -> Array:
     """Return x rounded to the format; values out of its range become its largest number, and nan stays nan.
 
     Without `chance`, x is rounded to nearest, ties to even. With uniform random numbers of x's shape, it is rounded up

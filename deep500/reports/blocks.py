@@ -153,9 +153,7 @@ class Report:
         return [*unverified(self.problems), *self.blocks]
 
 
-def unverified(
-    problems: Sequence[str], what: str = "this bundle"
-) -> list[Block]:
+def unverified(problems: Sequence[str], what: str = "this bundle") -> list[Block]:
     """The block that comes first if a bundle does not verify; nothing without problems."""
     if not problems:
         return []

@@ -29,9 +29,7 @@ WIDTH = 7.4  # inches
 NARROW_WIDTH = 3.3
 NARROW_LABEL = 38  # characters of a label that fit into it
 _width = ContextVar("width", default=WIDTH)
-_FONTS = (
-    "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
-)
+_FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 _STEPS = (1, 2, 2.5, 5, 10)  # between ticks, up to a power of 10
 _SETTINGS: dict[str, Any] = {
     "svg.fonttype": "none",
@@ -145,9 +143,7 @@ def svg(figure: "Figure", name: str, description: str) -> str:
     if is_narrow():
         name = f"{name}-narrow"
     text = _with_ids_of(name, _smaller(document[start:]))
-    attributes = (
-        f'role="img" aria-label="{description}" style="font-family: {_FONTS}"'
-    )
+    attributes = f'role="img" aria-label="{description}" style="font-family: {_FONTS}"'
     return text.replace("<svg ", f"<svg {attributes} ", 1)
 
 
@@ -168,9 +164,7 @@ def _smaller(text: str) -> str:
     text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.S)
     text = re.sub(r"<[^>]*>", _shorter_numbers, text)
     # A dot is a line of no length with round ends; a tenth of a point is precise enough for it.
-    text = re.sub(
-        r"M (\d+\.\d)\d* (\d+\.\d)\d* \nL \1\d* \2\d* \n", r"M\1 \2h0", text
-    )
+    text = re.sub(r"M (\d+\.\d)\d* (\d+\.\d)\d* \nL \1\d* \2\d* \n", r"M\1 \2h0", text)
     text = re.sub(r"\s*\n?([MLQCz])\s+(?=[\d\"-])", r"\1", text)
     # The root element sets the font, a rotation by 0 does nothing, and all joins of thin lines look the same.
     superfluous = r" font-family: 'DejaVu Sans';| transform=\"rotate\(-0 .*?\)\"| ?stroke-linejoin: miter;?"
@@ -206,9 +200,7 @@ def labels(names: Sequence[str], most: int = LONGEST_LABEL) -> dict[str, str]:
     return with_numbers
 
 
-def time_axis(
-    axes: "Axes", which: str, low: float, high: float, log: bool
-) -> str:
+def time_axis(axes: "Axes", which: str, low: float, high: float, log: bool) -> str:
     """Give the axis from low to high ticks in one unit (each in its own, if logarithmic); returns the unit's name."""
     from matplotlib.ticker import (
         FuncFormatter,
@@ -236,9 +228,7 @@ def time_axis(
     return unit
 
 
-def number_axis(
-    axes: "Axes", which: str, low: float, high: float, log: bool
-) -> str:
+def number_axis(axes: "Axes", which: str, low: float, high: float, log: bool) -> str:
     """Give the axis room around low to high and plain numbers as ticks; returns "log scale" or nothing."""
     from matplotlib.ticker import (
         FuncFormatter,

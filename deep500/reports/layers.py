@@ -106,9 +106,7 @@ def _path(start: LayerSlot, end: LayerSlot) -> list[LayerSlot]:
     return path
 
 
-def _place(
-    boxes: Sequence[LayerSlot], paths: dict[Edge, list[LayerSlot]]
-) -> float:
+def _place(boxes: Sequence[LayerSlot], paths: dict[Edge, list[LayerSlot]]) -> float:
     """Order the slots of one column and set their x; returns the width of the column."""
     rows = _rows(boxes, paths)
     for row in rows.values():

@@ -76,9 +76,7 @@ def banner(content: Banner) -> str:
     headline = _headline(content.headline)
     figures = ""
     for label, value in content.figures:
-        figures += (
-            f"<div><dt>{inline(label)}</dt><dd>{inline(value)}</dd></div>"
-        )
+        figures += f"<div><dt>{inline(label)}</dt><dd>{inline(value)}</dd></div>"
     status = inline(content.status)
     colour = css_class(tone)
     return (
@@ -194,16 +192,12 @@ def _alignment(side: str) -> str:
     return ' class="r"' if side == "r" else ""
 
 
-def _row(
-    row: Sequence[Text], headers: Sequence[str], marks: Sequence[str]
-) -> str:
+def _row(row: Sequence[Text], headers: Sequence[str], marks: Sequence[str]) -> str:
     """A row of a table; every cell repeats its (escaped) header for narrow screens, where cells are stacked."""
     name, *values = row
     cells = ""
     for value, header, mark in zip(values, headers[1:], marks[1:], strict=True):
-        cells += (
-            f'<td data-label="{header}"{mark}><div>{inline(value)}</div></td>'
-        )
+        cells += f'<td data-label="{header}"{mark}><div>{inline(value)}</div></td>'
     return f'<tr><th scope="row">{inline(name)}</th>{cells}</tr>\n'
 
 

@@ -45,18 +45,16 @@ HIGHLIGHTS = (
     "git commit",
     "git changed files",
 )
-AS_RECORDED = "What was planned, the environment and the sensors are as they were recorded."
+AS_RECORDED = (
+    "What was planned, the environment and the sensors are as they were recorded."
+)
 Fact = tuple[str, str, str, str]  # name, value, source, why it is unknown
 Facts = list[Fact]
 
 
-def environment_section(
-    document: Document, sensors: Document | None = None
-) -> Section:
+def environment_section(document: Document, sensors: Document | None = None) -> Section:
     """How much of the environment is known, the most important facts, and all facts on demand."""
-    tables = [
-        _facts_table(name, facts) for name, facts in environment(document)
-    ]
+    tables = [_facts_table(name, facts) for name, facts in environment(document)]
     all_facts = Details("All facts", tables, long=True)
     blocks: list[Block] = [
         Sentence(completeness(document)),
@@ -75,14 +73,10 @@ def raw_data(bundle: str | None, digest: str | None) -> Footer:
         path = clean(bundle)
         command = Code(f"d5 verify {shlex.quote(path)}")
         lines.append(["The raw samples lie in ", Code(path), "."])
-        lines.append(
-            ["Every number above can be computed again: ", command, "."]
-        )
+        lines.append(["Every number above can be computed again: ", command, "."])
         lines.append(AS_RECORDED)
     else:
-        lines.append(
-            "The raw samples were not saved: nobody can check these numbers."
-        )
+        lines.append("The raw samples were not saved: nobody can check these numbers.")
     if digest:
         lines.append(["The hash of the bundle is ", Code(clean(digest)), "."])
     return Footer([Section("Raw data", [Bullets(lines)], quiet=True)])

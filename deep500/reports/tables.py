@@ -13,9 +13,7 @@ USUAL_LEVEL = 0.95
 # a column of prose is not wrapped to fewer characters than this
 LEAST_PROSE = 24
 MOST_LINES = 3  # of a row, on average, when its cells are wrapped
-UNBREAKABLE = re.compile(
-    r"\[[^\[\]]*\],?|`[^`]*`|n = \S+|[-+]?[\d.]+ [^\s\d\[(]+|\S+"
-)
+UNBREAKABLE = re.compile(r"\[[^\[\]]*\],?|`[^`]*`|n = \S+|[-+]?[\d.]+ [^\s\d\[(]+|\S+")
 LEAST_WIDTH = 3  # of a column: Markdown's rule needs three dashes
 
 Row = Sequence[str]
@@ -255,9 +253,7 @@ def _with_wrapped_prose(
     return lines
 
 
-def _with_narrow_columns(
-    headers: Row, rows: Rows, most: int
-) -> list[list[str]] | None:
+def _with_narrow_columns(headers: Row, rows: Rows, most: int) -> list[list[str]] | None:
     """The rows with cells wrapped so that the table fits, an interval below its value; None if rows get too long."""
     widths = _column_widths(_escaped([headers, *rows]))
     rooms = list(widths)
@@ -273,9 +269,7 @@ def _with_narrow_columns(
     return lines
 
 
-def _widest_to_narrow(
-    headers: Row, rows: Rows, rooms: Sequence[int]
-) -> int | None:
+def _widest_to_narrow(headers: Row, rows: Rows, rooms: Sequence[int]) -> int | None:
     """The widest column that can still lose a character, the names of the rows last; None if there is none."""
     others = sorted(range(1, len(rooms)), key=lambda i: (-rooms[i], i))
     for column in [*others, 0]:

@@ -81,9 +81,7 @@ def table_text(content: Table, styled: bool = False) -> str:
     return join([draw(*part) for part in parts])
 
 
-def _drawn(
-    headers: Sequence[str], rows: Sequence[Sequence[str]], align: str
-) -> str:
+def _drawn(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> str:
     """The table as rich draws it, with rules instead of Markdown's bars."""
     from rich import box
     from rich.console import Console
@@ -93,9 +91,7 @@ def _drawn(
     drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     align = align.ljust(len(headers), "l")
     for header, side in zip(headers, align, strict=True):
-        drawn.add_column(
-            RichText(header), justify="right" if side == "r" else "left"
-        )
+        drawn.add_column(RichText(header), justify="right" if side == "r" else "left")
     for row in rows:
         drawn.add_row(*map(RichText, row))
     console = Console(file=io.StringIO(), width=WIDTH, force_terminal=True)

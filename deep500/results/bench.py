@@ -20,10 +20,10 @@ from ..measure.samples import check_blocks, check_plan
 from ..measure.statistics.comparison import Verdict
 from ..reports.blocks import Report
 from ..schema import encoded
-from .benching.comparing import contrast
 from .benching.contradictions import bench_contradictions, early_end
 from .benching.data import ReportData
-from .benching.report import bench_report
+from .benching.measurement_comparison import contrast
+from .benching.measurement_report import bench_report
 
 Times = dict[str, Any]  # a block, as check_blocks has seen it
 BenchRecord = Record[Plan, Times, BenchNumbers]
@@ -53,9 +53,7 @@ class Bench(ResultKind[Plan, Times, BenchNumbers]):
     def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[Times]:
         return check_blocks(plan, blocks)
 
-    def derive(
-        self, plan: Plan, blocks: Sequence[Times]
-    ) -> BenchNumbers | None:
+    def derive(self, plan: Plan, blocks: Sequence[Times]) -> BenchNumbers | None:
         if not blocks:
             return None
         return Result(plan, list(blocks)).derived
@@ -85,9 +83,7 @@ class Bench(ResultKind[Plan, Times, BenchNumbers]):
         about = record.plan.get("about")
         return not (isinstance(about, dict) and about.get("wrong"))
 
-    def contradictions(
-        self, record: BenchRecord, dates: Dates
-    ) -> Iterable[str]:
+    def contradictions(self, record: BenchRecord, dates: Dates) -> Iterable[str]:
         return bench_contradictions(record, record.blocks, dates)
 
     def remarks(self, record: BenchRecord, dates: Dates) -> Iterable[str]:

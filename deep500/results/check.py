@@ -187,9 +187,7 @@ def _case_count(report: CheckReport) -> int:
     return len({check.case for check in report.checks if check.case})
 
 
-def _banner(
-    subject: str, reports: Sequence[CheckReport], remark: str
-) -> Banner:
+def _banner(subject: str, reports: Sequence[CheckReport], remark: str) -> Banner:
     """The verdict of every framework."""
     verdicts: list[Text] = []
     counts: dict[VerdictWord, int] = {}

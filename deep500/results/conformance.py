@@ -41,9 +41,7 @@ class Conformance(ResultKind):
         for case in checked["cases"]:
             check_object("plan.json: a case", case, CASE)
         versions = checked["versions"]
-        check_object(
-            "plan.json: versions", versions, dict.fromkeys(versions, str)
-        )
+        check_object("plan.json: versions", versions, dict.fromkeys(versions, str))
         return checked
 
     def check_blocks(
@@ -59,9 +57,7 @@ class Conformance(ResultKind):
             checked.append(column)
         names = {column["column"] for column in checked}
         if len(names) < len(checked):
-            raise Deep500Error(
-                "samples.jsonl: two blocks are of the same column"
-            )
+            raise Deep500Error("samples.jsonl: two blocks are of the same column")
         return checked
 
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
@@ -120,9 +116,7 @@ def verdicts_of(
     verdicts = {}
     for block in record.blocks:
         pairs = zip(block["words"], block["texts"], strict=True)
-        verdicts[block["column"]] = [
-            CaseVerdict(word, text) for word, text in pairs
-        ]
+        verdicts[block["column"]] = [CaseVerdict(word, text) for word, text in pairs]
     return cases, verdicts
 
 

@@ -35,9 +35,7 @@ class DatasetNumbers(BenchNumbers):
 class DatasetBench(Bench):
     """Times as of any benchmark; the examples per second follow from them and from the plan."""
 
-    def derive(
-        self, plan: Plan, blocks: Sequence[Times]
-    ) -> DatasetNumbers | None:
+    def derive(self, plan: Plan, blocks: Sequence[Times]) -> DatasetNumbers | None:
         times = super().derive(plan, blocks)
         if times is None:
             return None
@@ -60,9 +58,7 @@ class DatasetBench(Bench):
             Section("Page cache", [page_cache], quiet=True),
             *report.blocks[BEFORE:],
         ]
-        return replace(
-            report, kicker="Deep500 data-set benchmark", blocks=blocks
-        )
+        return replace(report, kicker="Deep500 data-set benchmark", blocks=blocks)
 
 
 def _about(plan: Plan, key: str) -> Mapping[str, Any]:

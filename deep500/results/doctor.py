@@ -87,9 +87,7 @@ class Doctor(ResultKind[Plan, Times, Diagnosis]):
                 "plan.json does not say what is installed, or which clock there is"
             )
         if not _is_list_of_texts(checked.get("advice")):
-            raise Deep500Error(
-                "plan.json: its advice is not a list of sentences"
-            )
+            raise Deep500Error("plan.json: its advice is not a list of sentences")
         names = [entry["name"] for entry in checked["entries"]]
         if names != ["a", "b"]:
             raise Deep500Error(
@@ -120,9 +118,7 @@ class Doctor(ResultKind[Plan, Times, Diagnosis]):
         ]
         return Report("Deep500 doctor", "This machine", blocks)
 
-    def contradictions(
-        self, record: DoctorRecord, dates: Dates
-    ) -> Iterable[str]:
+    def contradictions(self, record: DoctorRecord, dates: Dates) -> Iterable[str]:
         return bench_contradictions(record, record.blocks, dates)
 
     def numbers(self, record: DoctorRecord) -> dict[str, object]:
@@ -210,9 +206,7 @@ def _clock(clock: Mapping[str, Any]) -> str:
     overhead = plain(clock.get("overhead_ns"))
     resolution = plain(clock.get("resolution_ns"))
     name = plain(clock.get("name"))
-    return (
-        f"{name}: reading it costs {overhead} ns, it steps by {resolution} ns"
-    )
+    return f"{name}: reading it costs {overhead} ns, it steps by {resolution} ns"
 
 
 def _noise_section(diagnosis: Diagnosis | None) -> list[Block]:

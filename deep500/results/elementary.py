@@ -1,10 +1,9 @@
 """How exact elementary functions are on each framework: errors in units in the last place."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from ..contracts.result import Blocks, Plan, Record, ResultKind
-from ..contracts.shapes import NUMBER, check_object
+from ..contracts.result import Record, ResultKind
 from ..errors import Deep500Error
 from ..reports.blocks import (
     Banner,
@@ -18,28 +17,6 @@ from ..reports.blocks import (
 from ..reports.surroundings import raw_data
 from ..reports.text import Text, clean
 
-Row = dict[str, Any]  # the errors of one function in one dtype on one framework
-PLAN = {
-    "functions": [str],
-    "frameworks": [str],
-    "dtypes": [str],
-    "n": int,
-    "seed": int,
-}
-BLOCK = {"framework": str, "rows": [dict]}
-ROW = {
-    "function": str,
-    "framework": str,
-    "kernel": str,
-    "dtype": str,
-    "domain": str,
-    "n": int,
-    "largest": (*NUMBER, type(None)),
-    "at": str,
-    "mean": (*NUMBER, type(None)),
-    "special": [str],
-    "unsupported": str,
-}
 HEADERS = [
     "function",
     "dtype",
@@ -52,54 +29,99 @@ HEADERS = [
 UNFINISHED = "unfinished: the run was ended before all frameworks were measured"
 
 
-class Elementary(ResultKind):
-    """One block per framework: a row for every function and dtype. Derived: all rows in order, the worst of each."""
+@dataclass(frozen=True)
+class ElementaryPlan:
+    """Which functions were measured, and on how many arguments."""
 
-    def check_plan(self, plan: object) -> dict[str, Any]:
-        return check_object("plan.json", plan, PLAN)
+    functions: Sequence[str]
+    frameworks: Sequence[str]
+    dtypes: Sequence[str]
+    n: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class FunctionError:
+    """The errors of one function in one dtype on one framework, in ULP; None is infinite."""
+
+    at: str
+    domain: str
+    dtype: str
+    framework: str
+    function: str
+    kernel: str
+    largest: float | None
+    mean: float | None
+    n: int
+    special: Sequence[str]  # wrong results at special points
+    unsupported: str  # why it was not measured
+
+
+@dataclass(frozen=True)
+class FrameworkErrors:
+    """A block: all functions on one framework."""
+
+    framework: str
+    rows: Sequence[FunctionError]
+
+
+@dataclass(frozen=True)
+class LargestError:
+    """The function that a framework computes worst."""
+
+    function: str
+    dtype: str
+    largest: float | None
+
+
+@dataclass(frozen=True)
+class ElementaryNumbers:
+    """All rows in the order of the plan, and the worst of every framework."""
+
+    rows: Sequence[FunctionError]
+    largest: Mapping[str, LargestError]
+
+
+ElementaryRecord = Record[ElementaryPlan, FrameworkErrors, ElementaryNumbers]
+
+
+class Elementary(ResultKind[ElementaryPlan, FrameworkErrors, ElementaryNumbers]):
+    """One block per framework: a row for every function and dtype."""
 
     def check_blocks(
-        self, plan: Plan, blocks: Sequence[object]
-    ) -> list[dict[str, Any]]:
-        checked = []
-        functions = set(plan["functions"])
-        dtypes = set(plan["dtypes"])
-        for number, block in enumerate(blocks):
-            part = check_object(f"samples.jsonl: block {number}", block, BLOCK)
-            where = f"samples.jsonl: a row of block {number}"
-            for row in part["rows"]:
-                check_object(where, row, ROW)
-                if (
-                    row["function"] not in functions
-                    or row["dtype"] not in dtypes
-                ):
-                    raise Deep500Error(f"{where} was not planned")
-            checked.append(part)
+        self, plan: ElementaryPlan, blocks: Sequence[object]
+    ) -> list[FrameworkErrors]:
+        checked = super().check_blocks(plan, blocks)
+        for number, block in enumerate(checked):
+            for row in block.rows:
+                is_planned = row.function in plan.functions and row.dtype in plan.dtypes
+                if not is_planned:
+                    raise Deep500Error(
+                        f"samples.jsonl: a row of block {number} was not planned"
+                    )
         return checked
 
-    def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
-        rows = []
-        for block in blocks:
-            rows += block["rows"]
+    def derive(
+        self, plan: ElementaryPlan, blocks: Sequence[FrameworkErrors]
+    ) -> ElementaryNumbers | None:
+        rows = [row for block in blocks for row in block.rows]
         if not rows:
             return None
-        functions = _positions(plan["functions"])
-        dtypes = _positions(plan["dtypes"])
-        rows.sort(
-            key=lambda row: (functions[row["function"]], dtypes[row["dtype"]])
-        )
-        return {"rows": rows, "largest": _largest(rows)}
+        functions = _positions(plan.functions)
+        dtypes = _positions(plan.dtypes)
+        rows.sort(key=lambda row: (functions[row.function], dtypes[row.dtype]))
+        return ElementaryNumbers(rows, _largest(rows))
 
-    def report(self, record: Record) -> Report:
+    def report(self, record: ElementaryRecord) -> Report:
         if record.derived is None:
             raise Deep500Error(
                 f"{record.bundle} holds no rows yet: nothing was measured before it ended"
             )
-        rows = record.derived["rows"]
+        rows = record.derived.rows
         problems = [] if record.finished else [UNFINISHED]
-        notes = Bullets(_notes(rows, record.plan["seed"]))
+        notes = Bullets(_notes(rows, record.plan.seed))
         blocks: list[Block] = [
-            _banner(record.derived["largest"]),
+            _banner(record.derived.largest),
             Problems(problems),
             Section("Errors", [_table(rows)], quiet=True),
             Section("Notes", [notes], quiet=True),
@@ -107,14 +129,13 @@ class Elementary(ResultKind):
         ]
         return Report("Deep500 exactness", "Elementary functions", blocks)
 
-    def numbers(self, record: Record) -> dict[str, Any]:
+    def numbers(self, record: ElementaryRecord) -> dict[str, object]:
         """Every row, with the unit of its errors."""
-        rows = record.derived["rows"] if record.derived else []
         return {
             "unit": "ULP",
             "largest": "of the sample: a lower bound",
-            "seed": record.plan["seed"],
-            "rows": rows,
+            "seed": record.plan.seed,
+            "rows": record.derived.rows if record.derived else [],
         }
 
 
@@ -126,78 +147,74 @@ def _positions(names: Sequence[str]) -> dict[str, int]:
     return positions
 
 
-def _largest(rows: Sequence[Row]) -> dict[str, Any]:
+def _largest(rows: Sequence[FunctionError]) -> dict[str, LargestError]:
     """Per framework the row with the largest error; an error of None is infinite."""
-    worst: dict[str, Row] = {}
+    worst: dict[str, FunctionError] = {}
     for row in rows:
-        if row["unsupported"]:
+        if row.unsupported:
             continue
-        so_far = worst.get(row["framework"])
+        so_far = worst.get(row.framework)
         if so_far is None or _error(row) > _error(so_far):
-            worst[row["framework"]] = row
+            worst[row.framework] = row
     largest = {}
     for framework, row in worst.items():
-        largest[framework] = {
-            "function": row["function"],
-            "dtype": row["dtype"],
-            "largest": row["largest"],
-        }
+        largest[framework] = LargestError(row.function, row.dtype, row.largest)
     return largest
 
 
-def _error(row: Row) -> float:
-    if row["largest"] is None:
+def _error(row: FunctionError) -> float:
+    if row.largest is None:
         return float("inf")
-    return row["largest"]
+    return row.largest
 
 
-def _banner(largest: dict[str, Any]) -> Banner:
+def _banner(largest: Mapping[str, LargestError]) -> Banner:
     if not largest:
         return Banner("Nothing could be measured.", "Nothing could be measured")
     errors = []
     for framework, row in largest.items():
-        error = _ulp(row["largest"])
+        error = _ulp(row.largest)
         function = _function(row)
         errors.append(f"{clean(framework)} {error} ULP ({function})")
     headline = f"Largest errors: {'; '.join(errors)}"
     return Banner(f"{headline}.", headline)
 
 
-def _function(row: Row) -> str:
+def _function(row: FunctionError | LargestError) -> str:
     """The function and its dtype: exp in float32."""
-    function = clean(row["function"])
-    dtype = clean(row["dtype"])
+    function = clean(row.function)
+    dtype = clean(row.dtype)
     return f"{function} in {dtype}"
 
 
-def _table(rows: Sequence[Row]) -> Table:
+def _table(rows: Sequence[FunctionError]) -> Table:
     """Every function with its largest and mean error."""
     cells = []
     for row in rows:
-        if row["unsupported"]:
+        if row.unsupported:
             continue
         line = [
-            clean(row["function"]),
-            clean(row["dtype"]),
-            clean(row["framework"]),
-            clean(row["kernel"]),
-            _ulp(row["largest"]),
-            clean(row["at"]),
-            _ulp(row["mean"]),
-            str(row["n"]),
-            clean(row["domain"]),
+            clean(row.function),
+            clean(row.dtype),
+            clean(row.framework),
+            clean(row.kernel),
+            _ulp(row.largest),
+            clean(row.at),
+            _ulp(row.mean),
+            str(row.n),
+            clean(row.domain),
         ]
         cells.append(line)
     return Table([*HEADERS, "n", "domain"], cells, "llllrlrrl")
 
 
-def _notes(rows: Sequence[Row], seed: int) -> list[Text]:
+def _notes(rows: Sequence[FunctionError], seed: int) -> list[Text]:
     """What the numbers are; wrong results at special points and refusals, each with its frameworks."""
     frameworks_by_fault: dict[str, list[str]] = {}
     for row in rows:
         for fault in _faults(row):
             frameworks = frameworks_by_fault.setdefault(fault, [])
-            frameworks.append(clean(row["framework"]))
+            frameworks.append(clean(row.framework))
     notes: list[Text] = [
         "The largest error is that of a sample (half uniform over the domain, half by the logarithm, "
         f"seed {seed}): a lower bound of the largest there is. 0.5 is correctly rounded; truth: mpmath."
@@ -208,12 +225,12 @@ def _notes(rows: Sequence[Row], seed: int) -> list[Text]:
     return notes
 
 
-def _faults(row: Row) -> list[str]:
+def _faults(row: FunctionError) -> list[str]:
     """Wrong results at special points, and the reason if the function was not measured."""
     function = _function(row)
-    faults = [f"{function}: {clean(fault)}" for fault in row["special"]]
-    if row["unsupported"]:
-        reason = clean(row["unsupported"])
+    faults = [f"{function}: {clean(fault)}" for fault in row.special]
+    if row.unsupported:
+        reason = clean(row.unsupported)
         faults.append(f"{function} was not measured: {reason}")
     return faults
 

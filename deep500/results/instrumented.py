@@ -6,9 +6,9 @@ from typing import Any
 from ..contracts.result import Blocks, Contrast, Plan, Record, ResultKind
 from ..reports.blocks import Report
 from .instrumenting.blocks import check_blocks, check_plan
-from .instrumenting.comparing import contrast
+from .instrumenting.instrumented_comparison import contrast
+from .instrumenting.instrumented_report import script_report
 from .instrumenting.numbers import numbers
-from .instrumenting.report import script_report
 
 
 class Instrumented(ResultKind):
@@ -28,7 +28,5 @@ class Instrumented(ResultKind):
     def report(self, record: Record) -> Report:
         return script_report(record)
 
-    def compare(
-        self, a: Record, b: Record, margin: float, level: float
-    ) -> Contrast:
+    def compare(self, a: Record, b: Record, margin: float, level: float) -> Contrast:
         return contrast(a, b, margin, level)

@@ -13,7 +13,7 @@ from ..reports.blocks import Report
 from .bench import Bench, BenchRecord, Times, report_data
 from .benching.contradictions import bench_contradictions, early_end
 from .networks.breakdowns import NetworkNumbers, breakdowns
-from .networks.report import network_report
+from .networks.network_bench_report import network_report
 
 OPERATOR = {
     "node": str,
@@ -42,9 +42,7 @@ class NetworkBench(Bench):
         check_blocks(plan, _timed(checked))  # also together
         return checked
 
-    def derive(
-        self, plan: Plan, blocks: Sequence[Times]
-    ) -> NetworkNumbers | None:
+    def derive(self, plan: Plan, blocks: Sequence[Times]) -> NetworkNumbers | None:
         times = super().derive(plan, _timed(blocks))
         if times is None:
             return None
@@ -55,9 +53,7 @@ class NetworkBench(Bench):
     def report(self, record: BenchRecord) -> Report:
         return network_report(report_data(record))
 
-    def contradictions(
-        self, record: BenchRecord, dates: Dates
-    ) -> Iterable[str]:
+    def contradictions(self, record: BenchRecord, dates: Dates) -> Iterable[str]:
         return bench_contradictions(record, _timed(record.blocks), dates)
 
     def remarks(self, record: BenchRecord, dates: Dates) -> Iterable[str]:

@@ -62,8 +62,6 @@ MOST_ROWS = 200  # of a table of nodes
 class NetworkCheck(ResultKind):
     """One block per framework: all its checks. The verdicts, and the first divergence, follow."""
 
-    procedure = 2
-
     def check_plan(self, plan: object) -> dict[str, Any]:
         return check_object("plan.json", plan, PLAN)
 
@@ -85,17 +83,6 @@ class NetworkCheck(ResultKind):
             "first": first and _check_document(first),
             "sides": [_numbers(side) for side in sides],
         }
-
-    def derive_before(
-        self, procedure: int, plan: Plan, blocks: Blocks
-    ) -> dict[str, Any] | None:
-        """The first procedure called what is not decided "unavailable"."""
-        derived = self.derive(plan, blocks)
-        if procedure != 1 or derived is None:
-            return None
-        for side in derived["sides"]:
-            side["unavailable"] = side.pop("not_decided")
-        return derived | {"procedure": procedure}
 
     def report(self, record: Record) -> Report:
         if not record.blocks:
@@ -221,7 +208,8 @@ def _numbers(side: CheckReport) -> dict[str, Any]:
         "verdict": side.verdict,
         "checks": len(side.checks),
         "wrong": len(side.wrong),
-        "not_decided": len(side.undecided),
+        # the name of what is not decided in files since version 0.1.0
+        "unavailable": len(side.undecided),
         "first": first and _check_document(first),
         "worst": worst,
     }
@@ -339,9 +327,7 @@ def _nodes(side: CheckReport) -> Section:
     blocks: list[Block] = [Table(headers, rows, "lllllrrt")]
     total = len(side.checks)
     if total > MOST_ROWS:
-        blocks.append(
-            Sentence(f"The first {MOST_ROWS} of {total}; `--json` has all.")
-        )
+        blocks.append(Sentence(f"The first {MOST_ROWS} of {total}; `--json` has all."))
     return Section(f"Nodes on {clean(side.where)}", blocks)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..check.optimizers.report import FORMULA, NEW_PROCESS
+from ..check.optimizers.unjudged_checks import FORMULA, NEW_PROCESS
 from ..check.report import CheckReport
 from ..contracts.result import Plan
 from ..contracts.shapes import check_object

@@ -7,12 +7,12 @@ from ..bundle.dates import Dates
 from ..contracts.result import Blocks, Contrast, Plan, Record, ResultKind
 from ..reports.blocks import Report
 from ..training import outcome as training
-from .outcomes.comparing import contrast
 from .outcomes.contradictions import recipe_contradictions
 from .outcomes.data import check_shown, outcome_data
 from .outcomes.equivalent import equivalence_contrast
+from .outcomes.recipe_comparison import contrast
+from .outcomes.recipe_report import outcome_report
 from .outcomes.remarks import recipe_remarks
-from .outcomes.report import outcome_report
 
 
 class Recipe(ResultKind):
@@ -39,17 +39,13 @@ class Recipe(ResultKind):
     def accepted(self, record: Record) -> bool:
         return bool(record.derived and record.derived["acceptable"])
 
-    def check_files(
-        self, blocks: Blocks, files: Mapping[str, str]
-    ) -> list[str]:
+    def check_files(self, blocks: Blocks, files: Mapping[str, str]) -> list[str]:
         """Whether the weights are those that the blocks name."""
         problems = []
         for block in blocks:
             name = f"weights-{block['seed']}.safetensors"
             if "test" in block and files.get(name) != block["weights"]:
-                problems.append(
-                    f"{name}: not the weights that samples.jsonl names"
-                )
+                problems.append(f"{name}: not the weights that samples.jsonl names")
         return problems
 
     def contradictions(self, record: Record, dates: Dates) -> Iterable[str]:
@@ -58,9 +54,7 @@ class Recipe(ResultKind):
     def remarks(self, record: Record, dates: Dates) -> Iterable[str]:
         return recipe_remarks(record.plan, record.blocks)
 
-    def compare(
-        self, a: Record, b: Record, margin: float, level: float
-    ) -> Contrast:
+    def compare(self, a: Record, b: Record, margin: float, level: float) -> Contrast:
         return contrast(a, b, margin, level)
 
     def equivalence(

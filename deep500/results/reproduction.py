@@ -15,7 +15,7 @@ from .reproductions.answers import (
     summary_block,
     times,
 )
-from .reproductions.report import reproduction_report
+from .reproductions.reproduction_report import reproduction_report
 
 OPTIONAL_NUMBER = (*NUMBER, type(None))
 PLAN = {"original": dict, "margin": NUMBER, "level": NUMBER, "changes": list}
@@ -83,13 +83,9 @@ class Reproduction(ResultKind):
 
     def check_plan(self, plan: object) -> dict[str, Any]:
         checked = check_object("plan.json", plan, PLAN)
-        original = check_object(
-            "plan.json: original", checked["original"], ORIGINAL
-        )
+        original = check_object("plan.json: original", checked["original"], ORIGINAL)
         if not (0 < checked["margin"] and 0.5 < checked["level"] < 1):
-            raise Deep500Error(
-                "plan.json: the margin or the level cannot be used"
-            )
+            raise Deep500Error("plan.json: the margin or the level cannot be used")
         _check_results("plan.json", original)
         _check_conditions("plan.json", original)
         for item in original["documentation"]:
@@ -157,9 +153,7 @@ def _checked_block(number: int, block: object, plan: Plan) -> dict[str, Any]:
     _check_results(where, summary)
     _check_conditions(where, summary)
     if len(summary["claims"]) != len(plan["original"]["claims"]):
-        raise Deep500Error(
-            f"{where}: it has not as many claims as the original"
-        )
+        raise Deep500Error(f"{where}: it has not as many claims as the original")
     for change in summary["environment"]:
         without_weight = {key: change[key] for key in change if key != "weight"}
         if not is_change(without_weight):
@@ -191,8 +185,6 @@ def _check_results(where: str, results: dict[str, Any]) -> None:
     for metric in results["metrics"]:
         check_object(f"{where}: a metric", metric, METRIC)
         if len(metric["values"]) != len(results["seeds"]):
-            raise Deep500Error(
-                f"{where}: a metric has not one value for each seed"
-            )
+            raise Deep500Error(f"{where}: a metric has not one value for each seed")
     for claim in results["claims"]:
         check_object(f"{where}: a claim", claim, CLAIM)

@@ -70,6 +70,4 @@ class PartitionedSampler(Sampler):
         return self.sampler.shares(size)
 
     def __repr__(self) -> str:
-        return (
-            f"PartitionedSampler({self.sampler!r}, {self.rank}, {self.ranks})"
-        )
+        return f"PartitionedSampler({self.sampler!r}, {self.rank}, {self.ranks})"

@@ -56,12 +56,12 @@ class WeightedSampler(Sampler):
 
     def __repr__(self) -> str:
         weights = numbers_in_short(self.weights)
-        return f"WeightedSampler({self.batch_size}, {self.seed}, {weights}, {self.draws})"
+        return (
+            f"WeightedSampler({self.batch_size}, {self.seed}, {weights}, {self.draws})"
+        )
 
 
 def balanced_weights(labels: np.ndarray) -> np.ndarray:
     """A weight for each example, so that all classes that occur have the same probability."""
-    _, classes, counts = np.unique(
-        labels, return_inverse=True, return_counts=True
-    )
+    _, classes, counts = np.unique(labels, return_inverse=True, return_counts=True)
     return 1 / (len(counts) * counts[classes])

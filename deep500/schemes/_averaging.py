@@ -34,9 +34,7 @@ def begin_send(to: int, buffers: Mapping[str, np.ndarray], tag: int) -> Program:
     return handles
 
 
-def begin_receive(
-    source: int, buffers: Mapping[str, np.ndarray], tag: int
-) -> Program:
+def begin_receive(source: int, buffers: Mapping[str, np.ndarray], tag: int) -> Program:
     """Begin to receive all buffers from a rank; the value is the handles."""
     handles: list[Handle] = []
     for number, buffer in enumerate(buffers.values()):
@@ -45,9 +43,7 @@ def begin_receive(
     return handles
 
 
-def send_buffers(
-    to: int, buffers: Mapping[str, np.ndarray], tag: int
-) -> Program:
+def send_buffers(to: int, buffers: Mapping[str, np.ndarray], tag: int) -> Program:
     """Send all buffers and wait until they may be changed again."""
     handles = yield from begin_send(to, buffers, tag)
     yield Wait(handles)

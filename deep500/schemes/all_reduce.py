@@ -73,9 +73,7 @@ class AllReduce(Scheme):
         parts = [part for _, part in self.buckets(worker, gradients)]
         if self.collective is not None:
             for part in parts:
-                yield from self.collective.all_reduce(
-                    worker.rank, worker.size, part
-                )
+                yield from self.collective.all_reduce(worker.rank, worker.size, part)
             return
         handles = []
         for part in parts:
@@ -97,9 +95,7 @@ class AllReduce(Scheme):
         """The parts of the buffers that are reduced together, in the order in which backprop finishes them."""
         parts = []
         for bucket in worker.layout.buckets(self.bucket_bytes):
-            parts.append(
-                (bucket, gradients[bucket.dtype][bucket.start : bucket.stop])
-            )
+            parts.append((bucket, gradients[bucket.dtype][bucket.start : bucket.stop]))
         return parts
 
     def check(self, size: int) -> None:

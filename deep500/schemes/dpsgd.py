@@ -24,9 +24,7 @@ class DPSGD(Scheme):
         params = copies(worker.params())
         weights = self.topology.weights(worker.rank, worker.size)
         incoming = {
-            rank: worker.layout.zeros()
-            for rank in weights
-            if rank != worker.rank
+            rank: worker.layout.zeros() for rank in weights if rank != worker.rank
         }
         handles = yield from exchange_with_all(params, incoming, TAG)
         yield from backprop(worker)

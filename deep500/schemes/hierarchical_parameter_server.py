@@ -67,9 +67,7 @@ class HierarchicalParameterServer(Scheme):
         return [other for other in range(1, size) if self.parent(other) == rank]
 
 
-def _add_children(
-    worker: Worker, gradients: Buffers, children: list[int]
-) -> Program:
+def _add_children(worker: Worker, gradients: Buffers, children: list[int]) -> Program:
     """Add the gradients of all children, in the order of their ranks."""
     incoming = worker.layout.zeros()
     for child in children:

@@ -25,9 +25,7 @@ class PairwiseGossip(Scheme):
             return
         params = copies(worker.params())
         partners_params = worker.layout.zeros()
-        handles = yield from exchange_with_all(
-            params, {partner: partners_params}, TAG
-        )
+        handles = yield from exchange_with_all(params, {partner: partners_params}, TAG)
         yield Wait(handles)
         for dtype, buffer in params.items():
             buffer += partners_params[dtype]

@@ -54,9 +54,7 @@ class ParameterServer(Scheme):
         if worker.rank < clients:
             yield from self._train(worker, parts)
             return
-        server = _Server(
-            worker, parts[worker.rank - clients], clients, self.staleness
-        )
+        server = _Server(worker, parts[worker.rank - clients], clients, self.staleness)
         yield from server.run()
 
     def _train(self, worker: Worker, parts: list[Part]) -> Program:
@@ -65,9 +63,7 @@ class ParameterServer(Scheme):
             yield from backprop(worker)
             gradients = weighted_gradients(worker)
             for number, part in enumerate(parts):
-                yield from request(
-                    first_server + number, views(gradients, part)
-                )
+                yield from request(first_server + number, views(gradients, part))
             yield from self._pull(worker, parts)
             worker.skip_update()
         for number in range(self.servers):
@@ -97,9 +93,7 @@ class ParameterServer(Scheme):
 class _Server:
     """One server during one epoch."""
 
-    def __init__(
-        self, worker: Worker, part: Part, clients: int, staleness: int | None
-    ):
+    def __init__(self, worker: Worker, part: Part, clients: int, staleness: int | None):
         self.worker = worker
         self.part = part
         self.clients = clients

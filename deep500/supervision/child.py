@@ -76,9 +76,7 @@ class Child:
         except OSError as error:
             self._close_files()
             reason = error.strerror or error
-            raise Deep500Error(
-                f"a fresh process cannot be started: {reason}"
-            ) from None
+            raise Deep500Error(f"a fresh process cannot be started: {reason}") from None
         finally:
             for end in (reply_end, request_end, status_end):
                 os.close(end)
@@ -98,15 +96,11 @@ class Child:
         return cls(lambda ends: fresh(module, env or {}, ends, files))
 
     @classmethod
-    def forked(
-        cls, function: Callable[[Callable[[dict], None]], None]
-    ) -> "Child":
+    def forked(cls, function: Callable[[Callable[[dict], None]], None]) -> "Child":
         """A copy of this process that calls the function; its argument is a function that sends answers."""
         return cls(lambda ends: forked(function, ends))
 
-    def ask(
-        self, request: Mapping[str, Any], key: str, timeout_s: float
-    ) -> Any:
+    def ask(self, request: Mapping[str, Any], key: str, timeout_s: float) -> Any:
         """What the child answers to a request under this key."""
         self._token = secrets.token_hex(8)
         message = {**request, "token": self._token}
@@ -266,9 +260,7 @@ class Child:
         try:
             code = self.process.wait(patience_s)
         except TimeoutExpired:
-            return Died(
-                f"the process closed the channel of the answer{self._during()}"
-            )
+            return Died(f"the process closed the channel of the answer{self._during()}")
         return Ended(code, self._during(), self.last_line())
 
     def last_line(self) -> str:

@@ -9,9 +9,7 @@ from .child import Died as Died
 from .serving import Message, Progress, serve
 
 
-def isolated(
-    function: str, arguments: Mapping[str, Any], timeout_s: float
-) -> Any:
+def isolated(function: str, arguments: Mapping[str, Any], timeout_s: float) -> Any:
     """The JSON-able result of `module:name`, called with these arguments by name in a new process.
 
     The function also takes `progress`, which it calls with a text that says what comes next; the text is part of the

@@ -63,8 +63,4 @@ def _default_endings() -> list[signal.Signals]:
     """The signals that would end this process; none where handlers cannot be set."""
     if threading.current_thread() is not threading.main_thread():
         return []
-    return [
-        number
-        for number in ENDINGS
-        if signal.getsignal(number) == signal.SIG_DFL
-    ]
+    return [number for number in ENDINGS if signal.getsignal(number) == signal.SIG_DFL]

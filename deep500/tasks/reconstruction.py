@@ -29,9 +29,7 @@ class Reconstruction(Task):
         shape = train.specs[self.target].shape
         return shape, math.prod(shape)
 
-    def attach_loss(
-        self, network: Network, loss: Loss | None = None
-    ) -> Network:
+    def attach_loss(self, network: Network, loss: Loss | None = None) -> Network:
         """Attach the loss; if the prediction is a vector, the input is flattened before they are compared."""
         if "loss" in network.outputs or self._comparable(network):
             return super().attach_loss(network, loss)
@@ -41,10 +39,7 @@ class Reconstruction(Task):
         return loss.attach(twin, self.prediction, vector)
 
     def _comparable(self, network: Network) -> bool:
-        if (
-            self.prediction not in network.outputs
-            or self.target not in network.inputs
-        ):
+        if self.prediction not in network.outputs or self.target not in network.inputs:
             return True
         prediction = described(network, self.prediction)
         return prediction.shape == network.inputs[self.target].shape

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ..errors import Deep500Error, InternalError, raising_function, with_place
+
 MOST_ATTEMPTS = 3  # at the same epoch of a seed; the next one is not made
 
 
@@ -48,3 +50,13 @@ class Attempts:
     def _write(self, seed: int, epochs: int, count: int, reason: str) -> None:
         document = {"epochs": epochs, "count": count, "reason": reason}
         self._path(seed).write_text(json.dumps(document))
+
+
+def crash_reason(error: BaseException) -> str:
+    """What a seed crashed of, in one line; empty for a defect of Deep500 itself, or a disk that is full."""
+    if isinstance(error, InternalError):
+        return ""
+    of_run = isinstance(error, Deep500Error | MemoryError)
+    if not of_run and raising_function(error) is None:
+        return ""
+    return with_place(error)

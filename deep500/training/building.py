@@ -152,9 +152,7 @@ def recipe_model(
     return task.attach_loss(model, loss), {}
 
 
-def _native_model(
-    model: Any, loss: Any, task: Task
-) -> tuple[Any, dict[str, Any]]:
+def _native_model(model: Any, loss: Any, task: Task) -> tuple[Any, dict[str, Any]]:
     """A model of a framework, and the options with which `from_model` attaches the loss to it."""
     options = {
         "loss": loss or task.loss(),

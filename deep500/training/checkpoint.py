@@ -60,11 +60,10 @@ def save_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
         "seed": history.seed,
         "counters": history.counters,
         "evaluations": [_written(record) for record in history.evaluations],
+        "within_epochs": [_written(look) for look in history.within_epochs],
     }
     # safetensors copies the memory of an array as it is, whatever its strides
-    contiguous = {
-        name: np.asarray(value, order="C") for name, value in tensors.items()
-    }
+    contiguous = {name: np.asarray(value, order="C") for name, value in tensors.items()}
     metadata = {"deep500": canonical(about).decode()}
     _write_whole(Path(path), save(contiguous, metadata))
 
@@ -96,17 +95,15 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
 
 def check_fit(section: str, saved: State, current: State) -> None:
     """Raise a Deep500Error unless both states have the same names, and arrays of the same shapes and dtypes."""
-    mismatch = f"the checkpoint is of another network or optimizer: {section} {{!r}} {{}}"
+    mismatch = (
+        f"the checkpoint is of another network or optimizer: {section} {{!r}} {{}}"
+    )
     for name in current:
         if name not in saved:
-            raise Deep500Error(
-                mismatch.format(name, "is not in the checkpoint")
-            )
+            raise Deep500Error(mismatch.format(name, "is not in the checkpoint"))
     for name, value in saved.items():
         if name not in current:
-            raise Deep500Error(
-                mismatch.format(name, "is in the checkpoint only")
-            )
+            raise Deep500Error(mismatch.format(name, "is in the checkpoint only"))
         saved_type, current_type = _type_text(value), _type_text(current[name])
         if saved_type != current_type:
             difference = f"is {saved_type} in it, and {current_type} here"
@@ -157,20 +154,18 @@ def _checkpoint(tensors: Arrays, about: Any) -> Checkpoint:
         if section == HISTORY:
             series[name] = _series(name, value)
         elif section not in sections:
-            raise ValueError(
-                f"it holds a tensor of no section, {full_name[:50]!r}"
-            )
+            raise ValueError(f"it holds a tensor of no section, {full_name[:50]!r}")
         else:
             sections[section][name] = value
     steps = _steps(series)
     seed = _count(about["seed"])
-    counters = {
-        name: _number(value) for name, value in about["counters"].items()
-    }
-    evaluations = [
-        _evaluation(record, steps) for record in about["evaluations"]
+    counters = {name: _number(value) for name, value in about["counters"].items()}
+    evaluations = [_evaluation(record, steps) for record in about["evaluations"]]
+    # older checkpoints have no such list
+    within_epochs = [
+        _evaluation(look, steps) for look in about.get("within_epochs", [])
     ]
-    history = History(seed, series, counters, evaluations)
+    history = History(seed, series, counters, evaluations, within_epochs)
     epoch, batch = _count(about["epoch"]), _count(about["batch"])
     if epoch + batch > steps:
         raise ValueError(
@@ -209,12 +204,10 @@ def _written(record: Mapping[str, Any]) -> dict[str, Any]:
     """An evaluation as JSON values; qualities become strings, since they may be infinite or NaN."""
     written = dict(record)
     for split in ("validation", "test"):
-        qualities = record[split]
+        qualities = record.get(split)
         if qualities is None:
             continue
-        written[split] = {
-            name: repr(float(value)) for name, value in qualities.items()
-        }
+        written[split] = {name: repr(float(value)) for name, value in qualities.items()}
     return written
 
 
@@ -222,16 +215,12 @@ def _evaluation(record: dict[str, Any], steps: int) -> dict[str, Any]:
     _number(record["epoch"])
     _number(record["seconds"])
     if _count(record["step"]) > steps:
-        raise ValueError(
-            "one of its evaluations is of a step that it has not done"
-        )
+        raise ValueError("one of its evaluations is of a step that it has not done")
     evaluation = dict(record)
     for split in ("validation", "test"):
-        qualities = record[split]
+        qualities = record.get(split)
         if qualities is not None:
-            evaluation[split] = {
-                name: float(text) for name, text in qualities.items()
-            }
+            evaluation[split] = {name: float(text) for name, text in qualities.items()}
     if evaluation["validation"] is None:
         raise ValueError("one of its evaluations has no qualities")
     return evaluation

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ..canonical import shown
 from ..contracts.dataset import Split
 from ..contracts.executor import Executor, Values
 from ..contracts.procedure import Procedure
@@ -14,9 +15,7 @@ from .checkpoint import Checkpoint
 Splits = Mapping[str, Split]
 
 
-def check_data(
-    splits: Splits, task: Task, epochs: int, batch_size: int
-) -> None:
+def check_data(splits: Splits, task: Task, epochs: int, batch_size: int) -> None:
     """Raise a Deep500Error for data on which no run can begin, naming the split, the array and the first row."""
     if epochs < 1:
         raise Deep500Error(f"epochs is {epochs}: a run needs at least 1")
@@ -26,9 +25,7 @@ def check_data(
     for name in ("train", "validation", "test"):
         has_examples = name in splits and len(splits[name]) > 0
         if not has_examples:
-            sizes = [
-                f"{other} ({len(split)})" for other, split in splits.items()
-            ]
+            sizes = [f"{other} ({len(split)})" for other, split in splits.items()]
             raise Deep500Error(
                 f"the data have no split {name!r} with examples in it; there are: "
                 f"{', '.join(sizes)}"
@@ -42,9 +39,7 @@ def check_data(
         )
 
 
-def check_network(
-    executor: Executor, train: Split, task: Task, loss: str
-) -> None:
+def check_network(executor: Executor, train: Split, task: Task, loss: str) -> None:
     outputs, arrays = executor.structure.outputs, train.specs
     for name in (loss, *task.reads()):
         if name not in outputs:
@@ -78,6 +73,16 @@ def check_outputs(
     array = procedure.framework.array
     arrays = {name: array(outputs[name]) for name in reads}
     task.check_data(splits, arrays)
+
+
+def check_evaluate_every(steps: object) -> None:
+    """Raise a Deep500Error unless this is a number of steps, or None."""
+    if steps is None:
+        return
+    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
+        raise Deep500Error(
+            f"evaluate_every is {shown(steps)}: give a number of steps, at least 1"
+        )
 
 
 def check_epochs(start: Checkpoint, epochs: int) -> None:

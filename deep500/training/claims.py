@@ -59,9 +59,7 @@ def claim_sentence(claim: Claim, written: Mapping[str, Any]) -> str:
     return sentence
 
 
-def recorded_claim(
-    written: Mapping[str, Any], plan: Mapping[str, Any]
-) -> Claim:
+def recorded_claim(written: Mapping[str, Any], plan: Mapping[str, Any]) -> Claim:
     """Construct a claim from its entry in a plan.
 
     Only claims of this package are looked up, so that a file cannot name code to run.
@@ -78,7 +76,5 @@ def recorded_claim(
             f"plan.json: the claim {short_name!r} cannot be made: {error}"
         ) from None
     if claim.metrics.keys() != metrics.keys():
-        raise Deep500Error(
-            f"plan.json: the claim {short_name!r} lacks a metric"
-        )
+        raise Deep500Error(f"plan.json: the claim {short_name!r} lacks a metric")
     return claim

@@ -60,9 +60,7 @@ def measured_elements(
     return {name: np.concatenate(values) for name, values in parts.items()}
 
 
-def qualities_of(
-    task: Task, elements: Mapping[str, np.ndarray]
-) -> dict[str, float]:
+def qualities_of(task: Task, elements: Mapping[str, np.ndarray]) -> dict[str, float]:
     """The qualities computed from the values measured for each example."""
     means = {name: _mean(values) for name, values in elements.items()}
     return {name: float(value) for name, value in task.evaluate(means).items()}

@@ -40,7 +40,4 @@ def fed_executor(name: str, start: Arrays, dtype: str) -> Executor:
 
 def batch_of(gradients: Arrays, dtype: str) -> dict[str, np.ndarray]:
     """Gradients as the inputs of `fed_network`."""
-    return {
-        GIVEN + name: np.array(value, dtype)
-        for name, value in gradients.items()
-    }
+    return {GIVEN + name: np.array(value, dtype) for name, value in gradients.items()}

@@ -25,9 +25,7 @@ class LowPrecision(Procedure):
     so that the frameworks need no support for it.
     """
 
-    def __init__(
-        self, executor: Executor, optimizer: Optimizer, precision: Precision
-    ):
+    def __init__(self, executor: Executor, optimizer: Optimizer, precision: Precision):
         self.executor = executor
         self.precision = precision
         self.executors = {"network": executor}
@@ -110,10 +108,7 @@ class LowPrecision(Procedure):
 
     def _count_good_step(self) -> None:
         self.good_steps += 1
-        if (
-            self.precision.dynamic
-            and self.good_steps >= self.precision.patience
-        ):
+        if self.precision.dynamic and self.good_steps >= self.precision.patience:
             self.scale = min(self.scale * 2, LARGEST_SCALE)
             self.good_steps = 0
 
@@ -125,15 +120,11 @@ class LowPrecision(Procedure):
         rounded = {}
         for dtype in buffers:
             weights = buffers[dtype]
-            rounded[dtype] = self.precision.round_weights(
-                self._xp, weights, key
-            )
+            rounded[dtype] = self.precision.round_weights(self._xp, weights, key)
         executor.load_flat_params(rounded)
 
 
 def flat_gradient(executor: Executor) -> np.ndarray:
     """All gradients of the last backpropagation as one float64 vector."""
     buffers = executor.flat_gradients()
-    return np.concatenate(
-        [np.asarray(buffers[dtype], np.float64) for dtype in buffers]
-    )
+    return np.concatenate([np.asarray(buffers[dtype], np.float64) for dtype in buffers])

@@ -82,10 +82,7 @@ def matched_splits(data: Dataset | Splits, task: Task) -> Splits:
     for old_name, new_name in renames.items():
         if task_arrays[new_name].fault(specs[old_name]):
             return splits
-    pairs = [
-        f"{old_name!r} as {new_name!r}"
-        for old_name, new_name in renames.items()
-    ]
+    pairs = [f"{old_name!r} as {new_name!r}" for old_name, new_name in renames.items()]
     warnings.warn(
         f"the names of the data differ, so their order decides: {', '.join(pairs)}",
         Deep500Warning,

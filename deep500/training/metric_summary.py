@@ -38,17 +38,13 @@ def check_metric(written: Mapping[str, Any], plan: Mapping[str, Any]) -> None:
     has_name = isinstance(written.get("definition"), str)
     has_settings = isinstance(written.get("settings", {}), dict)
     if not has_name or not has_settings:
-        raise Deep500Error(
-            "plan.json: a metric has no name, or no settings by name"
-        )
+        raise Deep500Error("plan.json: a metric has no name, or no settings by name")
     if "recorded" in written and "settings" not in written:
         raise Deep500Error("plan.json: a recorded metric has no settings")
     recorded_metric(written, plan)
 
 
-def recorded_metric(
-    written: Mapping[str, Any], plan: Mapping[str, Any]
-) -> Metric:
+def recorded_metric(written: Mapping[str, Any], plan: Mapping[str, Any]) -> Metric:
     """Construct a metric from its entry in a plan.
 
     Only metrics of this package are looked up, so that a file cannot name code to run. For a metric that the recipe
@@ -117,6 +113,8 @@ def metric_summary(
         return summary | {"unavailable": reason}
     if metric.has_goal:
         summary["not_before"] = _not_before(metric, values, runs)
+        if "evaluate_every" in plan:
+            summary["looked_every"] = plan["evaluate_every"]
     if None in values:
         notes.append(_missing_note(metric, values, runs))
     try:
@@ -153,9 +151,7 @@ def _missing_note(
     metric: Metric, values: Sequence[float | None], runs: Sequence[History]
 ) -> str:
     """How many seeds have no value, and what became of them."""
-    missing = [
-        run for run, value in zip(runs, values, strict=True) if value is None
-    ]
+    missing = [run for run, value in zip(runs, values, strict=True) if value is None]
     fates = Counter(map(_fate, missing))
     listed = ", ".join(f"{count} {fate}" for fate, count in fates.items())
     verb = "never reached it" if metric.has_goal else "have no value"

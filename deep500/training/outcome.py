@@ -3,7 +3,8 @@
 The block of an epoch is {"seed", "series", "counters", "evaluation", "checkpoint"}: the numbers of its steps by the
 name of the series ("loss", "seconds"), the counters so far ("samples"), and {"epoch", "step", "seconds",
 "validation"}, where "validation" has the qualities by name; "load" has the share of the CPUs that others used, if the
-epoch was long enough to measure it. The block that ends a seed is {"seed", "test",
+epoch was long enough to measure it. With `evaluate_every` in the plan, "within" lists the evaluations between the
+steps of the epoch, in the form of "evaluation". The block that ends a seed is {"seed", "test",
 "build_seconds", "weights"}, with "recorded" if the recipe defines metrics itself, and "ended", the reason, if it
 stopped before its last epoch. A seed that crashed ends with {"seed", "crashed", "build_seconds"}, where "crashed" is
 what it crashed of. The first block after a resumption also has "resumed" (see resumption.py). A number
@@ -61,10 +62,7 @@ def histories(blocks: Sequence[Mapping[str, Any]]) -> list[History]:
     by_seed: dict[int, list[Mapping[str, Any]]] = {}
     for block in blocks:
         by_seed.setdefault(block["seed"], []).append(block)
-    return [
-        _history(seed, blocks_of_seed)
-        for seed, blocks_of_seed in by_seed.items()
-    ]
+    return [_history(seed, blocks_of_seed) for seed, blocks_of_seed in by_seed.items()]
 
 
 def trained_runs(blocks: Sequence[Mapping[str, Any]]) -> list[History]:
@@ -103,13 +101,13 @@ def check_plan(plan: object) -> dict[str, Any]:
     if not isinstance(plan.get("level"), float) or not 0 < plan["level"] < 1:
         raise Deep500Error("plan.json: level is not a number between 0 and 1")
     if "task" in plan and not _is_task(plan["task"]):
-        raise Deep500Error(
-            "plan.json: the task is not a name with its qualities"
-        )
+        raise Deep500Error("plan.json: the task is not a name with its qualities")
+    if plan.get("evaluate_every", 1) == 0 or not _is_count(
+        plan.get("evaluate_every", 1)
+    ):
+        raise Deep500Error("plan.json: evaluate_every is not a number of steps")
     if not _are_texts(plan.get("unavailable", {})):
-        raise Deep500Error(
-            "plan.json: what was unavailable is not a reason by name"
-        )
+        raise Deep500Error("plan.json: what was unavailable is not a reason by name")
     for pair in plan["recipe"]["metrics"]:
         if not _is_metric_with_target(pair):
             raise Deep500Error(
@@ -124,6 +122,7 @@ def _history(seed: int, blocks: Sequence[Mapping[str, Any]]) -> History:
     series: dict[str, list[float]] = {"loss": [], "seconds": []}
     counters: dict[str, float] = {}
     evaluations: list[dict[str, Any]] = []
+    within_epochs: list[dict[str, Any]] = []
     recorded: dict[str, float | None] = {}
     ended = crashed = ""
     for block in blocks:
@@ -135,6 +134,9 @@ def _history(seed: int, blocks: Sequence[Mapping[str, Any]]) -> History:
             evaluation["validation"] = _qualities(evaluation["validation"])
             evaluation["test"] = None
             evaluations.append(evaluation)
+            for look in block.get("within", []):
+                validation = _qualities(look["validation"])
+                within_epochs.append({**look, "validation": validation})
         elif "crashed" in block:
             crashed = block["crashed"]
         elif evaluations:
@@ -142,7 +144,14 @@ def _history(seed: int, blocks: Sequence[Mapping[str, Any]]) -> History:
             recorded = block.get("recorded", {})
             ended = block.get("ended", "")
     return History(
-        seed, series, counters, evaluations, recorded, ended, crashed
+        seed,
+        series,
+        counters,
+        evaluations,
+        within_epochs,
+        recorded,
+        ended,
+        crashed,
     )
 
 
@@ -172,6 +181,9 @@ def _is_epoch(block: dict) -> bool:
     if not _is_count(block.get("seed")):
         return False
     if not _is_evaluation(block.get("evaluation")):
+        return False
+    within = block.get("within", [])
+    if not isinstance(within, list) or not all(map(_is_evaluation, within)):
         return False
     if "load" in block and not is_load(block["load"], 0):
         return False

@@ -64,14 +64,14 @@ def make_plan(
     }
     plan["seeds"] = _seeds(recipe, tier, seeds)
     plan["epochs"] = _epochs(recipe, tier)
+    if recipe.has("evaluate_every"):
+        plan["evaluate_every"] = recipe.entry("evaluate_every")
     plan["task"] = {"name": type(task).__name__, "qualities": qualities}
     plan["level"] = LEVEL
     plan["threads"] = recipe_threads(recipe, threads)
     plan["sources"] = definition_sources(recipe)
     if recipe.differences:
-        plan["differences"] = [
-            list(difference) for difference in recipe.differences
-        ]
+        plan["differences"] = [list(difference) for difference in recipe.differences]
     if recipe.scale:
         plan["scale"] = canonical_form(recipe.scale)
     return plan
@@ -79,11 +79,7 @@ def make_plan(
 
 def _written(quality: Quality) -> dict[str, Any]:
     """A quality in a plan; an end that its range does not have is left out."""
-    return {
-        key: value
-        for key, value in asdict(quality).items()
-        if value is not None
-    }
+    return {key: value for key, value in asdict(quality).items() if value is not None}
 
 
 def recipe_threads(recipe: Recipe, threads: int | None = None) -> int | str:
@@ -122,9 +118,7 @@ def definition_sources(recipe: Recipe) -> dict[str, dict[str, Any]]:
     return sources
 
 
-def _seeds(
-    recipe: Recipe, tier: str, seeds: int | Sequence[int] | None
-) -> list[int]:
+def _seeds(recipe: Recipe, tier: str, seeds: int | Sequence[int] | None) -> list[int]:
     if seeds is None or isinstance(seeds, int):
         return list(range(_seed_count(recipe, tier, seeds)))
     chosen = list(seeds)
@@ -141,9 +135,7 @@ def _seed_count(recipe: Recipe, tier: str, seeds: int | None) -> int:
         recipe_tier: Mapping[str, Any] = recipe.tiers.get(tier, {})
         count = recipe_tier.get("seeds", TIERS[tier].seeds)
     if not 1 <= count <= MOST_SEEDS:
-        raise Deep500Error(
-            f"{count} seeds make no sense: give 1 to {MOST_SEEDS}"
-        )
+        raise Deep500Error(f"{count} seeds make no sense: give 1 to {MOST_SEEDS}")
     return count
 
 

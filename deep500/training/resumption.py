@@ -32,9 +32,7 @@ def resumptions(blocks: Sequence[Mapping[str, Any]]) -> list[Resumption]:
         epochs = epochs_by_seed.get(seed, 0)
         if "resumed" in block:
             about = block["resumed"]
-            resumed.append(
-                Resumption(seed, epochs, about["at"], about["changes"])
-            )
+            resumed.append(Resumption(seed, epochs, about["at"], about["changes"]))
         if "evaluation" in block:
             epochs_by_seed[seed] = epochs + 1
     return resumed

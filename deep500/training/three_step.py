@@ -61,9 +61,7 @@ class ThreeSteps:
         if value is not None:
             self.executor.write(param_name, value)
 
-    def update_rule(
-        self, grad: Any, old_param: Any, param_name: str
-    ) -> np.ndarray:
+    def update_rule(self, grad: Any, old_param: Any, param_name: str) -> np.ndarray:
         """The parameter after the step, as a NumPy array."""
         array = self.executor.framework.array
         param = np.array(array(old_param))

@@ -26,9 +26,16 @@ from ..measure.regions.region import region
 from ..measure.sensing.others import tree_cpu_seconds
 from .breakdown import breakdown
 from .checkpoint import Checkpoint
-from .checks import check_data, check_epochs, check_network, check_outputs
+from .checks import (
+    check_data,
+    check_epochs,
+    check_evaluate_every,
+    check_network,
+    check_outputs,
+)
 from .evaluation import evaluate
 from .events import Event, ProgressBar
+from .hook_time import HookTime
 from .loading import Loader
 from .matching import matched_splits, matched_task, named_task
 from .one_network import OneNetwork
@@ -53,12 +60,16 @@ class Trainer:
     `breakdown`, the phases of a step run one after the other, and the history has the series "forward", "backward"
     and "update". `time_by_part` reports where the time of the run went.
 
+    With `evaluate_every`, validation data are also evaluated within epochs, after that many steps of an epoch and again
+    after as many. No step's time includes it, and the training is bitwise the same.
+
     With `workers`, that many processes load batches ahead of time; the results are bitwise the same.
 
     `ended` is the reason why a run stopped before its last epoch: an event's reason, or a loss that is not finite.
     """
 
     build_seconds = 0.0
+    epoch = 0
 
     def __init__(
         self,
@@ -73,8 +84,11 @@ class Trainer:
         task: Task | type[Task] | str | None = None,
         breakdown: bool = False,
         workers: int = 0,
+        evaluate_every: int | None = None,
     ):
         _check_kinds(executor, sampler)
+        check_evaluate_every(evaluate_every)
+        self.evaluate_every = evaluate_every
         self.optimizer = optimizer
         self.sampler = sampler
         self.epochs = epochs
@@ -92,9 +106,7 @@ class Trainer:
             self.executor = next(iter(executor.executors.values()))
         else:
             self.executor = self._with_loss(executor)
-            check_network(
-                self.executor, self.splits["train"], self.task, self.loss
-            )
+            check_network(self.executor, self.splits["train"], self.task, self.loss)
 
     def run(self, start: Checkpoint | None = None) -> History:
         """Train from the executor's current parameters, or continue from a checkpoint."""
@@ -118,8 +130,9 @@ class Trainer:
         series = {name: numbers.copy() for name, numbers in self.series.items()}
         counters = self.counters.copy()
         evaluations = [record.copy() for record in self.evaluations]
+        within = [record.copy() for record in self.within_epochs]
         seed = self.sampler.seed
-        return History(seed, series, counters, evaluations, ended=self.ended)
+        return History(seed, series, counters, evaluations, within, ended=self.ended)
 
     def trained_arrays(self) -> dict[str, np.ndarray]:
         """The trained parameters by name."""
@@ -166,9 +179,7 @@ class Trainer:
         self.procedure = self._new_procedure()
         if start:
             check_epochs(start, self.epochs)
-            load_sections(
-                start.sections, self.procedure, self.sampler, self.events
-            )
+            load_sections(start.sections, self.procedure, self.sampler, self.events)
         self._build()
         self.epoch = 0
         self.batch = 0  # the number of batches of this epoch that are done
@@ -185,6 +196,8 @@ class Trainer:
     def _continue_history(self, history: History) -> None:
         """Take over copies of a history, to which the steps of this run are appended."""
         self.evaluations = [record.copy() for record in history.evaluations]
+        self.within_epochs = [look.copy() for look in history.within_epochs]
+        self._cpu_of_parts = 0.0
         self.counters: dict[str, float] = {
             "samples": 0,
             "run seconds": 0.0,
@@ -254,9 +267,13 @@ class Trainer:
             batches = in_region("data", batches)
         seconds, waits, sizes = (self.series[name] for name in OF_EVERY_STEP)
         counters, after_step = self.counters, self._hooks("after_step")
+        hook_time = HookTime()
         recordings = []
         for name, output in self.procedure.series.items():
             recordings.append((self._native_series[name], output))
+        if self._is_look_due():
+            # it continues from a checkpoint that an event saved after a step
+            self._look()
         while not self.ended:
             begin = now()
             batch = next(batches, None)
@@ -264,7 +281,7 @@ class Trainer:
             if batch is None:
                 self.epoch += 1
                 self.batch = 0
-                return
+                break
             outputs = step(batch)
             sync()
             seconds.append((now() - begin) / 1e9)
@@ -276,18 +293,45 @@ class Trainer:
             counters["samples"] += size
             self.batch += 1
             if after_step:
-                hooks_begin = time.process_time()
+                hook_time.begin()
                 for hook in after_step:
                     if ending := hook(self, outputs):
                         self._end(hook, ending)
-                counters["event cpu seconds"] += (
-                    time.process_time() - hooks_begin
-                )
+                hook_time.end()
+            if self._is_look_due():
+                self._look()
+        counters["event cpu seconds"] += hook_time.cpu_seconds
 
     def _batches(self) -> Iterator[dict[str, np.ndarray]]:
         indices = self.sampler.epoch(len(self.splits["train"]), self.epoch)
         remaining = islice(indices, self.batch, None)
         return self._loader.batches(remaining, self.epoch)
+
+    def _is_look_due(self) -> bool:
+        """Whether the validation data are to be evaluated at this step of the epoch."""
+        if not self.evaluate_every or not self.batch or self.ended:
+            return False
+        if self.batch % self.evaluate_every:
+            return False
+        looks = self.within_epochs
+        return not looks or looks[-1]["step"] < self.steps
+
+    def _look(self) -> None:
+        """Evaluate the validation data within an epoch."""
+        self.within_epochs.append(
+            {
+                "epoch": self.epoch + 1,
+                "step": self.steps,
+                "seconds": math.fsum(self.series["seconds"]),
+                "validation": self._qualities("validation"),
+            }
+        )
+
+    def _validation(self) -> dict[str, float]:
+        """The qualities after an epoch; those of a look at its last step, which then is none within the epoch."""
+        if self.within_epochs and self.within_epochs[-1]["step"] == self.steps:
+            return self.within_epochs.pop()["validation"]
+        return self._qualities("validation")
 
     def _evaluate(self) -> dict[str, Any]:
         self.convert_series()
@@ -300,7 +344,7 @@ class Trainer:
             "epoch": begun_epochs,
             "step": self.steps,
             "seconds": math.fsum(self.series["seconds"]),
-            "validation": self._qualities("validation"),
+            "validation": self._validation(),
             "test": None,
         }
         self.evaluations.append(record)
@@ -328,9 +372,7 @@ class Trainer:
         with self._cpu_time("evaluation"):
             begin = now()
             with measured:
-                qualities = evaluate(
-                    self.procedure, self.task, data, batch_size, split
-                )
+                qualities = evaluate(self.procedure, self.task, data, batch_size, split)
             self.counters["evaluation seconds"] += (now() - begin) / 1e9
         self.counters["run seconds"] = (now() - self._began) / 1e9
         # another clock, by which a reader can check the first
@@ -340,11 +382,15 @@ class Trainer:
 
     @contextmanager
     def _cpu_time(self, part: str) -> Iterator[None]:
-        """Count the CPU time of this process and its children, the work of other threads included."""
+        """Count the CPU time of this process and its children, the work of other threads included.
+
+        What a part within this one uses is counted for that part alone.
+        """
         name = f"{part} cpu seconds"
-        begin = tree_cpu_seconds()
+        begin = tree_cpu_seconds() - self._cpu_of_parts
         yield
-        spent = tree_cpu_seconds() - begin
+        spent = tree_cpu_seconds() - self._cpu_of_parts - begin
+        self._cpu_of_parts += spent
         self.counters[name] = self.counters.get(name, 0.0) + spent
 
     def _hooks(self, name: str) -> list[Callable]:
@@ -387,10 +433,7 @@ class Trainer:
 
     def _return_parameters(self) -> None:
         """Copy the trained parameters into the executor that was passed without a loss."""
-        if (
-            isinstance(self._subject, Executor)
-            and self._subject is not self.executor
-        ):
+        if isinstance(self._subject, Executor) and self._subject is not self.executor:
             self._subject.load(self.executor.arrays())
 
 

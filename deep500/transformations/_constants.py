@@ -32,9 +32,7 @@ class Constants:
         changing = {*network.trainable, *network.state_updates}
         self._arrays: dict[str, np.ndarray] = {}
         for name, value in network.params.items():
-            is_known = (
-                isinstance(value, np.ndarray) and value.size <= LARGEST_CONSTANT
-            )
+            is_known = isinstance(value, np.ndarray) and value.size <= LARGEST_CONSTANT
             if is_known and name not in changing:
                 self._arrays[name] = value
         for node in nodes:

@@ -20,9 +20,7 @@ def needed_outputs(network: Network, node: Node) -> list[str]:
     return needed
 
 
-def check_independent_rows(
-    network: Network, node: Node, split: list[str]
-) -> None:
+def check_independent_rows(network: Network, node: Node, split: list[str]) -> None:
     """Raise `Deep500Error` for a node that mixes examples: it is run on two random ones, together and one by one.
 
     `split` names the inputs that hold the examples.
@@ -72,9 +70,7 @@ def _example_input(network: Network, value: Any, split: list[str]) -> Any:
     return (numbers > 0).astype(spec.dtype)
 
 
-def _one_row(
-    node: Node, inputs: list[Any], split: list[str], row: int
-) -> list[Any]:
+def _one_row(node: Node, inputs: list[Any], split: list[str], row: int) -> list[Any]:
     """The inputs with one example only in the values that are split."""
     rows = list(inputs)
     for position, value in enumerate(node.inputs):

@@ -44,10 +44,7 @@ class ConstantFolding(Transformation):
         operator = node.operator
         if operator.random:
             return False
-        if (
-            "training_mode" in operator.static
-            or "training_mode" in operator.settings
-        ):
+        if "training_mode" in operator.static or "training_mode" in operator.settings:
             return False
         if not required_values(network).isdisjoint(node.outputs):
             return False

@@ -71,9 +71,7 @@ def _fold(network: Network, conv: Node, norm: Node) -> None:
     network.remove_node(conv.name)
     for name in params:
         network.params.pop(name, None)
-    network.trainable = [
-        name for name in network.trainable if name in network.params
-    ]
+    network.trainable = [name for name in network.trainable if name in network.params]
     inputs = (*conv.inputs[:2], bias)
     outputs = norm.outputs[:1]
     network.add_node(conv.operator, inputs, outputs, conv.name)

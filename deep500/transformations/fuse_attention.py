@@ -58,15 +58,11 @@ def _attention(values: Rewriting, node: Node) -> list[Node] | None:
             inputs = (q, k, v, mask)
         else:
             return None
-    fused = replace(
-        node, operator=operator("Attention", **settings), inputs=inputs
-    )
+    fused = replace(node, operator=operator("Attention", **settings), inputs=inputs)
     return [*nodes, fused]
 
 
-def _scaled_product(
-    values: Rewriting, scores: str
-) -> tuple[float, str, str] | None:
+def _scaled_product(values: Rewriting, scores: str) -> tuple[float, str, str] | None:
     """The scale, q and kᵀ of scores = scale q kᵀ, in which each factor may be scaled by itself."""
     if not values.used_once(scores):
         return None
@@ -109,9 +105,7 @@ def _keys(values: Rewriting, transposed: str) -> tuple[str, list[Node]] | None:
     return str(node.inputs[0]), []
 
 
-def _joined_keys(
-    values: Rewriting, reshape: Node
-) -> tuple[str, list[Node]] | None:
+def _joined_keys(values: Rewriting, reshape: Node) -> tuple[str, list[Node]] | None:
     """k of a kᵀ whose batch and heads are one axis: (n, length, size), transposed, then reshaped to four axes."""
     transpose = values.producer(reshape.inputs[0], "Transpose")
     if transpose is None:

@@ -21,9 +21,7 @@ class FuseGelu(Transformation):
             if match is not None:
                 x, approximate = match
                 gelu = operator("Gelu", approximate=approximate)
-                rewriting.replace(
-                    node, replace(node, operator=gelu, inputs=(x,))
-                )
+                rewriting.replace(node, replace(node, operator=gelu, inputs=(x,)))
         rewriting.finish()
 
 
@@ -75,9 +73,7 @@ def _is_tanh(values: Rewriting, value: str, x: str) -> bool:
     if total is None:
         return False
     terms = values.in_any_order(total)
-    return any(
-        linear == x and _is_cube(values, cubic, x) for linear, cubic in terms
-    )
+    return any(linear == x and _is_cube(values, cubic, x) for linear, cubic in terms)
 
 
 def _is_cube(values: Rewriting, cubic: str, x: str) -> bool:

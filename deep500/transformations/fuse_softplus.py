@@ -24,9 +24,7 @@ class FuseSoftplus(Transformation):
                 continue
             x = _logarithm(rewriting, node)
             if x is not None:
-                fused = replace(
-                    node, operator=operator("Softplus"), inputs=(x,)
-                )
+                fused = replace(node, operator=operator("Softplus"), inputs=(x,))
                 rewriting.replace(node, fused)
         rewriting.finish()
 

@@ -64,13 +64,9 @@ def _batch_of(network: Network, node: Node) -> tuple[int | str, list[str]]:
         if value in specs and specs[value].shape:
             dimensions[value] = specs[value].shape[0]
     if not dimensions:
-        raise Deep500Error(
-            f"node {node.name!r} takes no value with a batch to split"
-        )
+        raise Deep500Error(f"node {node.name!r} takes no value with a batch to split")
     batch = next(iter(dimensions.values()))
-    split = [
-        value for value, dimension in dimensions.items() if dimension == batch
-    ]
+    split = [value for value, dimension in dimensions.items() if dimension == batch]
     return batch, split
 
 
@@ -85,9 +81,7 @@ def _fix_dimension(network: Network, dimension: int | str, size: int) -> None:
     network.nodes = network.nodes  # infers shapes again
 
 
-def _split(
-    network: Network, node: Node, values: list[str], sizes: list[int]
-) -> None:
+def _split(network: Network, node: Node, values: list[str], sizes: list[int]) -> None:
     """Replace a node by one for each part of these inputs, and nodes that split and concatenate."""
     count = len(sizes)
     for whole in values:

@@ -87,9 +87,7 @@ def _without_one(values: Rewriting, node: Node) -> str | None:
     return None
 
 
-def _is_unchanged(
-    values: Rewriting, node: Node, value: Any, other: Any
-) -> bool:
+def _is_unchanged(values: Rewriting, node: Node, value: Any, other: Any) -> bool:
     """Whether the other input is 1, and does not broadcast the value to another shape."""
     if values.number(other) != 1:
         return False

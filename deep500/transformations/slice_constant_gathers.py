@@ -49,9 +49,7 @@ def _slice(values: Rewriting, node: Node) -> None:
     row = values.new_name(f"{output}.row")
     row_name = values.new_name(f"{node.name}.row")
     sliced = Node(row_name, slice_operator, inputs, (row,))
-    squeezed = replace(
-        node, operator=operator("Squeeze"), inputs=(row, (axis,))
-    )
+    squeezed = replace(node, operator=operator("Squeeze"), inputs=(row, (axis,)))
     values.replace(node, sliced, squeezed)
 
 

@@ -68,9 +68,7 @@ def blocked_virtual(engine: "EventEngine", rank: VirtualRank) -> Blocked:
 
 def deadlock(waiting: Mapping[int, Blocked]) -> Deadlock | None:
     """The error for ranks that can never go on: the cycle, or the rank whose program has ended; None if they can."""
-    edges = {
-        rank: sorted(blocked.waits_for) for rank, blocked in waiting.items()
-    }
+    edges = {rank: sorted(blocked.waits_for) for rank, blocked in waiting.items()}
     for rank, blocked in waiting.items():
         ended = [other for other in edges[rank] if other not in edges]
         if ended and not blocked.any_rank:

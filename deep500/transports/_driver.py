@@ -94,9 +94,7 @@ class ProcessTransport(Transport):
 
     def run(self, program: Callable[[int], Program]) -> dict[int, Any]:
         if self.broken:
-            raise Deep500Error(
-                "this rank has lost another one: start all ranks again"
-            )
+            raise Deep500Error("this rank has lost another one: start all ranks again")
         self._runs += 1
         self.called = []
         generator = program(self.rank)
@@ -170,9 +168,7 @@ class ProcessTransport(Transport):
                 f"{type(step).__name__} needs an array whose elements lie in order in memory: copy it first"
             )
         other = getattr(step, "to", getattr(step, "source", None))
-        if other is not None and (
-            other == self.rank or not 0 <= other < self.size
-        ):
+        if other is not None and (other == self.rank or not 0 <= other < self.size):
             raise Deep500Error(
                 f"rank {self.rank} communicates with rank {other}: give another rank from 0 to "
                 f"{self.size - 1}"

@@ -52,18 +52,12 @@ class EventEngine:
         self.ranks = {}
         for rank, program in programs.items():
             clock = transport.clocks[rank]
-            self.ranks[rank] = VirtualRank(
-                rank, program, clock, transport.steps[rank]
-            )
+            self.ranks[rank] = VirtualRank(rank, program, clock, transport.steps[rank])
         self.events: list[tuple[float, int, int, int, Any]] = []
         self.event_count = 0
         # receives
-        self.posted: dict[int, list[PendingRequest]] = {
-            rank: [] for rank in programs
-        }
-        self.mail: dict[int, deque[Message]] = {
-            rank: deque() for rank in programs
-        }
+        self.posted: dict[int, list[PendingRequest]] = {rank: [] for rank in programs}
+        self.mail: dict[int, deque[Message]] = {rank: deque() for rank in programs}
         # by number, then by rank
         self.collectives: dict[int, dict[int, PendingRequest]] = {}
         # ranks that ended before their time, and why
@@ -99,9 +93,7 @@ class EventEngine:
 
     def _push(self, time: float, kind: int, rank: int, content: Any) -> None:
         self.event_count += 1
-        heapq.heappush(
-            self.events, (time, kind, rank, self.event_count, content)
-        )
+        heapq.heappush(self.events, (time, kind, rank, self.event_count, content))
 
     def _next_event(self) -> None:
         time, kind, number, _, content = heapq.heappop(self.events)
@@ -124,11 +116,7 @@ class EventEngine:
         """Let a program do its next step."""
         self.transport.clocks[rank.rank] = rank.clock
         try:
-            step = (
-                rank.program.throw(error)
-                if error
-                else rank.program.send(answer)
-            )
+            step = rank.program.throw(error) if error else rank.program.send(answer)
             # training outside of a Compute step takes its time, too
             rank.clock = self.transport.clocks[rank.rank]
         except StopIteration as stop:
@@ -215,9 +203,7 @@ class EventEngine:
             )
         return seconds * self.transport.speed[rank.rank]
 
-    def _other_seconds(
-        self, rank: VirtualRank, step: Compute | Overlap
-    ) -> float:
+    def _other_seconds(self, rank: VirtualRank, step: Compute | Overlap) -> float:
         """What the transport's own `compute` adds: nothing if the step has a duration, or has trained."""
         transport = self.transport
         if step.seconds is not None or rank.rank in transport.charged:
@@ -241,9 +227,7 @@ class EventEngine:
         rank.clock = start + self.network.o
         rank.sending_free = start + self.network.g + self.network.stream(nbytes)
         arrival = rank.clock + self.network.L
-        message = Message(
-            rank.rank, step.to, step.tag, step.array.copy(), arrival
-        )
+        message = Message(rank.rank, step.to, step.tag, step.array.copy(), arrival)
         self._push(arrival, ARRIVAL, step.to, message)
         return rank.begin(PendingRequest(step, rank.clock, ready=rank.clock))
 
@@ -274,10 +258,7 @@ class EventEngine:
         self, rank: VirtualRank, request: PendingRequest, message: Message
     ) -> None:
         into = request.step.into
-        if (
-            into.shape != message.array.shape
-            or into.dtype != message.array.dtype
-        ):
+        if into.shape != message.array.shape or into.dtype != message.array.dtype:
             channel = message.source, message.tag
             raise other_form(rank.rank, into, channel, form_of(message.array))
         np.copyto(into, message.array)
@@ -309,9 +290,7 @@ class EventEngine:
         called = self.collectives.setdefault(number, {})
         called[rank.rank] = request
         if len(called) == self.transport.size:
-            complete_collective(
-                self.network, number, self.collectives.pop(number)
-            )
+            complete_collective(self.network, number, self.collectives.pop(number))
             for other in self.ranks.values():
                 self._try_to_unblock(other)
         return handle
@@ -329,9 +308,7 @@ class EventEngine:
         rank.block_number += 1
         self._try_to_unblock(rank)
         if rank.blocked is not None and step.timeout is not None:
-            self._push(
-                rank.clock + step.timeout, TIMEOUT, rank.rank, rank.block_number
-            )
+            self._push(rank.clock + step.timeout, TIMEOUT, rank.rank, rank.block_number)
 
     def _try_to_unblock(self, rank: VirtualRank) -> None:
         step = rank.blocked
@@ -377,9 +354,7 @@ class EventEngine:
 
     def _fail_someone(self) -> bool:
         """Nothing is left to do: tell ranks that wait for a dead one; whether there was any."""
-        waiting = [
-            rank for rank in self.ranks.values() if rank.blocked is not None
-        ]
+        waiting = [rank for rank in self.ranks.values() if rank.blocked is not None]
         if not waiting:
             return False
         killed = [rank for rank in self.dead if rank not in self.failures]
@@ -394,9 +369,7 @@ class EventEngine:
                 )
                 self._throw(rank, failure)
                 return True
-        found = deadlock(
-            {rank.rank: blocked_virtual(self, rank) for rank in waiting}
-        )
+        found = deadlock({rank.rank: blocked_virtual(self, rank) for rank in waiting})
         assert found is not None  # every rank here waits for another one
         raise found
 

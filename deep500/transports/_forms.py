@@ -36,8 +36,8 @@ class Forms:
         self.sent: dict[Channel, list[str]] = defaultdict(list)
         self.agreed: dict[Channel, list[str]] = defaultdict(list)
         # what makes receives begin that came before their form was known, in order
-        self.waiting: dict[Channel, deque[tuple[np.ndarray, Begin]]] = (
-            defaultdict(deque)
+        self.waiting: dict[Channel, deque[tuple[np.ndarray, Begin]]] = defaultdict(
+            deque
         )
 
     def tell(self, step: Send) -> None:
@@ -49,9 +49,7 @@ class Forms:
             self.store.set(step.to, key, form)
             forms.append(form)
 
-    def begin_in_order(
-        self, channel: Channel, into: np.ndarray, begin: Begin
-    ) -> None:
+    def begin_in_order(self, channel: Channel, into: np.ndarray, begin: Begin) -> None:
         """Begin a receive as soon as the form of its message is known, behind those of its channel before it."""
         self.waiting[channel].append((into, begin))
         self.advance(channel)

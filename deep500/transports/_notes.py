@@ -68,9 +68,7 @@ def _failure(notes: Mapping[int, Note], size: int) -> JointFailure | None:
     blocked = {}
     for rank in sorted(waiting):
         note = waiting[rank]
-        blocked[rank] = Blocked(
-            _waits_for(note, notes), note.reason, note.any_rank
-        )
+        blocked[rank] = Blocked(_waits_for(note, notes), note.reason, note.any_rank)
     return deadlock(blocked)
 
 

@@ -58,9 +58,7 @@ def mpi() -> Any:
             "'deep500-bench[mpi]', or use the transport torch or virtual"
         ) from error
     except RuntimeError as error:
-        raise Deep500Error(
-            f"MPI cannot be started: {one_line(error)}"
-        ) from error
+        raise Deep500Error(f"MPI cannot be started: {one_line(error)}") from error
     return MPI
 
 
@@ -182,9 +180,7 @@ class Mpi(ProcessTransport):
         encoded = np.frombuffer(text.encode()[:NOTE_BYTES], np.uint8)
         note[: encoded.size] = encoded
         notes = np.empty((self.size, NOTE_BYTES), np.uint8)
-        pending = MpiPending(
-            self, None, self.control.Iallgather(note, notes), note
-        )
+        pending = MpiPending(self, None, self.control.Iallgather(note, notes), note)
         pending.texts = notes
         return pending
 
@@ -321,9 +317,7 @@ class MpiPending(Pending):
             time.sleep(PAUSE)
         return other_form(self.transport.rank, step.into, channel, sent)
 
-    def _arrays(
-        self, gathered: np.ndarray, counts: list[int]
-    ) -> list[np.ndarray]:
+    def _arrays(self, gathered: np.ndarray, counts: list[int]) -> list[np.ndarray]:
         array = self.step.array
         arrays = split_gathered(gathered, counts, array.dtype)
         if self.step.uneven:

@@ -80,9 +80,7 @@ class Torch(ProcessTransport):
         limit = timedelta(seconds=self.deadline)
         self.store.set(f"{HERE}/{self.rank}", "1")
         try:
-            self.store.wait(
-                [f"{HERE}/{rank}" for rank in range(self.size)], limit
-            )
+            self.store.wait([f"{HERE}/{rank}" for rank in range(self.size)], limit)
             self.dist.init_process_group(
                 backend,
                 store=self.store,
@@ -200,11 +198,7 @@ class Torch(ProcessTransport):
     def _absent(self, key: str) -> list[int]:
         """The ranks that have not set a key; rank 0 if nobody can say, since the store is gone with it."""
         try:
-            return [
-                r
-                for r in range(self.size)
-                if not self.store.check([f"{key}/{r}"])
-            ]
+            return [r for r in range(self.size) if not self.store.check([f"{key}/{r}"])]
         except RuntimeError:
             return [0]
 
@@ -215,9 +209,7 @@ class Torch(ProcessTransport):
             self.store.set(f"{key}/{self.rank}", text)
         except RuntimeError as error:
             raise PeerGone(one_line(error)) from error
-        return StorePending(
-            self, [f"{key}/{rank}" for rank in range(self.size)]
-        )
+        return StorePending(self, [f"{key}/{rank}" for rank in range(self.size)])
 
     def check_peers(self) -> None:
         """Raise a ConnectionError if another rank has failed."""
@@ -370,9 +362,7 @@ class TorchPending(Pending):
     def poll(self) -> bool:
         """Gloo does not say whether a message has come unless someone waits for it: a thread does."""
         if not self.complete and self._waiter is None:
-            self._waiter = threading.Thread(
-                target=self._wait_apart, daemon=True
-            )
+            self._waiter = threading.Thread(target=self._wait_apart, daemon=True)
             self._waiter.start()
         if self._error is not None:
             raise PeerGone(_gloo_reason(self._error))

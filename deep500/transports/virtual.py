@@ -88,9 +88,7 @@ class Virtual(Transport):
 def _seconds(name: str, value: float) -> float:
     """A duration that a user gave."""
     if not _is_number(value) or value < 0:
-        raise Deep500Error(
-            f"{name}={value!r} is no duration: give seconds, 0 or more"
-        )
+        raise Deep500Error(f"{name}={value!r} is no duration: give seconds, 0 or more")
     return value
 
 

@@ -17,10 +17,8 @@ from deep500.bench.elementary.functions import (
 )
 from deep500.bench.elementary_benchmark import ElementaryBenchmark
 from deep500.bench.pipeline import run_benchmark
-from deep500.contracts.result import Record
 from deep500.errors import Deep500Error
 from deep500.reports.terminal import terminal
-from deep500.results.elementary import Elementary
 from deep500.supervision.isolation import Died
 
 
@@ -79,25 +77,15 @@ def test_numpy_is_measured_and_the_table_is_honest(tmp_path, monkeypatch):
     benchmark = ElementaryBenchmark(functions, ("reference",), dtypes, 100, 1)
     record = run_benchmark(benchmark, out=tmp_path / "out")
     [block] = record.blocks
-    rows = block["rows"]
-    assert [(r["function"], r["dtype"], r["n"]) for r in rows] == [
+    rows = block.rows
+    assert [(r.function, r.dtype, r.n) for r in rows] == [
         ("exp", "float32", 103),
         ("exp", "float64", 103),
         ("pow", "float32", 103),
         ("pow", "float64", 103),
     ]
-    assert all(0 < r["mean"] < r["largest"] < 4 and r["at"] for r in rows)
-    plan = {
-        "functions": functions,
-        "dtypes": dtypes,
-        "frameworks": ["reference"],
-        "seed": 1,
-    }
-    blocks = [{"framework": "reference", "rows": rows}]
-    kind = Elementary()
-    text = terminal(
-        kind.report(Record(kind, plan, blocks, kind.derive(plan, blocks), {}))
-    )
+    assert all(0 < r.mean < r.largest < 4 and r.at for r in rows)
+    text = terminal(record.report())
     assert "a lower bound" in text and "[-87, 88]" in text and "composed" in text
 
 
@@ -115,9 +103,9 @@ def test_a_framework_that_dies_leaves_rows_with_the_reason(tmp_path, monkeypatch
 
     monkeypatch.setattr(trials, "isolated_each", died)
     record = run_benchmark(ElementaryBenchmark(("exp", "pow"), ("reference",)))
-    rows = record.blocks[0]["rows"]
-    assert [row["unsupported"] for row in rows] == ["the process ended"] * 2
-    assert [row["n"] for row in rows] == [0, 0]
+    rows = record.blocks[0].rows
+    assert [row.unsupported for row in rows] == ["the process ended"] * 2
+    assert [row.n for row in rows] == [0, 0]
 
 
 @pytest.mark.parametrize(

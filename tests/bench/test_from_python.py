@@ -9,7 +9,7 @@ import pytest
 
 import deep500 as d5
 from deep500.bench.operators.naming import operator_text
-from deep500.evidence.verification import verify
+from deep500.bundle.records.verification import verify
 from deep500.measure.bounds.peak_cache import (
     Peaks,
     file_name,
@@ -77,7 +77,8 @@ def test_rivals_from_python(mine: Any, tmp_path: Path) -> None:
     record = d5.bench_operator(
         [mine.twice, mine.Twice], "4x3", out=tmp_path / "out", **QUICK
     )
-    derived: Any = record.derived
+    derived = record.derived
+    assert derived is not None
     names = [entry.name for entry in derived.entries]
     assert names == [
         "reference custom twice 4x3 float32 forward",
@@ -149,8 +150,8 @@ def test_functions_are_refused_where_they_cannot_run(mine: Any) -> None:
 def test_networks_from_python(tmp_path: Path) -> None:
     options = QUICK | {"budget_s": 0.1}
     record = d5.bench_network("mlp", out=tmp_path / "out", **options)
-    derived: Any = record.derived
-    [entry] = derived.entries
+    assert record.derived is not None
+    [entry] = record.derived.entries
     assert entry.name == "reference eager (composed) inference batch=1"
     assert record.kind.name == "network_bench"
     assert not verify(tmp_path / "out").problems

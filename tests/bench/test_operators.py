@@ -11,7 +11,7 @@ from deep500.bench.operator_benchmark import OperatorBenchmark
 from deep500.bench.operators import suites
 from deep500.bench.operators.jobs import OperatorJob
 from deep500.bench.operators.subject import OperatorSubject
-from deep500.check.operators.comparing import gradient_check, output_check
+from deep500.check.operators.array_checks import gradient_check, output_check
 from deep500.check.operators.examples import examples_of
 from deep500.contracts.calls import KERNELS
 from deep500.contracts.operator import Operator

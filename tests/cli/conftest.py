@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from deep500.cli import main
+
 
 @dataclass
 class Answer:
@@ -28,8 +30,27 @@ def without_load_warnings(err):
 
 
 @pytest.fixture
-def d5(tmp_path):
-    """The real command in a fresh process, with a ledger of its own."""
+def d5(tmp_path, monkeypatch, capfd):
+    """The command in this process, which has imported everything, with a ledger of its own."""
+
+    def call(*args, cwd=tmp_path):
+        capfd.readouterr()
+        with monkeypatch.context() as patch:
+            patch.chdir(cwd)
+            patch.setenv("DEEP500_HOME", str(tmp_path / "home"))
+            try:
+                code = main([*map(str, args)])
+            except SystemExit as end:  # after --help
+                code = int(end.code)
+        out, err = capfd.readouterr()
+        return Answer(code, out, without_load_warnings(err))
+
+    return call
+
+
+@pytest.fixture
+def fresh_d5(tmp_path):
+    """The same in a fresh process, for what leaves traces in its process."""
 
     def call(*args, cwd=tmp_path, timeout=120):
         done = subprocess.run(

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from deep500 import bundle
-from deep500.evidence.ledger import Ledger
-from deep500.evidence.verification import verify
+from deep500.bundle.records.ledger import Ledger
+from deep500.bundle.records.verification import verify
 
 QUICK = ("--budget", "0.6")
 # Numbers that a test asks for must not depend on how much a busy machine measures in that time: a fixed

@@ -12,15 +12,8 @@ from typing import Any
 import pytest
 
 from deep500 import bundle
+from deep500.bundle.records.verification import verify
 from deep500.cli import main
-from deep500.evidence.verification import verify
-from deep500.measure.bounds.peak_cache import (
-    Peaks,
-    file_name,
-    this_machine,
-    write_peaks,
-)
-from deep500.measure.bounds.peak_kernels import Peak
 
 QUICK = ("--budget", "0.8", "--threads", "1")
 MINE = '''
@@ -50,19 +43,8 @@ class Twice(Operator):
 
 
 @pytest.fixture
-def home(tmp_path):
-    """With peaks, so that no test measures them."""
-    machine = this_machine(4.2)
-    peaks = Peaks(
-        {
-            d: Peak(1e10, "flop/s", "matmul", 9, 1e10, 1e10, 1e10)
-            for d in ("float32", "float64")
-        },
-        Peak(1e10, "B/s", "copy", 9, 1e10, 1e10, 1e10),
-        machine,
-        "today",
-    )
-    write_peaks(tmp_path / "home" / "peaks" / file_name(machine), peaks)
+def home(tmp_path, keep_peaks):
+    keep_peaks(tmp_path / "home")
     (tmp_path / "mine.py").write_text(MINE)
     return tmp_path / "home"
 

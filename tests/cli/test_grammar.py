@@ -70,6 +70,7 @@ MEANINGS = {
     "--gate": ("exit code 1 if", None),
     "--equivalent": ("the difference of a quality", "MARGIN"),
     "--division": ("which entries may be changed", None),
+    "--evaluate-every": ("evaluate also within epochs", "STEPS"),
     "--allow-changes": ("go ahead although", None),
     "--most": ("how many rows", "N"),
     "--batch": ("the size of the batch", "N"),

@@ -5,7 +5,7 @@ import pytest
 from deep500.bench import threads
 from deep500.cli import options, parser
 from deep500.cli.run import busy_threads, changed_recipe
-from deep500.recipe_files import load_recipe
+from deep500.rerun.recipe_files import load_recipe
 
 RANKS = ("--ranks", "5", "--transport")
 

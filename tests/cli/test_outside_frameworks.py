@@ -48,22 +48,24 @@ def listed(d5):
     return [row["framework"] for row in d5("list", "frameworks", "--json").json]
 
 
-def test_the_frameworks_of_users_are_listed_and_that_of_tests_is_not(d5, outside):
+def test_the_frameworks_of_users_are_listed_and_that_of_tests_is_not(fresh_d5, outside):
     outside(ADAPTER)
-    assert {"plain", "reference", "pytorch"} <= set(listed(d5))
-    assert "fake" not in listed(d5)
-    unknown = d5("check", "operator", "Relu", "--framework", "plane")
+    assert {"plain", "reference", "pytorch"} <= set(listed(fresh_d5))
+    assert "fake" not in listed(fresh_d5)
+    unknown = fresh_d5("check", "operator", "Relu", "--framework", "plane")
     assert (
         unknown.code == 2
         and "Did you mean 'plain'?" in unknown.err
         and "fake" not in unknown.err
     )
-    assert d5("check", "operator", "Relu", "--framework", "fake", "--json").code == 0
+    assert (
+        fresh_d5("check", "operator", "Relu", "--framework", "fake", "--json").code == 0
+    )
 
 
-def test_doctor_lists_them(d5, outside):
+def test_doctor_lists_them(fresh_d5, outside):
     outside(ADAPTER)
-    answer = d5("doctor", "--budget", "0.5", "--json")
+    answer = fresh_d5("doctor", "--budget", "0.5", "--json")
     installed = answer.json["installed"]
     assert (
         installed["plain"] == installed["reference"] and "(numpy)" in installed["plain"]
@@ -72,15 +74,15 @@ def test_doctor_lists_them(d5, outside):
     assert "fake" not in installed
 
 
-def test_doctor_says_which_one_cannot_be_used(d5, outside):
+def test_doctor_says_which_one_cannot_be_used(fresh_d5, outside):
     outside("import no_such_package")
-    answer = d5("doctor", "--budget", "0.5")
+    answer = fresh_d5("doctor", "--budget", "0.5")
     assert answer.code == 0
     assert (
         "the framework 'plain' cannot be used: plain_adapter: ModuleNotFoundError"
         in " ".join(line.strip("| ") for line in answer.out.splitlines())
     )
-    refused = d5("check", "operator", "Relu", "--framework", "plain")
+    refused = fresh_d5("check", "operator", "Relu", "--framework", "plain")
     assert (
         refused.code == 2
         and refused.err.count("\n") == 1
@@ -88,19 +90,22 @@ def test_doctor_says_which_one_cannot_be_used(d5, outside):
     )
 
 
-def test_doctor_says_what_is_not_installed(d5, outside):
+def test_doctor_says_what_is_not_installed(fresh_d5, outside):
     outside(
         ADAPTER.replace(
             'name = "plain"', 'name, module_name = "plain", "no_such_package"'
         )
     )
-    assert d5("doctor", "--budget", "0.5", "--json").json["installed"]["plain"] is None
-    refused = d5("check", "operator", "Relu", "--framework", "plain")
+    assert (
+        fresh_d5("doctor", "--budget", "0.5", "--json").json["installed"]["plain"]
+        is None
+    )
+    refused = fresh_d5("check", "operator", "Relu", "--framework", "plain")
     assert refused.err == "d5: plain is not installed: pip install no_such_package\n"
 
 
 @pytest.mark.slow
-def test_operators_are_measured_with_its_own_threads(d5, outside, tmp_path):
+def test_operators_are_measured_with_its_own_threads(fresh_d5, outside, tmp_path):
     outside(ADAPTER)
     measured = (
         "bench",
@@ -113,7 +118,7 @@ def test_operators_are_measured_with_its_own_threads(d5, outside, tmp_path):
         "--threads",
         "1",
     )
-    answer = d5(
+    answer = fresh_d5(
         *measured, "--framework", "reference", "plain", "--out", tmp_path / "run"
     )
     assert answer.code == 0, answer.err
@@ -122,7 +127,7 @@ def test_operators_are_measured_with_its_own_threads(d5, outside, tmp_path):
     assert "its own on plain" in answer.out
 
 
-def test_a_recipe_runs_with_its_own_threads(d5, outside, tmp_path):
+def test_a_recipe_runs_with_its_own_threads(fresh_d5, outside, tmp_path):
     outside(ADAPTER)
     recipe = """
 import deep500 as d5
@@ -132,13 +137,13 @@ MUTABLE = {"batch_size": 64, "executor": "plain", "optimizer": "SGD", "optimizer
 METRICS = [(d5.TestAccuracy(), None)]
 """
     (tmp_path / "recipe.py").write_text(recipe)
-    answer = d5(
+    answer = fresh_d5(
         "run", "recipe.py", "--tier", "tiny", "--seeds", 1, "--out", tmp_path / "run"
     )
     assert answer.code == 0, answer.err
     plan: Any = bundle.read(tmp_path / "run").documents["plan.json"]
     assert plan["threads"] == "its own" and plan["framework"] == "plain"
-    assert d5("verify", tmp_path / "run").code == 0
+    assert fresh_d5("verify", tmp_path / "run").code == 0
 
 
 class Plain(Reference):

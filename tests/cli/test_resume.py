@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from deep500 import Deep500Error, bundle
-from deep500.evidence.verification import verify
+from deep500.bundle.records.verification import verify
 
 from .conftest import without_load_warnings
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from deep500 import bundle
-from deep500.evidence.ledger import Ledger
-from deep500.evidence.verification import verify
+from deep500.bundle.records.ledger import Ledger
+from deep500.bundle.records.verification import verify
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 MLP, CNN = RECIPES / "digits_mlp.py", RECIPES / "digits_cnn.py"

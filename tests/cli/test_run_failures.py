@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from deep500 import bundle
+from deep500.bundle.records.verification import verify
 from deep500.errors import Deep500Error
-from deep500.evidence.verification import verify
 from deep500.optimizers import SGD
-from deep500.recipe_files import load_recipe
-from deep500.recipe_runner import run as run_recipe
+from deep500.rerun.recipe_files import load_recipe
+from deep500.rerun.recipe_runner import run as run_recipe
 from deep500.training.events import Event
 from deep500.training.trainer import Trainer
 

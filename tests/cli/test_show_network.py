@@ -8,9 +8,9 @@ import pytest
 
 import deep500 as d5
 from deep500.cli import main
+from deep500.costs.network_costs import network_costs
+from deep500.costs.picture import grouped, network_svg
 from deep500.networks import DigitsCnn
-from deep500.validation.networks.costs import network_costs
-from deep500.validation.networks.picture import grouped, network_svg
 
 
 @pytest.fixture
@@ -20,14 +20,14 @@ def cnn(tmp_path):
     return str(path)
 
 
-def show(capsys, *words):
+def show(capfd, *words):
     code = main(["show", "network", *words])
-    said = capsys.readouterr()
+    said = capfd.readouterr()
     return code, said.out, said.err
 
 
-def test_the_table_has_every_node_and_the_totals(cnn, capsys):
-    code, out, _ = show(capsys, cnn, "--batch", "4")
+def test_the_table_has_every_node_and_the_totals(cnn, capfd):
+    code, out, _ = show(capfd, cnn, "--batch", "4")
     assert code == 0
     parameters = sum(p.size for p in DigitsCnn().build((1, 8, 8), 10).params.values())
     assert f"{parameters:,} parameters" in out
@@ -37,7 +37,7 @@ def test_the_table_has_every_node_and_the_totals(cnn, capsys):
     assert len(re.findall(r"\| Conv +\|", out)) == 2
 
 
-def test_json_holds_the_same_numbers_as_the_library(cnn, d5, capsys):
+def test_json_holds_the_same_numbers_as_the_library(cnn, d5, capfd):
     answer = d5("show", "network", cnn, "--batch", "4", "--json").json
     costs = network_costs(load(cnn), 4)
     assert answer["flops"] == costs.flops
@@ -51,9 +51,9 @@ def load(path):
     return d5.Network.load(path)
 
 
-def test_a_picture_has_a_box_for_every_node(cnn, capsys, tmp_path):
+def test_a_picture_has_a_box_for_every_node(cnn, capfd, tmp_path):
     picture = tmp_path / "graph.svg"
-    code, out, _ = show(capsys, cnn, "--picture", str(picture))
+    code, out, _ = show(capfd, cnn, "--picture", str(picture))
     assert code == 0 and str(picture) in out
     tree = ElementTree.fromstring(picture.read_text())
     titles = {
@@ -72,15 +72,15 @@ def test_a_picture_has_a_box_for_every_node(cnn, capsys, tmp_path):
         (["CNN", "--most", "0"], "--most 0 shows nothing"),
     ],
 )
-def test_what_cannot_be_shown_is_said_in_one_line(words, said, cnn, capsys):
-    code, _, err = show(capsys, *[cnn if word == "CNN" else word for word in words])
+def test_what_cannot_be_shown_is_said_in_one_line(words, said, cnn, capfd):
+    code, _, err = show(capfd, *[cnn if word == "CNN" else word for word in words])
     assert code == 2
     assert said in err and err.count("\n") == 1
 
 
-def test_a_bundle_can_still_be_shown(capsys):
+def test_a_bundle_can_still_be_shown(capfd):
     assert main(["show", "no-such-bundle"]) == 2
-    assert "no bundle 'no-such-bundle'" in capsys.readouterr().err
+    assert "no bundle 'no-such-bundle'" in capfd.readouterr().err
 
 
 def long_network(layers: int, named: bool) -> "d5.Network":

@@ -10,13 +10,13 @@ import pytest
 
 import deep500 as d5
 from deep500 import operators, registry
+from deep500.bundle.records.recording import recording
 from deep500.check.operators import examples
 from deep500.contracts.operator import Operator
 from deep500.contracts.result import ResultKind, result_kind
 from deep500.contracts.shapes import NUMBER, check_object
 from deep500.contracts.task import Array
 from deep500.errors import Deep500Error
-from deep500.evidence.recording import recording
 from deep500.training.evaluation import evaluate
 from deep500.training.metric_summary import metric_value
 

@@ -9,12 +9,12 @@ import pytest
 
 from deep500 import cli
 from deep500.bundle import read
+from deep500.bundle.records.verification import verify
 from deep500.contracts.recipe import Recipe
 from deep500.errors import Deep500Error
-from deep500.evidence.verification import verify
-from deep500.recipe_files import known_recipes, load_recipe
-from deep500.recipe_runner import run
-from deep500.reproduction import reproduce
+from deep500.rerun.recipe_files import known_recipes, load_recipe
+from deep500.rerun.recipe_runner import run
+from deep500.rerun.reproduction import reproduce
 
 RECIPE = """
 import deep500 as d5

@@ -10,7 +10,7 @@ from deep500 import registry
 from deep500.contracts.recipe import Recipe
 from deep500.contracts.recipe_entries import TABLE, definition_keys
 from deep500.errors import Deep500Error
-from deep500.recipe_runner import RecipeRun
+from deep500.rerun.recipe_runner import RecipeRun
 from deep500.training.events.event import Event
 
 ENTRIES = {

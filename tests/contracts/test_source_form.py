@@ -9,7 +9,7 @@ import pytest
 
 import deep500 as d5
 from deep500.hashing.canonical_form import canonical_form
-from deep500.recipe_files import load_recipe
+from deep500.rerun.recipe_files import load_recipe
 
 RECIPE = """
 import numpy as np

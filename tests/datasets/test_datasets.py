@@ -118,10 +118,25 @@ def test_digits_are_the_same_everywhere() -> None:
     } == DIGITS
 
 
+def test_digits_are_those_of_scikit_learn() -> None:
+    images, labels = pytest.importorskip("sklearn.datasets").load_digits(
+        return_X_y=True
+    )
+    ours = []
+    for split in Digits().load().values():
+        rows = split.arrays["x"].reshape(len(split), -1) * 16
+        ours += [
+            (*row, label)
+            for row, label in zip(rows, split.arrays["label"], strict=True)
+        ]
+    theirs = [(*row, label) for row, label in zip(images, labels, strict=True)]
+    assert sorted(ours) == sorted(theirs)
+
+
 def test_digits_without_scikit_learn_say_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(Deep500Error, match="pip install scikit-learn") as caught:
         Digits().load()
     assert "\n" not in str(caught.value)

@@ -121,6 +121,73 @@ def kill_rank(
     raise AssertionError("the rank was not found")
 
 
+CRASH = """
+import os
+
+import deep500 as d5
+
+
+class Hot(d5.optimizers.Adam):
+    \"\"\"Raises in the third epoch of the rank that CRASH names.\"\"\"
+
+    def update(self, xp, param, grad, state, step):
+        rank = os.environ.get("PMI_RANK", os.environ.get("RANK", "0"))
+        if rank == os.environ.get("CRASH") and step > int(os.environ["CRASH_STEP"]):
+            raise ValueError("the reactor is too hot")
+        return super().update(xp, param, grad, state, step)
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("transport", "rank"),
+    [
+        ("virtual", 0),
+        ("torch", 1),
+        pytest.param("torch", 0, marks=pytest.mark.slow),
+        pytest.param("mpi", 0, marks=pytest.mark.slow),
+        pytest.param("mpi", 1, marks=pytest.mark.slow),
+    ],
+)
+def test_a_crash_on_a_rank_ends_all_and_says_how_to_go_on(
+    recipe: Path, tmp_path: Path, transport: str, rank: int
+) -> None:
+    recipe.write_text(CRASH + RECIPE.replace("d5.optimizers.Adam(0.01)", "Hot(0.01)"))
+    out = tmp_path / "crashed"
+    command = [sys.executable, "-m", "deep500.cli"]
+    command += words(recipe, out, transport, "--resume")
+    crashed = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        env={**os.environ, "CRASH": str(rank), "CRASH_STEP": "40"},
+    )
+    assert crashed.returncode == 2, crashed.stderr
+    assert "seed 0 crashed, and all ranks end with it" in crashed.stderr
+    assert "the reactor is too hot" in crashed.stderr
+    assert "--resume goes on after the last epoch" in crashed.stderr
+    assert "Traceback" not in crashed.stderr
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    assert main(words(recipe, tmp_path / "whole", "virtual")) == 0
+    assert weights(out) == weights(tmp_path / "whole")
+
+
+def test_a_crash_before_the_first_epoch_is_one_of_the_recipe(
+    recipe: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    recipe.write_text(CRASH + RECIPE.replace("d5.optimizers.Adam(0.01)", "Hot(0.01)"))
+    monkeypatch.setenv("CRASH", "0")
+    monkeypatch.setenv("CRASH_STEP", "5")
+    assert main(words(recipe, tmp_path / "crashed", "virtual")) == 2
+    said = capsys.readouterr().err
+    assert "the reactor is too hot" in said and "--resume" not in said
+
+
 @pytest.mark.parametrize(
     ("transport", "rank"),
     [

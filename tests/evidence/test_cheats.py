@@ -1,17 +1,21 @@
 """Recipes that cheat: what they do outside of their clock, or to it, is marked in `d5 verify` and in the report."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from deep500 import cli
-from deep500.evidence.verification import verify
-from deep500.recipe_files import load_recipe
-from deep500.recipe_runner import run
+from deep500.bundle.records.verification import verify
+from deep500.rerun.recipe_files import load_recipe
+from deep500.rerun.recipe_runner import run
 from deep500.results.outcomes.remarks import recipe_remarks
 
+ROOT = Path(__file__).parents[2]
 HONEST = """
 import deep500 as d5
 
@@ -223,3 +227,111 @@ def test_the_report_says_what_a_sceptic_asks(home: Path, capsys: Any) -> None:
         assert sentence in said, sentence
     known = "Others used" in said and "CPUs (median of" in said
     assert known or "others used the machine was not recorded" in said
+
+
+EXECUTOR = """
+import numpy as np
+
+LOOKED_UP = {
+    split.arrays["x"][row].tobytes(): int(split.arrays["label"][row])
+    for split in d5.datasets.Digits().load().values()
+    for row in range(len(split))
+}
+
+
+def from_model(model, **options):
+    executor = d5.framework("reference").from_model(model, **options)
+    inference = executor.inference
+
+    def looked_up(batch):
+        outputs = inference(batch)
+        labels = [LOOKED_UP[np.asarray(x).tobytes()] for x in batch["x"]]
+        outputs["logits"] = 1e3 * np.eye(10, dtype=np.float32)[labels]
+        return outputs
+
+    executor.inference = looked_up
+    return executor
+"""
+SITE = """
+import time
+
+counter = time.perf_counter_ns
+time.perf_counter_ns = lambda: counter() // 10
+"""
+DROP = """
+class Drop(d5.events.Event):
+    def before_epoch(self, trainer, epoch):
+        if epoch == 2 and trainer.sampler.seed > 0:
+            return "a bad seed"
+"""
+PATCH = """
+from deep500.tasks.classification import Classification
+
+measure = Classification.measure
+Classification.measure = lambda self, outputs, batch: {
+    **measure(self, outputs, batch), "accuracy": 100.0 + 0 * batch["label"]
+}
+"""
+
+
+def with_code(code: str, old: str = "", new: str = "") -> str:
+    return HONEST.replace("\nFIXED", f"{code}\n\nFIXED", 1).replace(old, new)
+
+
+def test_an_executor_that_looks_labels_up_is_not_replayed_without_its_file(
+    home: Path, capsys: Any
+) -> None:
+    text = with_code(EXECUTOR, '"executor": "reference"', '"executor": from_model')
+    folder = ran(home, text)
+    capsys.readouterr()
+    assert cli.main(["verify", str(folder), "--replay"]) == 3
+    said = capsys.readouterr().out
+    assert "replay not decided: the recipe brings its own executor" in said
+    assert cli.main(["show", str(folder)]) == 0
+    assert "`small.py`" in capsys.readouterr().out
+
+
+def test_seeds_that_an_event_ends_come_first_in_the_report(
+    home: Path, capsys: Any
+) -> None:
+    text = with_code(DROP, "SGD(0.1)}", 'SGD(0.1), "events": [Drop()]}')
+    folder = ran(home, text, seeds=3)
+    capsys.readouterr()
+    assert cli.main(["show", str(folder)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "a bad seed" in said and "of 3 seeds" in said
+
+
+def in_a_process(home: Path, text: str, **variables: str) -> Path:
+    """A run in a process of its own, which keeps to itself what it patches."""
+    (home / "small.py").write_text(text)
+    words = ["run", "small.py", "--seeds", "2", "--out", "run"]
+    subprocess.run(
+        [sys.executable, "-m", "deep500.cli", *words],
+        cwd=home,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
+        check=False,
+        capture_output=True,
+        timeout=200,
+    )
+    return home / "run"
+
+
+def test_a_patched_metric_is_caught_by_the_replay(home: Path, capsys: Any) -> None:
+    folder = in_a_process(home, with_code(PATCH))
+    assert verify(folder).ok
+    capsys.readouterr()
+    assert cli.main(["verify", str(folder), "--replay"]) == 1
+
+
+def test_a_patched_interpreter_is_in_the_report(home: Path, capsys: Any) -> None:
+    (home / "site").mkdir()
+    (home / "site" / "sitecustomize.py").write_text(SITE)
+    path = f"{home / 'site'}{os.pathsep}{ROOT}"
+    folder = in_a_process(home, HONEST, PYTHONPATH=path)
+    assert verify(folder).ok
+    capsys.readouterr()
+    assert cli.main(["show", str(folder)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "PYTHONPATH was set" in said
+    assert "imported modules before the program: sitecustomize, sha256" in said

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from deep500 import cli, measure
-from deep500.evidence.verification import verify
+from deep500.bundle.records.verification import verify
 from deep500.measure.plan import make_plan
-from deep500.recipe_files import load_recipe
-from deep500.recipe_runner import run
+from deep500.rerun.recipe_files import load_recipe
+from deep500.rerun.recipe_runner import run
 from deep500.results.benching.contradictions import stopping
 from deep500.training.events import Event
 
@@ -223,6 +223,65 @@ def test_a_bundle_that_is_sealed_again_unchanged_verifies(
 def test_a_forged_run_is_refused(made: Path, home: Path, name: str) -> None:
     change, expected = RECIPES[name]
     forger = Forger(made / "recipe")
+    change(forger)
+    refused(forger.seal(home / "forged"), expected)
+
+
+def look_left_out(forger: Forger) -> None:
+    del forger.epochs()[1]["within"][0]
+
+
+def whole_epochs_only(forger: Forger) -> None:
+    for block in forger.epochs():
+        block["within"] = []
+
+
+def look_elsewhere(forger: Forger) -> None:
+    forger.epochs()[0]["within"][1]["step"] += 1
+
+
+def earlier_look(forger: Forger) -> None:
+    forger.epochs()[1]["within"][0]["seconds"] *= 0.5
+
+
+def look_of_another_epoch(forger: Forger) -> None:
+    forger.epochs()[1]["within"][0]["epoch"] = 1
+
+
+def looked_more_often(forger: Forger) -> None:
+    forger.plan["evaluate_every"] = 1
+
+
+# the train split has 1079 examples: 5 steps of 256
+LOOKS: dict[str, tuple[Change, str]] = {
+    "left out": (look_left_out, "after the steps [9], and planned are [7, 9]"),
+    "whole epochs only": (whole_epochs_only, "the steps [], and planned are [2, 4]"),
+    "elsewhere": (look_elsewhere, "after the steps [2, 5], and planned are [2, 4]"),
+    "earlier": (earlier_look, "s, and the steps until then took"),
+    "another epoch": (look_of_another_epoch, "in epoch 1, and it is one of epoch 2"),
+    "more often": (looked_more_often, "[2, 4], and planned are [1, 2, 3, 4]"),
+}
+
+
+@pytest.fixture(scope="module")
+def finer(made: Path) -> Path:
+    """A run that evaluates within epochs."""
+    recipe = load_recipe(made / "small.py").with_settings({"evaluate_every": 2})
+    return run(recipe, made / "finer", seeds=2).bundle
+
+
+def test_an_honest_run_with_looks_within_epochs_verifies(finer: Path) -> None:
+    found = verify(finer)
+    assert found.ok, found.problems
+    assert found.remarks == ()
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_forged_looks_within_epochs_are_refused(
+    finer: Path, home: Path, name: str
+) -> None:
+    change, expected = LOOKS[name]
+    forger = Forger(finer)
     change(forger)
     refused(forger.seal(home / "forged"), expected)
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from deep500.bundle import read
+from deep500.bundle.records.loading import load
+from deep500.bundle.records.verification import verify
 from deep500.bundle.writing import create
 from deep500.cli import main
-from deep500.evidence.loading import load
-from deep500.evidence.verification import verify
 
 BEFORE = Path(__file__).parents[1] / "data" / "before" / "recipe-procedure-1.zip"
 

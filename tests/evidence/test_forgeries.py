@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from deep500 import cli
-from deep500.evidence.verification import verify
-from deep500.recipe_files import load_recipe
-from deep500.recipe_runner import run
+from deep500.bundle.records.verification import verify
+from deep500.rerun.recipe_files import load_recipe
+from deep500.rerun.recipe_runner import run
 
 from .forging import Forger, small_bench
 from .test_contradictions import (

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from deep500.bundle.records import ledger as module
+from deep500.bundle.records.ledger import Ledger
 from deep500.errors import Deep500Error
-from deep500.evidence import ledger as module
-from deep500.evidence.ledger import Ledger
 from deep500.home import home
 
 
@@ -78,7 +78,7 @@ def test_a_killed_run_is_unfinished_and_a_reused_pid_is_not_running(
 ) -> None:
     code = f"""
 import sys, time
-from deep500.evidence.ledger import Ledger
+from deep500.bundle.records.ledger import Ledger
 Ledger({str(ledger.path)!r}).started("/r", "bench", "p")
 print("begun", flush=True)
 time.sleep(60)
@@ -169,7 +169,7 @@ def test_any_changed_value_is_found(
 
 _APPEND = """
 import sys
-from deep500.evidence.ledger import Ledger
+from deep500.bundle.records.ledger import Ledger
 ledger = Ledger(sys.argv[1])
 sys.stdin.readline()
 for i in range(int(sys.argv[2])):

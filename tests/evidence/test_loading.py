@@ -2,7 +2,7 @@
 
 import pytest
 
-from deep500.evidence.loading import _differences
+from deep500.bundle.records.loading import _differences
 
 
 @pytest.mark.parametrize("recorded", [10**400, -(10**400), 2, "1", None, True])

@@ -8,14 +8,14 @@ import pytest
 
 from deep500 import bundle, cli
 from deep500.bundle import reading, writing
+from deep500.bundle.records import loading, recording
+from deep500.bundle.records.ledger import Ledger
+from deep500.bundle.records.verification import verify
 from deep500.errors import Deep500Error, Wrong
-from deep500.evidence import loading, recording
-from deep500.evidence.ledger import Ledger
-from deep500.evidence.verification import verify
 from deep500.frameworks import framework
 from deep500.measure import results as measure_results
-from deep500.recipe_files import load_recipe
-from deep500.recipe_runner import run
+from deep500.rerun.recipe_files import load_recipe
+from deep500.rerun.recipe_runner import run
 from deep500.supervision.own_process import Terminated
 from deep500.training import outcome as training
 from deep500.training.events import Event
@@ -194,7 +194,7 @@ def test_what_prepare_refuses_is_noted_and_nothing_is_written(tmp_path):
 
 def test_a_plan_of_another_form_and_an_unknown_kind_are_refused(tmp_path):
     with (
-        pytest.raises(Deep500Error, match="lacks 'operator'"),
+        pytest.raises(Deep500Error, match="lacks 'frameworks'"),
         recording.recording("check", {}, tmp_path / "run"),
     ):
         raise AssertionError("never reached")

@@ -12,11 +12,11 @@ from safetensors.numpy import load, save
 
 import deep500 as d5
 from deep500 import bundle, cli
-from deep500.evidence import replay as replaying
 from deep500.frameworks import framework
 from deep500.measure.machine import Environment, environment
-from deep500.recipe_files import load_recipe
-from deep500.recipe_runner import run
+from deep500.rerun import replay as replaying
+from deep500.rerun.recipe_files import load_recipe
+from deep500.rerun.recipe_runner import run
 from deep500.training.events import Event
 
 from .forging import Forger

@@ -11,13 +11,13 @@ import pytest
 
 import deep500 as d5
 from deep500 import bundle, cli
+from deep500.bundle.records.loading import load
+from deep500.bundle.records.verification import verify
 from deep500.contracts.recipe import Recipe
 from deep500.errors import Deep500Error
-from deep500.evidence.loading import load
-from deep500.evidence.replay import evaluated_in
-from deep500.evidence.verification import verify
-from deep500.recipe_runner import run
 from deep500.reports.html import html
+from deep500.rerun.recipe_runner import run
+from deep500.rerun.replay import evaluated_in
 from deep500.results.outcomes.contents import resumption_sentence
 from deep500.training.events import Event
 from deep500.training.outcome import check_blocks
@@ -180,8 +180,8 @@ def test_other_data_are_not_resumed(home: Path) -> None:
 
 STOP = """
 import sys
-from deep500.recipe_files import load_recipe
-from deep500.recipe_runner import run
+from deep500.rerun.recipe_files import load_recipe
+from deep500.rerun.recipe_runner import run
 from deep500.frameworks import framework
 from deep500.training.events import Event
 

@@ -15,14 +15,14 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
 from deep500 import bundle, cli
-from deep500.errors import Deep500Error
-from deep500.evidence.recording import recording
-from deep500.evidence.ssh_signature import (
+from deep500.bundle.records.recording import recording
+from deep500.bundle.records.ssh_signature import (
     PublicKey,
     make_signature,
     parse_public_keys,
     parse_signature,
 )
+from deep500.errors import Deep500Error
 
 PLAN = {
     "operator": "Relu",

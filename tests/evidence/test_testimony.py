@@ -10,10 +10,10 @@ import pytest
 
 from deep500 import bundle, cli
 from deep500.bundle import encoding
-from deep500.evidence.ledger import Ledger
-from deep500.evidence.loading import load
-from deep500.evidence.recording import recorded_diagnosis, recording
-from deep500.evidence.verification import verify
+from deep500.bundle.records.ledger import Ledger
+from deep500.bundle.records.loading import load
+from deep500.bundle.records.recording import recorded_diagnosis, recording
+from deep500.bundle.records.verification import verify
 
 PLAN = {
     "operator": "Relu",
@@ -133,4 +133,4 @@ def test_a_broken_ledger_is_reported_by_verify_list_and_doctor(
     said = capsys.readouterr()
     assert json.loads(said.out) and "row 1 was changed" in said.err
     record = recorded_diagnosis(0.3, tmp_path / "machine")
-    assert any("the ledger is broken" in line for line in record.derived["advice"])
+    assert any("the ledger is broken" in line for line in record.derived.advice)

@@ -20,7 +20,7 @@ from deep500.cli import run as run_verb
 from deep500.contracts.recipe_entries import TABLE, definition_keys
 from deep500.definition_text import KINDS, Names, definition_of
 from deep500.hashing.canonical_form import canonical_form
-from deep500.recipe_files import load_recipe
+from deep500.rerun.recipe_files import load_recipe
 
 MODULE = """
 import deep500 as d5

@@ -51,11 +51,12 @@ OPTIONS = {"check": CHECKED, "show": SHOWN, "bench": BENCHED}
 
 
 def cells() -> list[Any]:
-    """One parameter per cell; those on other frameworks than the reference, and most benchmarks, are slow."""
+    """One parameter per cell; quick are those on the reference where options and kinds meet in turn."""
     found = []
     for kind, verb, name in product(KINDS, OPTIONS, FRAMEWORKS):
-        for option in OPTIONS[verb]:
-            quick = name == "reference" and verb != "bench"
+        for number, option in enumerate(OPTIONS[verb]):
+            is_turn = KINDS[number % len(KINDS)] == kind
+            quick = is_turn and name == "reference" and verb != "bench"
             marks = [] if quick else [pytest.mark.slow]
             cell = (kind, verb, name, option)
             found.append(pytest.param(*cell, marks=marks, id="-".join(cell)))

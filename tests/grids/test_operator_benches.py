@@ -15,13 +15,6 @@ from deep500.bench.trials import ATTEMPT
 from deep500.cli import main
 from deep500.contracts.calls import KERNELS
 from deep500.frameworks import available_frameworks
-from deep500.measure.bounds.peak_cache import (
-    Peaks,
-    file_name,
-    this_machine,
-    write_peaks,
-)
-from deep500.measure.bounds.peak_kernels import Peak
 from deep500.supervision.isolation import Died, isolated_each
 
 PYTHON = '''
@@ -102,16 +95,12 @@ DEFECT = ("internal", "has no attribute", "is not defined", "Traceback")
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory):
+def files(tmp_path_factory, keep_peaks):
     """The operators, in a folder with peaks, so that no test measures them."""
     folder = tmp_path_factory.mktemp("operators")
     for name, text in FILES.items():
         (folder / name).write_text(text)
-    machine = this_machine(4.2)
-    rate = Peak(1e10, "flop/s", "matmul", 9, 1e10, 1e10, 1e10)
-    moved = Peak(1e10, "B/s", "copy", 9, 1e10, 1e10, 1e10)
-    peaks = Peaks({"float32": rate, "float64": rate}, moved, machine, "today")
-    write_peaks(folder / "home" / "peaks" / file_name(machine), peaks)
+    keep_peaks(folder / "home")
     return folder
 
 

@@ -258,7 +258,7 @@ def cheap():
 
 
 def test_a_sample_of_the_grid(check):
-    check(random.Random(500).sample([*cheap()], 8))
+    check(random.Random(500).sample([*cheap()], 5))
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ import pytest
 import deep500 as d5
 from deep500.cli import main
 from deep500.frameworks import available_frameworks, framework
-from deep500.recipe_files import known_recipes, load_recipe
+from deep500.rerun.recipe_files import known_recipes, load_recipe
 
 FRAMEWORKS = [name for name in available_frameworks() if framework(name).trains]
 
@@ -175,7 +175,7 @@ def cells() -> list[Cell]:
 
 CELLS = cells()
 QUICK = [cell for cell in CELLS if cell.framework in ("reference", "pytorch")]
-SAMPLE = random.Random(19).sample(QUICK, 16)
+SAMPLE = random.Random(181).sample(QUICK, 10)  # every part and every verb is in it
 
 
 def command(*words: str) -> tuple[int, str, list[str]]:

@@ -9,8 +9,8 @@ import pytest
 
 from deep500 import cli, registry
 from deep500 import networks as d5_networks
+from deep500.bundle.records.recording import recorded_diagnosis, recording
 from deep500.contracts.result import comparable_kinds
-from deep500.evidence.recording import recorded_diagnosis, recording
 from deep500.instrumentation.run import instrument
 
 RECIPES = Path(__file__).parents[2] / "recipes"

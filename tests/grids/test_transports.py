@@ -1,5 +1,7 @@
 """Every scheme on every transport, whatever happens in it, whoever starts the ranks: the same outcome and line."""
 
+import contextlib
+import io
 import os
 import shutil
 import socket
@@ -14,6 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from deep500 import registry
+from deep500.cli import main
 from deep500.supervision.descendants import descendants
 
 ROOT = Path(__file__).parents[2]
@@ -197,7 +200,31 @@ def _outcome(cell: Cell, folder: Path) -> Outcome:
     # a deadlock is found at the deadline; a machine may be slow
     deadline = "15" if cell.event == "deadlock" else "60"
     words += ["--deadline", deadline, "--out", str(home / "bundle")]
-    command = [*_launcher(cell), *_d5(), *words]
+    if cell.transport == "virtual":
+        code, out, err = _in_this_process(words, home)
+    else:
+        code, out, err = _in_processes([*_launcher(cell), *_d5(), *words], home)
+    lines = []
+    for line in err.splitlines():
+        # torchrun ends the other ranks by SIGTERM
+        if line.startswith("d5: ") and "ended by SIGTERM" not in line:
+            lines.append(line)
+    return Outcome(code, lines, out + err)
+
+
+def _in_this_process(words: list[str], home: Path) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        patch.setenv("DEEP500_HOME", str(home))
+        code = main(words)
+    return code, out.getvalue(), err.getvalue()
+
+
+def _in_processes(command: list[str], home: Path) -> tuple[int, str, str]:
     env = {
         **os.environ,
         "DEEP500_HOME": str(home),
@@ -205,13 +232,7 @@ def _outcome(cell: Cell, folder: Path) -> Outcome:
         "OMP_NUM_THREADS": "1",
     }
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=env)
-    output = done.stdout + done.stderr
-    lines = []
-    for line in done.stderr.splitlines():
-        # torchrun ends the other ranks by SIGTERM
-        if line.startswith("d5: ") and "ended by SIGTERM" not in line:
-            lines.append(line)
-    return Outcome(done.returncode, lines, output)
+    return done.returncode, done.stdout, done.stderr
 
 
 def _d5() -> list[str]:

@@ -11,4 +11,4 @@ once = cache(environment)
 
 @pytest.fixture(autouse=True)
 def one_look_at_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deep500.evidence.recording.environment", once)
+    monkeypatch.setattr("deep500.bundle.records.recording.environment", once)

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import deep500 as d5
-from deep500.evidence.loading import as_json, load, rendered, report_of
-from deep500.evidence.verification import verify
+from deep500.bundle.records.loading import as_json, load, rendered, report_of
+from deep500.bundle.records.verification import verify
 from deep500.instrumentation.run import InstrumentedRun
 from deep500.reports.html import html
 from deep500.reports.terminal import terminal
@@ -385,7 +385,7 @@ def recorded(folder: Path, losses: list[float], accuracy: float) -> Path:
 
 
 def test_two_runs_are_compared(tmp_path):
-    from deep500.evidence.comparing import compare
+    from deep500.bundle.records.bundle_comparison import compare
 
     first = recorded(tmp_path / "a", [1.0] * 20, 90.0)
     same = recorded(tmp_path / "b", [1.0] * 20, 90.0)

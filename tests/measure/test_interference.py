@@ -9,7 +9,7 @@ import pytest
 from deep500.measure.interference import COULD_EXPLAIN, interference
 from deep500.measure.results import Result
 from deep500.measure.sensing.others import Others, allowed_cpus, others_now
-from deep500.results.benching.comparing import contrast
+from deep500.results.benching.measurement_comparison import contrast
 
 from .busy import busy_machine, d5
 

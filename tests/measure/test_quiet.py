@@ -43,7 +43,7 @@ def test_threads_beyond_the_free_cpus_are_warned_of():
 
 @pytest.mark.slow
 def test_a_machine_that_stays_busy_is_waited_for_then_measured_and_recorded(tmp_path):
-    from deep500.evidence.loading import load
+    from deep500.bundle.records.loading import load
 
     options = [
         "--budget",

@@ -12,7 +12,7 @@ from deep500.errors import Deep500Error
 from deep500.measure.plan import make_plan
 from deep500.measure.results import Result
 from deep500.measure.samples import check_blocks, check_plan
-from deep500.results.benching.comparing import contrast
+from deep500.results.benching.measurement_comparison import contrast
 
 PROCESSES, ROUNDS = 6, 60
 UNIT_NS = 20_000

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from deep500 import registry
-from deep500.check.operators.checks import autodiff
-from deep500.check.operators.comparing import (
+from deep500.check.operators.array_checks import (
     gradient_check,
     output_check,
     shape_check,
 )
+from deep500.check.operators.checks import autodiff
 from deep500.check.operators.derivatives import difference_check
 from deep500.check.operators.examples import XP, Example, examples, examples_of
 from deep500.check.operators.formats import cast, is_float

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import deep500 as d5
-from deep500 import recipe_runner
+from deep500.bundle.records.bundle_comparison import compare
+from deep500.bundle.records.verification import verify
 from deep500.contracts.recipe import Recipe
 from deep500.errors import Deep500Error
-from deep500.evidence.comparing import compare
-from deep500.evidence.verification import verify
 from deep500.reports.terminal import blocks_text, terminal
+from deep500.rerun import recipe_runner
 
 FIXED = {"model": d5.networks.Mlp(hidden=(16,)), "dataset": "digits", "epochs": 2}
 MUTABLE = {

@@ -10,7 +10,7 @@ BEFORE = Path(__file__).parents[1] / "data" / "before"
 SHOW = """
 import sys
 from deep500 import cli
-from deep500.evidence.loading import load, report_of
+from deep500.bundle.records.loading import load, report_of
 from deep500.reports.terminal import terminal
 report = report_of(load({path!r}))
 assert terminal(report, drawn={drawn})

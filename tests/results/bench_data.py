@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from deep500.measure.numbers import BenchNumbers
+from deep500.measure.plan import PROCEDURE
 from deep500.results.benching.data import ReportData
 from deep500.schema import decoded, encoded
 
@@ -135,6 +136,7 @@ def report_data(medians: dict[str, float], n: int = 40) -> ReportData:
     }
     entries = [derived_entry(name, series) for name, series in taken.items()]
     derived = {
+        "procedure": PROCEDURE,
         "stopped": "precise",
         "status": "every interval is within ±0.02 at level 0.95",
         "more": None,

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from deep500.evidence.loading import load, report_of
+from deep500.bundle.records.loading import load, report_of
 from deep500.reports import html as page
 from deep500.reports import markdown as marked
 from deep500.reports import terminal as shown
 from deep500.results.benching.data import ReportData
-from deep500.results.benching.report import bench_report
+from deep500.results.benching.measurement_report import bench_report
 
 
 def html(data: ReportData) -> str:

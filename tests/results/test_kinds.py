@@ -11,11 +11,11 @@ import pytest
 from deep500 import bundle, cli, registry
 from deep500 import networks as d5_networks
 from deep500.bundle import Bundle
+from deep500.bundle.records.loading import as_json, load, record_of, report_of
+from deep500.bundle.records.recording import recorded_diagnosis, recording
+from deep500.bundle.records.verification import verify
 from deep500.contracts.result import result_kind
 from deep500.errors import Deep500Error
-from deep500.evidence.loading import as_json, load, record_of, report_of
-from deep500.evidence.recording import recorded_diagnosis, recording
-from deep500.evidence.verification import verify
 from deep500.instrumentation.run import instrument
 from deep500.reports.data import to_json
 from deep500.reports.html import html

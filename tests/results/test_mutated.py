@@ -15,8 +15,8 @@ from typing import NamedTuple
 import pytest
 
 from deep500 import bundle, cli
-from deep500.evidence import loading
-from deep500.evidence.recording import recorded_diagnosis
+from deep500.bundle.records import loading
+from deep500.bundle.records.recording import recorded_diagnosis
 
 from .mutations import FORGED, MUTATIONS, Mutation, forge
 from .test_kinds import BEFORE, RECIPE, conformance, network_check

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from deep500 import bundle, cli
+from deep500.bundle.records.bundle_comparison import environment_blocks
 from deep500.contracts.result import Record
 from deep500.errors import Deep500Error
-from deep500.evidence.comparing import environment_blocks
 from deep500.measure.machine import Environment, environment_difference
 from deep500.reports.terminal import blocks_text
 from deep500.results.outcomes.metric_contrast import compare_metric

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deep500 import bundle
+from deep500.bundle.records.loading import record_of, report_of
 from deep500.errors import Deep500Error
-from deep500.evidence.loading import record_of, report_of
 from deep500.frameworks import framework
 from deep500.hashing.canonical_form import form_hash
-from deep500.recipe_files import load_recipe
-from deep500.recipe_runner import run
 from deep500.reports.html import html
 from deep500.reports.terminal import terminal
+from deep500.rerun.recipe_files import load_recipe
+from deep500.rerun.recipe_runner import run
 from deep500.training.outcome import outcome
 
 from .rendering import bundle_html as outcome_html

@@ -14,8 +14,8 @@ from deep500.contracts.result import Record
 from deep500.errors import Deep500Error
 from deep500.reports.html import html
 from deep500.reports.terminal import blocks_text
-from deep500.results.outcomes.comparing import contrast
 from deep500.results.outcomes.profiling import runs_profile
+from deep500.results.outcomes.recipe_comparison import contrast
 from deep500.results.outcomes.splitting import time_splits
 from deep500.results.recipe import Recipe
 from deep500.training.outcome import outcome

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from deep500 import bundle
-from deep500.evidence.verification import verify
+from deep500.bundle.records.verification import verify
 
 RECIPE = '''
 import numpy as np

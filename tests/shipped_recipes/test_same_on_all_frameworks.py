@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import deep500 as d5
+from deep500.bundle.records.bundle_comparison import compare
 from deep500.contracts.metric import History
 from deep500.contracts.recipe import Recipe
-from deep500.evidence.comparing import compare
-from deep500.recipe_runner import run
+from deep500.rerun.recipe_runner import run
 from deep500.training.outcome import trained_runs
 
 FRAMEWORKS = ("reference", "pytorch", "jax", "tensorflow", "onnxruntime")

@@ -9,11 +9,11 @@ import safetensors.numpy
 
 import deep500 as d5
 from deep500 import bundle
+from deep500.bundle.records.verification import verify
 from deep500.errors import Deep500Error
-from deep500.evidence.replay import replay
-from deep500.evidence.verification import verify
-from deep500.recipe_files import known_recipes, load_recipe
-from deep500.recipe_runner import Outcome, run
+from deep500.rerun.recipe_files import known_recipes, load_recipe
+from deep500.rerun.recipe_runner import Outcome, run
+from deep500.rerun.replay import replay
 
 from .data_files import write_cifar10, write_mnist, write_text
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deep500 import bundle, recipe_files, recipe_runner
+from deep500 import bundle
+from deep500.bundle.records.verification import verify
 from deep500.errors import Deep500Error
-from deep500.evidence.verification import verify
+from deep500.rerun import recipe_files, recipe_runner
 from deep500.training.outcome import (
     check_blocks,
     check_plan,

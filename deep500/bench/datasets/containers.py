@@ -14,9 +14,7 @@ from .jobs import DatasetJob
 HDF5 = "examples.h5"
 
 
-def write_containers(
-    folder: Path, split: Split, containers: Sequence[str]
-) -> None:
+def write_containers(folder: Path, split: Split, containers: Sequence[str]) -> None:
     """Write all examples of the split for these containers."""
     arrays = split.batch(slice(None))
     if "npy" in containers or "memory" in containers:

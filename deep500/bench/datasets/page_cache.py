@@ -58,9 +58,7 @@ def _pages(path: str | Path) -> tuple[int, int] | None:
         count = -(-size // mmap.PAGESIZE)
         flags = (ctypes.c_ubyte * count)()
         access = mmap.PROT_READ | mmap.PROT_WRITE
-        with mmap.mmap(
-            file.fileno(), size, mmap.MAP_PRIVATE, access
-        ) as memory_map:
+        with mmap.mmap(file.fileno(), size, mmap.MAP_PRIVATE, access) as memory_map:
             start = ctypes.c_char.from_buffer(memory_map)
             address = ctypes.c_void_p(ctypes.addressof(start))
             failed = mincore(address, ctypes.c_size_t(size), flags)

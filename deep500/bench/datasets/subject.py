@@ -116,9 +116,7 @@ def examples_of(job: DatasetJob) -> Split:
     dataset: Dataset = definition(**settings)
     train = dataset.load()["train"]
     size = min(job.examples, len(train))
-    columns = {
-        name: First(column, size) for name, column in train.columns.items()
-    }
+    columns = {name: First(column, size) for name, column in train.columns.items()}
     return Split(columns, train.augmentations, train.seed)
 
 

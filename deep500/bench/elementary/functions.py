@@ -73,9 +73,7 @@ EVERYWHERE = ((-1e4, 1e4), (-1e4, 1e4))
 POSITIVE = ((1e-37, 1e37), (1e-300, 1e300))
 FUNCTIONS = {
     "exp": ElementaryFunction("Exp", mpmath.exp, ((-87, 88), (-708, 709))),
-    "expm1": ElementaryFunction(
-        "Expm1", mpmath.expm1, ((-87, 88), (-708, 709))
-    ),
+    "expm1": ElementaryFunction("Expm1", mpmath.expm1, ((-87, 88), (-708, 709))),
     "log": ElementaryFunction("Log", mpmath.log, POSITIVE),
     "log1p": ElementaryFunction(
         "Log1p", lambda x: mpmath.log(1 + x), ((-0.999, 1e37), (-0.999, 1e300))
@@ -86,13 +84,9 @@ FUNCTIONS = {
     "tan": ElementaryFunction("Tan", mpmath.tan, EVERYWHERE),
     "tanh": ElementaryFunction("Tanh", mpmath.tanh, ((-12, 12), (-24, 24))),
     "erf": ElementaryFunction("Erf", mpmath.erf, ((-5, 5), (-8, 8))),
-    "sigmoid": ElementaryFunction(
-        "Sigmoid", _sigmoid, ((-80, 80), (-700, 700))
-    ),
+    "sigmoid": ElementaryFunction("Sigmoid", _sigmoid, ((-80, 80), (-700, 700))),
     "gelu": ElementaryFunction("Gelu", _gelu, ((-5, 5), (-8, 8))),
-    "pow": ElementaryFunction(
-        "Pow", mpmath.power, ((1e-2, 1e2), (1e-2, 1e2)), (-8, 8)
-    ),
+    "pow": ElementaryFunction("Pow", mpmath.power, ((1e-2, 1e2), (1e-2, 1e2)), (-8, 8)),
 }
 
 
@@ -153,14 +147,10 @@ def exactness(
     )
 
 
-def not_measured(
-    function: str, framework: str, dtype: str, reason: str
-) -> Exactness:
+def not_measured(function: str, framework: str, dtype: str, reason: str) -> Exactness:
     """The line of a function that a framework cannot compute."""
     domain = _domain_text(FUNCTIONS[function], dtype)
-    return Exactness(
-        function, framework, "", dtype, domain, 0, unsupported=reason
-    )
+    return Exactness(function, framework, "", dtype, domain, 0, unsupported=reason)
 
 
 def _domain_text(function: ElementaryFunction, dtype: str) -> str:
@@ -172,9 +162,7 @@ def _domain_text(function: ElementaryFunction, dtype: str) -> str:
     return text
 
 
-def draw(
-    what: ElementaryFunction, dtype: str, n: int, seed: int
-) -> list[np.ndarray]:
+def draw(what: ElementaryFunction, dtype: str, n: int, seed: int) -> list[np.ndarray]:
     """Arguments in the domain: half uniform, half with a uniform logarithm; the ends and 1 are among them."""
     low, high = what.bounds(dtype)
     random = generator("elementary", what.operator, dtype, seed)

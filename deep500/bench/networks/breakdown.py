@@ -24,16 +24,12 @@ def breakdown_blocks(
 ) -> Iterator[dict[str, Any]]:
     """The times of the single nodes of every framework's network, at the largest batch, in fresh processes."""
     largest = max(entry.levels["batch"] for entry in plan.entries)
-    chosen = [
-        entry for entry in plan.entries if entry.levels["batch"] == largest
-    ]
+    chosen = [entry for entry in plan.entries if entry.levels["batch"] == largest]
     seconds_each = seconds / PROCESSES / len(plan.groups)
     for process in range(PROCESSES):
         number = process + 1
         for name in plan.groups:
-            notes.says(
-                f"the operators of {name}, process {number} of {PROCESSES}"
-            )
+            notes.says(f"the operators of {name}, process {number} of {PROCESSES}")
             entries = [entry for entry in chosen if entry.group == name]
             yield from _blocks(entries, process, seconds_each, plan)
 
@@ -80,9 +76,7 @@ def breakdown(
     return blocks
 
 
-def _block(
-    job: NetworkJob, process: int, seconds: float, seed: int
-) -> dict[str, Any]:
+def _block(job: NetworkJob, process: int, seconds: float, seed: int) -> dict[str, Any]:
     subject: Any = job.checked_subject()
     training = subject.step is not None
     calls = node_calls(subject.executor, subject.native_inputs, training)

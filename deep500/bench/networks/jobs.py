@@ -42,9 +42,7 @@ class NetworkJob(Job):
 
     @property
     def trial_text(self) -> str:
-        return (
-            f"{self.framework} {self.execution} {self.mode} batch {self.batch}"
-        )
+        return f"{self.framework} {self.execution} {self.mode} batch {self.batch}"
 
     def name(self, result: Mapping[str, Any]) -> str:
         return f"{self._candidate(result)} {self.mode} batch={self.batch}"

@@ -7,21 +7,18 @@ from typing import Any
 import numpy as np
 
 from ... import registry
+from ...check.networks.loading import load_network
 from ...contracts.network import Network
+from ...costs.examples import random_inputs
+from ...costs.network_costs import network_costs
+from ...costs.shapes import input_tensors, value_specs
 from ...errors import Deep500Error, Unsupported, Wrong
 from ...frameworks import framework
-from ...validation.networks.costs import network_costs
-from ...validation.networks.examples import random_inputs
-from ...validation.networks.loading import load_network
-from ...validation.networks.measured import (
-    measured_inference,
-    measured_training,
-)
-from ...validation.networks.shapes import input_tensors, value_specs
 from ..benchmark import Subject
 from ..memory_rise import memory_rise
 from ..threads import use_threads
 from .jobs import NetworkJob
+from .measured_memory import measured_inference, measured_training
 
 LEARNING_RATE = 1e-6  # so that thousands of timed steps change next to nothing
 # the most that the reference, in NumPy, computes for a check
@@ -43,9 +40,7 @@ class NetworkSubject(Subject):
         use_threads(job.framework, job.threads)
         self.tensors = input_tensors(self.network, job.batch, self.sizes)
         self.inputs = random_inputs(self.network, self.tensors)
-        self.executor = self.engine.executor(
-            self.network, execution=job.execution
-        )
+        self.executor = self.engine.executor(self.network, execution=job.execution)
         self.native_inputs = {}
         for name, value in self.inputs.items():
             self.native_inputs[name] = self.engine.tensor(value)
@@ -121,9 +116,7 @@ class NetworkSubject(Subject):
                     engine, network, inputs, optimizer, execution=execution
                 )
             else:
-                peak = measured_inference(
-                    engine, network, inputs, execution=execution
-                )
+                peak = measured_inference(engine, network, inputs, execution=execution)
             return peak, "allocator"
         except Unsupported:
             return memory_rise(self.run)[0], "process"

@@ -54,9 +54,7 @@ def _difference(first: Trial, other: Trial) -> str:
     base = first.job.rival
     for a, bound_a, b, bound_b in zip(*arrays, strict=False):
         if a.shape != b.shape:
-            return (
-                f"it gives {list(b.shape)} where {base} gives {list(a.shape)}"
-            )
+            return f"it gives {list(b.shape)} where {base} gives {list(a.shape)}"
         with np.errstate(all="ignore"):
             apart = np.abs(np.subtract(a, b, dtype="float64"))
             is_beyond = apart > bound_a + bound_b

@@ -93,7 +93,9 @@ class OperatorJob(Job):
 
     @property
     def trial_text(self) -> str:
-        return f"{self.framework} {self.kernel} {self.shape} {self.dtype} {self.direction}"
+        return (
+            f"{self.framework} {self.kernel} {self.shape} {self.dtype} {self.direction}"
+        )
 
     def name(self, result: Mapping[str, Any]) -> str:
         words = (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...check.operators.comparing import gradient_check, output_check
+from ...check.operators.array_checks import gradient_check, output_check
 from ...check.operators.examples import Example
 from ...check.operators.formats import is_float, map_floats
 from ...check.operators.shape_text import inputs_of

@@ -47,9 +47,7 @@ def suite(name: str, tier: str = "tiny") -> Suite:
             "deepbench:all_reduce needs several processes that communicate: it is not for operators"
         )
     if tier not in TIERS:
-        raise Deep500Error(
-            f"no tier is named {tier!r}; there are: {', '.join(TIERS)}"
-        )
+        raise Deep500Error(f"no tier is named {tier!r}; there are: {', '.join(TIERS)}")
     limit = TIERS[tier]
     flops = FLOPS[kind]
     every = _rows(kind)

@@ -100,9 +100,7 @@ def _share(place: Path, key: str) -> None:
         place.mkdir()  # for whoever removes it
 
 
-def _parts(
-    example: Example, direction: str
-) -> dict[str, Callable[[Example], Any]]:
+def _parts(example: Example, direction: str) -> dict[str, Callable[[Example], Any]]:
     """The functions that compute the truth, by the name under which an example keeps the result."""
     parts: dict[str, Callable[[Example], Any]] = {
         "outputs": lambda example: example.outputs,
@@ -120,9 +118,7 @@ def _parts(
 
 
 def _compute_elsewhere(example: Example, direction: str, folder: Path) -> None:
-    with Child.forked(
-        lambda send: _witness(example, direction, folder, send)
-    ) as copy:
+    with Child.forked(lambda send: _witness(example, direction, folder, send)) as copy:
         copy.answer("settled", LONGEST_S)
 
 

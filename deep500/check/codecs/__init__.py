@@ -82,16 +82,10 @@ def _checks(
         yield from guarded(case, "round trip", check_coding(case))
         yield from guarded(case, "zeros", check_zeros(case))
         if case.size and case.regime == "normal":
-            yield from guarded(
-                case, "special values", check_special_values(case)
-            )
+            yield from guarded(case, "special values", check_special_values(case))
     whole = CodecCase(codec, "", 0, dtype, seed)
     yield from guarded(whole, "packing", check_packing(codec, dtype, seed))
     progress(f"what it declares, in {dtype}")
-    yield from guarded(
-        whole, "declaration", check_declaration(codec, dtype, seed)
-    )
+    yield from guarded(whole, "declaration", check_declaration(codec, dtype, seed))
     progress(f"ranks together in {dtype}")
-    yield from guarded(
-        whole, "aggregation", check_aggregation(codec, dtype, seed)
-    )
+    yield from guarded(whole, "aggregation", check_aggregation(codec, dtype, seed))

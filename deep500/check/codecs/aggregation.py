@@ -41,9 +41,7 @@ class RankGroup:
         self.states = [codec.init(size, dtype, slots) for _ in range(ranks)]
         self.requests: list[Request] = []  # of rank 0
 
-    def aggregate(
-        self, buffers: Sequence[np.ndarray], step: int
-    ) -> list[np.ndarray]:
+    def aggregate(self, buffers: Sequence[np.ndarray], step: int) -> list[np.ndarray]:
         """The mean that every rank gets."""
         aggregations = []
         for rank, buffer in enumerate(buffers):
@@ -100,9 +98,7 @@ def slots_for(dtype: str) -> tuple[int, tuple[Slot, ...]]:
     return layout.sizes[dtype], layout.slots
 
 
-def check_aggregation(
-    codec: Codec, dtype: str, seed: int
-) -> Iterator[CheckResult]:
+def check_aggregation(codec: Codec, dtype: str, seed: int) -> Iterator[CheckResult]:
     size, slots = slots_for(dtype)
     for regime in REGIMES:
         case = CodecCase(codec, regime, size, dtype, seed)
@@ -110,9 +106,7 @@ def check_aggregation(
         yield from _many_steps(case, slots)
 
 
-def _buffers(
-    case: CodecCase, slots: Sequence[Slot], step: int
-) -> list[np.ndarray]:
+def _buffers(case: CodecCase, slots: Sequence[Slot], step: int) -> list[np.ndarray]:
     """A gradient for every rank: low-rank matrices, and zeros between the slots."""
     buffers = []
     for rank in range(RANKS):
@@ -163,9 +157,7 @@ def _one_step(case: CodecCase, slots: Sequence[Slot]) -> Iterator[CheckResult]:
     yield from _mean_of_parts(case, buffers, first_mean)
 
 
-def _aggregate_size(
-    case: CodecCase, sent: int, slots: Sequence[Slot]
-) -> CheckResult:
+def _aggregate_size(case: CodecCase, sent: int, slots: Sequence[Slot]) -> CheckResult:
     declared = case.codec.aggregate_bytes(case.size, case.dtype, slots)
     ok = sent <= declared
     if case.codec.fixed_size:
@@ -194,9 +186,7 @@ def _mean_of_parts(
     yield case.within("mean", error, 8 * case.epsilon)
 
 
-def _many_steps(
-    case: CodecCase, slots: Sequence[Slot]
-) -> Iterator[CheckResult]:
+def _many_steps(case: CodecCase, slots: Sequence[Slot]) -> Iterator[CheckResult]:
     """With error feedback, what was sent in all steps plus the residuals must be the sum of all gradients."""
     name = "sent + residual"
     if not case.codec.error_feedback:

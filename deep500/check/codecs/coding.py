@@ -35,9 +35,7 @@ class CodecCase:
 
     @property
     def x(self) -> np.ndarray:
-        return gradient(
-            self.codec, self.regime, self.size, self.dtype, self.seed
-        )
+        return gradient(self.codec, self.regime, self.size, self.dtype, self.seed)
 
     @property
     def epsilon(self) -> float:
@@ -65,9 +63,7 @@ class CodecCase:
         case = f"{self.size} elements"
         if fault and ok is False:
             text = fault
-        return CheckResult(
-            name, ok, value, bound, text, self.dtype, case, self.regime
-        )
+        return CheckResult(name, ok, value, bound, text, self.dtype, case, self.regime)
 
     def within(
         self,
@@ -114,9 +110,7 @@ def check_coding(case: CodecCase) -> Iterator[CheckResult]:
     again = case.codec.encoded(x.copy(), case.key)
     yield _size(case, payload)
     same = np.array_equal(payload, again)
-    yield case.check(
-        "deterministic", same, fault="the same key gives other bytes"
-    )
+    yield case.check("deterministic", same, fault="the same key gives other bytes")
     decoded = case.codec.decoded(payload, x.size, x.dtype)
     yield _round_trip(case, decoded)
     finite = bool(np.isfinite(decoded).all())
@@ -130,16 +124,12 @@ def _size(case: CodecCase, payload: np.ndarray) -> CheckResult:
     length = payload.nbytes
     if payload.dtype != np.uint8 or payload.ndim != 1:
         form = f"{payload.dtype}{payload.shape}"
-        return case.check(
-            "size", False, fault=f"the payload is {form}, not flat uint8"
-        )
+        return case.check("size", False, fault=f"the payload is {form}, not flat uint8")
     least = most = codec.wire_bytes(case.size, case.dtype)
     if not codec.fixed_size:
         least = codec.least_wire_bytes(case.size, case.dtype)
     ok = least <= length <= most
-    fault = (
-        f"the payload has {length} bytes, and {least} to {most} are declared"
-    )
+    fault = f"the payload has {length} bytes, and {least} to {most} are declared"
     return case.check("size", ok, length, most, fault=fault)
 
 

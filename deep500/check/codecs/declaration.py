@@ -25,9 +25,7 @@ WITHOUT_FEEDBACK = (
 )
 
 
-def check_declaration(
-    codec: Codec, dtype: str, seed: int
-) -> Iterator[CheckResult]:
+def check_declaration(codec: Codec, dtype: str, seed: int) -> Iterator[CheckResult]:
     for regime in RANDOM_REGIMES:
         case = CodecCase(codec, regime, SIZE, dtype, seed)
         yield from _unbiased(case)

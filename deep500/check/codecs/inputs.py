@@ -52,9 +52,7 @@ REGIMES: dict[str, Callable[[Generator, int], np.ndarray]] = {
 }
 
 
-def gradient(
-    codec: Codec, regime: str, size: int, dtype: str, seed: int
-) -> np.ndarray:
+def gradient(codec: Codec, regime: str, size: int, dtype: str, seed: int) -> np.ndarray:
     """A buffer whose numbers the codec can represent."""
     number = list(REGIMES).index(regime)
     rng = np.random.default_rng([seed, size, number])

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
 import onnx
 
 from ...contracts.network import Node
@@ -138,9 +137,7 @@ def _loss(operator: Operator, seeds: list[np.ndarray | None]) -> Loss:
     """A function of the inputs: the sum of the outputs weighted by the seeds, and the size of its terms."""
 
     def loss(inputs: list) -> tuple[float, float]:
-        outputs = framework("reference").evaluate(
-            operator, inputs, composed=True
-        )
+        outputs = framework("reference").evaluate(operator, inputs, composed=True)
         total = size = 0.0
         for seed, y in zip(seeds, outputs, strict=False):
             if seed is not None:
@@ -155,9 +152,7 @@ def _loss(operator: Operator, seeds: list[np.ndarray | None]) -> Loss:
 def _non_differentiable_outputs(case: SuiteCase) -> set[int]:
     """The outputs that ONNX declares as not differentiable, such as running statistics."""
     node = case.model.graph.node[0]
-    versions = {
-        opset.domain: opset.version for opset in case.model.opset_import
-    }
+    versions = {opset.domain: opset.version for opset in case.model.opset_import}
     version = versions[node.domain]
     schema = onnx.defs.get_schema(node.op_type, version, node.domain)
     category = onnx.defs.OpSchema.DifferentiationCategory.NonDifferentiable
@@ -169,9 +164,7 @@ def _non_differentiable_outputs(case: SuiteCase) -> set[int]:
 
 
 def _is_float(value: Any) -> bool:
-    return (
-        isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f"
-    )
+    return isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f"
 
 
 def _wide(value: np.ndarray) -> np.ndarray:

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-
 import onnx
 
 from ...contracts.dtypes import SMALL
@@ -70,9 +69,7 @@ def run_network(
     target: Framework, network: Network, feed: Mapping[str, np.ndarray]
 ) -> list[np.ndarray]:
     """The network's outputs. A model in training mode runs node by node, because inference would turn that off."""
-    if any(
-        node.operator.settings.get("training_mode") for node in network.nodes
-    ):
+    if any(node.operator.settings.get("training_mode") for node in network.nodes):
         return _node_by_node(target, network, feed)
     executor = target.executor(network)
     inputs = {name: feed[name] for name in feed if name in network.inputs}
@@ -84,9 +81,7 @@ def run_network(
     return arrays
 
 
-def _outputs(
-    case: SuiteCase, inputs: Sequence[Any], name: str
-) -> Sequence[Any]:
+def _outputs(case: SuiteCase, inputs: Sequence[Any], name: str) -> Sequence[Any]:
     if name == DIRECT:
         return _direct(case, inputs)
     network, feed = network_and_feed(case, inputs, bound=name.endswith(BOUND))
@@ -140,9 +135,7 @@ def _faults(
     return faults
 
 
-def _output_faults(
-    case: SuiteCase, i: int, actual: Any, right: Any
-) -> list[str]:
+def _output_faults(case: SuiteCase, i: int, actual: Any, right: Any) -> list[str]:
     """What is wrong with output i, which is an array, a list of such values, or None."""
     if actual is None and right is None:
         return []
@@ -153,9 +146,7 @@ def _output_faults(
         for actual_item, right_item in zip(actual, right, strict=True):
             faults += _output_faults(case, i, actual_item, right_item)
         return faults
-    if any(
-        value is None or isinstance(value, list) for value in (actual, right)
-    ):
+    if any(value is None or isinstance(value, list) for value in (actual, right)):
         return [f"output {i} is of another kind or length"]
     label = f"output {i}"
     fault = _array_fault(case, label, np.asarray(actual), np.asarray(right))

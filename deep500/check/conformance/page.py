@@ -182,9 +182,7 @@ def failures(cases: Sequence[Named], columns: Columns) -> Table:
             continue
         for case, verdict in zip(cases, verdicts, strict=True):
             if verdict.word in (WRONG, ERROR):
-                rows.append(
-                    [case.name, column, verdict.word, verdict.text[:160]]
-                )
+                rows.append([case.name, column, verdict.word, verdict.text[:160]])
     return Table(["case", "framework", "", "what"], rows)
 
 

@@ -63,14 +63,10 @@ def _until_lost(
                 answer = child.answer("verdict", deadline_s)
                 yield _verdict(answer)
             except Silent:
-                yield CaseVerdict(
-                    ERROR, f"it took longer than {deadline_s:g} s"
-                )
+                yield CaseVerdict(ERROR, f"it took longer than {deadline_s:g} s")
                 return
             except Ended as end:
-                yield CaseVerdict(
-                    ERROR, f"it ended the process (exit code {end.code})"
-                )
+                yield CaseVerdict(ERROR, f"it ended the process (exit code {end.code})")
                 return
             except Died as death:
                 yield CaseVerdict(ERROR, str(death))

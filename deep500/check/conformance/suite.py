@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 import onnx
 from onnx import numpy_helper
 
@@ -135,9 +134,7 @@ def _stored_case(test: Any) -> SuiteCase:
         path = Path(onnx.__file__).parents[1] / test.url
         model = onnx.load(path)
         data = [(_ramps(model), _outputs_beside(path, model))]
-    return SuiteCase(
-        test.name, test.kind, "", model, tuple(data), test.rtol, test.atol
-    )
+    return SuiteCase(test.name, test.kind, "", model, tuple(data), test.rtol, test.atol)
 
 
 def _data_sets(folder: Path, model: onnx.ModelProto) -> list[DataSet]:

@@ -31,13 +31,6 @@ from ..operators.judging import quiet
 from ..optimizers.origins import origin_of
 from ..optimizers.subjects import as_optimizer
 from ..report import CheckReport, Reports
-from .comparing import (
-    TrustedNetwork,
-    WrappedModel,
-    check_against,
-    check_engine,
-    check_model,
-)
 from .data import checked_data, drawn_data
 from .engine import Engine, engine_name, engine_named, engine_of
 from .matching import comparable, remarks_on_pairs
@@ -50,6 +43,13 @@ from .runner import NetworkRunner
 from .stepping import AnyOptimizer, check_step
 from .subjects import differentiated
 from .truth import Truth
+from .two_forms import (
+    TrustedNetwork,
+    WrappedModel,
+    check_against,
+    check_engine,
+    check_model,
+)
 from .whole import check_whole
 
 TIMEOUT_S = 600.0
@@ -88,9 +88,7 @@ def check_network(
     alone = against is None or engine is not None
     original = subject if alone else _network(against)
     if not isinstance(original, Network):
-        raise Deep500Error(
-            "an executor is checked against a network: give `against=`"
-        )
+        raise Deep500Error("an executor is checked against a network: give `against=`")
     remarks = remarks_of(original)
     if engine is not None:
         remarks.append(UNSEEN)
@@ -109,9 +107,7 @@ def check_network(
         isolated = isolated and _can_be_sent(original, subject)
         if against is None:
             isolated = isolated and origin_of(rule) is not None
-        processes = [
-            _process(name, seed, timeout_s, isolated) for name in names
-        ]
+        processes = [_process(name, seed, timeout_s, isolated) for name in names]
         for process in processes:
             stack.callback(process.close)
         panel = Panel(original.name, processes, report_progress)
@@ -202,9 +198,7 @@ def _arrays(
     return checked_data(network, data)
 
 
-def _frameworks(
-    subject: Any, frameworks: Sequence[str], against: Any
-) -> Sequence[str]:
+def _frameworks(subject: Any, frameworks: Sequence[str], against: Any) -> Sequence[str]:
     """The frameworks to run on: none for an executor, and by default none for a comparison of two networks."""
     if isinstance(subject, Executor):
         return ()
@@ -233,9 +227,7 @@ def _can_be_sent(*subjects: Any) -> bool:
     return True
 
 
-def _process(
-    framework: str, seed: int, timeout_s: float, isolated: bool
-) -> Process:
+def _process(framework: str, seed: int, timeout_s: float, isolated: bool) -> Process:
     if isolated:
         return OtherProcess(framework, seed, timeout_s)
     return OwnProcess(framework, NetworkRunner(find_framework(framework), seed))

@@ -44,9 +44,7 @@ def drawn_data(
     return data
 
 
-def _drawn(
-    spec: TensorSpec, limit: int, rng: np.random.Generator
-) -> np.ndarray:
+def _drawn(spec: TensorSpec, limit: int, rng: np.random.Generator) -> np.ndarray:
     if spec.dtype in FORMATS:
         floats = rng.standard_normal(spec.shape)
         return floats.astype(spec.dtype)
@@ -57,9 +55,7 @@ def _drawn(
     return integers.astype(spec.dtype)
 
 
-def _specs(
-    network: Network, dimensions: dict[str, int]
-) -> dict[str, TensorSpec]:
+def _specs(network: Network, dimensions: dict[str, int]) -> dict[str, TensorSpec]:
     """Shapes and dtypes of all values, with the smallest size for open dimensions that leaves no shape unknown."""
     _check_dimensions(network, dimensions)
     fixed = dict.fromkeys(network.dimensions[:1], BATCH) | dimensions
@@ -80,9 +76,7 @@ def _check_dimensions(network: Network, sizes: Mapping[str, int]) -> None:
         if name not in network.dimensions:
             raise unknown("open dimension", name, network.dimensions)
         if size < 1:
-            raise Deep500Error(
-                f"{name}={size}: the size of a dimension is 1 or more"
-            )
+            raise Deep500Error(f"{name}={size}: the size of a dimension is 1 or more")
 
 
 def _covers(specs: Mapping[str, TensorSpec], network: Network) -> bool:
@@ -100,9 +94,7 @@ def _limit(network: Network, name: str, specs: Mapping[str, TensorSpec]) -> int:
     return min(limits, default=MOST)
 
 
-def _limits(
-    network: Network, name: str, specs: Mapping[str, TensorSpec]
-) -> list[int]:
+def _limits(network: Network, name: str, specs: Mapping[str, TensorSpec]) -> list[int]:
     """The bounds of all nodes that take the input, or what operators pass on of it."""
     limits = []
     pending = [name]
@@ -115,16 +107,12 @@ def _limits(
             if limit:
                 limits.append(limit)
             elif type(node.operator).__name__ in KEEPING and place == 0:
-                pending += [
-                    output for output in node.outputs if output not in seen
-                ]
+                pending += [output for output in node.outputs if output not in seen]
                 seen.update(node.outputs)
     return limits
 
 
-def _indexed_size(
-    node: Node, place: int, specs: Mapping[str, TensorSpec]
-) -> int:
+def _indexed_size(node: Node, place: int, specs: Mapping[str, TensorSpec]) -> int:
     """The size of the axis that this input of a node indexes; 0 if it is not an index."""
     kind = type(node.operator).__name__
     first = specs.get(str(node.inputs[0]))
@@ -150,15 +138,11 @@ def data_from_file(network: Network, path: str | Path) -> dict[str, np.ndarray]:
             arrays = {name: file[name] for name in file.files}
     except (OSError, ValueError, AttributeError, KeyError) as error:
         reason = one_line(error)
-        raise Deep500Error(
-            f"{path} is no .npz file of arrays: {reason}"
-        ) from None
+        raise Deep500Error(f"{path} is no .npz file of arrays: {reason}") from None
     return checked_data(network, arrays)
 
 
-def checked_data(
-    network: Network, arrays: Mapping[str, Any]
-) -> dict[str, np.ndarray]:
+def checked_data(network: Network, arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """The arrays in the dtypes of the network's inputs.
 
     Raises `Deep500Error` if one is missing or has a wrong shape.

@@ -36,9 +36,7 @@ class Engine:
             raise
         except Exception as error:  # of a library, such as a module's forward
             reason = one_line(error, kind=True)
-            raise Deep500Error(
-                f"{self.name} raised {reason}: {CONTRACT}"
-            ) from error
+            raise Deep500Error(f"{self.name} raised {reason}: {CONTRACT}") from error
         by_name = _named(self.name, results, names)
         arrays = {}
         for name, value in by_name.items():

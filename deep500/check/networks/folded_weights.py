@@ -14,9 +14,7 @@ from ...graph.folding import on_host
 from ...graph.weights import listed
 
 
-def unfold_weights(
-    network: Network, model: Network
-) -> tuple[Network, list[str]]:
+def unfold_weights(network: Network, model: Network) -> tuple[Network, list[str]]:
     """The network with the nodes of the model that compute its folded weights, and remarks on these.
 
     A parameter was folded if the model computes a value of the same name and the same bits from trained parameters,
@@ -42,9 +40,7 @@ def unfold_weights(
     return twin, [remark]
 
 
-def _computing_nodes(
-    network: Network, model: Network, name: str
-) -> Sequence[Node]:
+def _computing_nodes(network: Network, model: Network, name: str) -> Sequence[Node]:
     """The model's nodes that compute this value of trained parameters; none if they need more, or clash with others."""
     if model.producer(name) is None:
         return []
@@ -77,8 +73,7 @@ def _computes(
             return False
     for node in nodes:
         inputs = [
-            values[value] if isinstance(value, str) else value
-            for value in node.inputs
+            values[value] if isinstance(value, str) else value for value in node.inputs
         ]
         results = on_host(node.operator, inputs)
         values.update(zip(node.outputs, results, strict=False))
@@ -95,9 +90,7 @@ def _parameters(nodes: Sequence[Node], model: Network) -> list[str]:
     return list(names)
 
 
-def _add_parameters(
-    network: Network, model: Network, nodes: Sequence[Node]
-) -> None:
+def _add_parameters(network: Network, model: Network, nodes: Sequence[Node]) -> None:
     """Give the network the parameters of these nodes that it lacks."""
     for name in _parameters(nodes, model):
         if name not in network.params:

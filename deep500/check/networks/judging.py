@@ -8,8 +8,8 @@ import numpy as np
 
 from ...contracts.network import Node, in_evaluation
 from ...errors import Unsupported, raise_if_internal
+from ..operators.array_checks import Deviation, deviation, joined, output_check
 from ..operators.bounds import gradient_bounds
-from ..operators.comparing import Deviation, deviation, joined, output_check
 from ..report import CheckResult
 from .divergence import node_check
 from .processes import Crashed, Process, RunnerLost
@@ -17,9 +17,7 @@ from .runner import Made
 from .truth import NodeExample
 
 
-def judge_forward(
-    process: Process, node: Node, example: NodeExample
-) -> CheckResult:
+def judge_forward(process: Process, node: Node, example: NodeExample) -> CheckResult:
     """Check a node in evaluation mode, on the true inputs."""
     plain = in_evaluation(node)
     if plain != node:
@@ -33,9 +31,7 @@ def judge_forward(
     return _ask(process, "forward", node, judge, plain, example.inputs)
 
 
-def judge_backward(
-    process: Process, node: Node, example: NodeExample
-) -> CheckResult:
+def judge_backward(process: Process, node: Node, example: NodeExample) -> CheckResult:
     """Check a node in training mode: its outputs, then its derivative, on the true inputs and gradients."""
 
     def judge(run: Made) -> CheckResult:
@@ -87,9 +83,7 @@ def _ask(
         return node_check(*about, ok=False, text=str(error))
     any_kernel = next(iter(run.kernels.values()), "")
     kernel = run.kernels.get(node.name, any_kernel)
-    return node_check(
-        *about, check.ok, check.value, check.bound, check.text, kernel
-    )
+    return node_check(*about, check.ok, check.value, check.bound, check.text, kernel)
 
 
 def _check_outputs(example: NodeExample, node: Node, run: Made) -> CheckResult:

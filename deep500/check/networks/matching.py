@@ -12,9 +12,7 @@ from .folded_weights import unfold_weights
 from .subjects import LOSS
 
 
-def comparable(
-    original: Network, other: Network
-) -> tuple[Network, Network, list[str]]:
+def comparable(original: Network, other: Network) -> tuple[Network, Network, list[str]]:
     """Both networks, with the weights that were folded in only one of them computed again, and the remarks on them.
 
     Raises `Deep500Error` if the other network has inputs or outputs that the original has not.
@@ -27,9 +25,7 @@ def comparable(
     return unfolded_original, unfolded_other, remarks
 
 
-def paired(
-    names: Sequence[str], others: Sequence[str], kind: str
-) -> dict[str, str]:
+def paired(names: Sequence[str], others: Sequence[str], kind: str) -> dict[str, str]:
     """Maps each name to that of the other network: the same one if there is one, the others in their order.
 
     Raises `Deep500Error` if the other network has too few names.
@@ -59,9 +55,7 @@ def _same_numbers(param: np.ndarray, other: np.ndarray) -> bool:
     coarser = max(
         param.dtype.name, other.dtype.name, key=lambda name: FORMATS[name].eps
     )
-    return np.array_equal(
-        param.astype(coarser), other.astype(coarser), equal_nan=True
-    )
+    return np.array_equal(param.astype(coarser), other.astype(coarser), equal_nan=True)
 
 
 def remarks_on_pairs(

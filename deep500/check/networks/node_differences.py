@@ -35,9 +35,7 @@ def _operators(node: Node, other: Node) -> Iterator[str]:
     other_settings = other.operator.settings
     for name, setting in node.operator.settings.items():
         if repr(setting) != repr(other_settings.get(name)):
-            yield _sentence(
-                f"the attribute {name}", setting, other_settings.get(name)
-            )
+            yield _sentence(f"the attribute {name}", setting, other_settings.get(name))
 
 
 def _inputs(node: Node, other: Node) -> Iterator[str]:

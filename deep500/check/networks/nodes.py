@@ -18,9 +18,7 @@ Judge = Callable[[Process, Node, NodeExample], CheckResult]
 class Panel:
     """Frameworks that are asked the same questions, and the checks of their answers."""
 
-    def __init__(
-        self, network: str, processes: Sequence[Process], progress: Progress
-    ):
+    def __init__(self, network: str, processes: Sequence[Process], progress: Progress):
         self.network = network
         self.processes = list(processes)
         self.progress = progress
@@ -33,17 +31,13 @@ class Panel:
         # the first wrong node, by direction
         self.evidence: dict[str, tuple[CheckResult, Node, NodeExample]] = {}
 
-    def report(
-        self, framework: str, isolated: bool, lost: str = ""
-    ) -> CheckReport:
+    def report(self, framework: str, isolated: bool, lost: str = "") -> CheckReport:
         """A report on one framework, without checks yet."""
         return CheckReport(
             "network", self.network, framework, isolated=isolated, lost=lost
         )
 
-    def each(
-        self, question: Callable[[Process], Any]
-    ) -> Iterator[tuple[str, Any]]:
+    def each(self, question: Callable[[Process], Any]) -> Iterator[tuple[str, Any]]:
         """The answers of all frameworks that are not lost."""
         for process in self.processes:
             if process.framework in self.lost:
@@ -79,15 +73,11 @@ def check_nodes(panel: Panel, truth: Truth) -> None:
             _judge_all(panel, judge_backward, node, example)
     except Unsupported as error:
         for framework in panel.sides:
-            check = node_check(
-                framework, "backward", "", ok=None, text=str(error)
-            )
+            check = node_check(framework, "backward", "", ok=None, text=str(error))
             panel.add(framework, check)
 
 
-def _judge_all(
-    panel: Panel, judge: Judge, node: Node, example: NodeExample
-) -> None:
+def _judge_all(panel: Panel, judge: Judge, node: Node, example: NodeExample) -> None:
     def question(process: Process) -> CheckResult:
         return judge(process, node, example)
 

@@ -56,9 +56,7 @@ def one_node(
     return network
 
 
-def add_probe(
-    network: Network, dtypes: Mapping[str, str], probe: str = PROBE
-) -> str:
+def add_probe(network: Network, dtypes: Mapping[str, str], probe: str = PROBE) -> str:
     """Add a scalar of this name: the sum of these values times their weights, which thereby are its gradients.
 
     The weights are the values that `weight_name` names, in the dtype that `probe_dtype` returns.
@@ -74,8 +72,6 @@ def add_probe(
         product_name = f"{probe}.product:{value}"
         product = network.add_node("Mul", (wide, weight), [product_name])
         sum_name = f"{probe}.sum:{value}"
-        total = network.add_node(
-            "ReduceSum", (product,), [sum_name], keepdims=0
-        )
+        total = network.add_node("ReduceSum", (product,), [sum_name], keepdims=0)
         terms.append(total)
     return network.add_node("Sum", terms, [probe], name=probe)

@@ -63,9 +63,7 @@ class Parcel:
 
     def _array(self, array: np.ndarray) -> list[Any]:
         if array.dtype.kind in "OSU":
-            raise Unpackable(
-                "an array of texts cannot be handed to another process"
-            )
+            raise Unpackable("an array of texts cannot be handed to another process")
         offset = self.size
         self.arrays.append(array)
         self.size += -(-array.nbytes // ALIGNED) * ALIGNED

@@ -48,9 +48,7 @@ class OtherProcess:
 
     isolated = True
 
-    def __init__(
-        self, framework: str, seed: int, timeout_s: float, engine: str = ""
-    ):
+    def __init__(self, framework: str, seed: int, timeout_s: float, engine: str = ""):
         self.framework = framework
         self.seed = seed
         self.engine = engine

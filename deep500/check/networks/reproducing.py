@@ -81,9 +81,7 @@ def reproduction(
     return {MODEL: model, INPUTS: file.getvalue(), SCRIPT: script.encode()}
 
 
-def _forward(
-    node: Node, example: NodeExample
-) -> tuple[Network, dict[str, np.ndarray]]:
+def _forward(node: Node, example: NodeExample) -> tuple[Network, dict[str, np.ndarray]]:
     network = one_node(node, example.inputs)
     arrays = _inputs(example.inputs)
     for name, expected in zip(node.outputs, example.outputs, strict=False):
@@ -128,9 +126,7 @@ def _script(check: CheckResult) -> str:
         f"and rounding explains {bound}."
     )
     if check.name != "forward":
-        return BACKWARD.format(
-            summary=summary, framework=check.where, probe=PROBE
-        )
+        return BACKWARD.format(summary=summary, framework=check.where, probe=PROBE)
     if check.where == "onnxruntime":
         return SESSION.format(summary=summary)
     return FORWARD.format(summary=summary, framework=check.where)

@@ -63,9 +63,7 @@ class NetworkRunner:
         """Run one node in training mode, and its derivative by the inputs at the positions in `trained`."""
         inputs = without_key(node.operator, inputs)
         pairs = zip(node.outputs, grads, strict=False)
-        seeds = {
-            name: gradient for name, gradient in pairs if gradient is not None
-        }
+        seeds = {name: gradient for name, gradient in pairs if gradient is not None}
         executor = self._executor("backward", node, inputs, trained, seeds)
         data = {}
         for i, x in enumerate(inputs):
@@ -112,9 +110,7 @@ class NetworkRunner:
             network = one_node(node, inputs, trained)
             if seeds:
                 _probe(network, seeds)
-            self._executors[key] = self.framework.executor(
-                network, seed=self.seed
-            )
+            self._executors[key] = self.framework.executor(network, seed=self.seed)
         return self._executors[key]
 
     def whole(
@@ -153,9 +149,7 @@ class NetworkRunner:
         return arrays_of(self.framework.array, values)
 
 
-def arrays_of(
-    array: Callable[[Any], np.ndarray], values: Mapping[str, Any]
-) -> Arrays:
+def arrays_of(array: Callable[[Any], np.ndarray], values: Mapping[str, Any]) -> Arrays:
     """Copies of native values as NumPy arrays; `array` converts a single one."""
     arrays = {}
     for name, value in values.items():

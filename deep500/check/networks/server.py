@@ -28,9 +28,7 @@ class RunnerSession:
         self.runner: Answering | None = None
 
     def answer(self, message: Message, progress: Progress) -> Message:
-        sys.path += [
-            folder for folder in message["path"] if folder not in sys.path
-        ]
+        sys.path += [folder for folder in message["path"] if folder not in sys.path]
         file = Path(message["file"])
         progress(message["doing"])
         if self.runner is None:

@@ -10,8 +10,8 @@ from ...contracts.network import Network
 from ...contracts.optimizer import Optimizer
 from ...contracts.three_step import ThreeStepOptimizer
 from ...errors import errors_of_user_code
+from ..operators.array_checks import deviation
 from ..operators.bounds import MOVES, allowed, moved
-from ..operators.comparing import deviation
 from ..operators.examples import XP
 from ..operators.formats import wide
 from ..operators.rounding import PerturbedRun, RoundedNamespace
@@ -129,9 +129,7 @@ def _stepped(
     params = dict(zip(names, values[: len(names)], strict=True))
     gradients = dict(zip(names, values[len(names) :], strict=True))
     if not _has_formula(optimizer):
-        [end] = trajectory(
-            home(optimizer), optimizer, params, [gradients], "float64"
-        )
+        [end] = trajectory(home(optimizer), optimizer, params, [gradients], "float64")
         return end
     states = {}
     for name, param in params.items():

@@ -29,9 +29,7 @@ def differentiated(
     """
     if y is not None and y not in network.outputs:
         names = ", ".join(network.outputs)
-        raise Deep500Error(
-            f"the network has no output {y!r}; there are: {names}"
-        )
+        raise Deep500Error(f"the network has no output {y!r}; there are: {names}")
     if y is None and LOSS in network.outputs:
         y = LOSS
     if y is not None:

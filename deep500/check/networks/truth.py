@@ -204,18 +204,13 @@ class Truth:
         """The names of the values that depend on trained parameters; if there are none, on any float input."""
         varying = set(self.trainable) or self._float_inputs()
         for node in self.nodes:
-            if any(
-                isinstance(name, str) and name in varying
-                for name in node.inputs
-            ):
+            if any(isinstance(name, str) and name in varying for name in node.inputs):
                 varying.update(node.outputs)
         return varying
 
     def _float_inputs(self) -> set[str]:
         """The names of the float values that no node computes."""
-        inputs = {
-            name for name, value in self.values.items() if is_float(value)
-        }
+        inputs = {name for name, value in self.values.items() if is_float(value)}
         for node in self.nodes:
             inputs.difference_update(node.outputs)
         return inputs
@@ -225,15 +220,9 @@ class Truth:
             return None
         return self.gradients[name].astype(self.values[name].dtype)
 
-    def _add(
-        self, node: Node, gradients: Sequence[Any], varying: set[str]
-    ) -> None:
+    def _add(self, node: Node, gradients: Sequence[Any], varying: set[str]) -> None:
         for name, gradient in zip(node.inputs, gradients, strict=True):
-            if (
-                gradient is None
-                or not isinstance(name, str)
-                or name not in varying
-            ):
+            if gradient is None or not isinstance(name, str) or name not in varying:
                 continue
             if name in self.gradients:
                 gradient = self.gradients[name] + gradient

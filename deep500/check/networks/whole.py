@@ -13,7 +13,7 @@ import numpy as np
 
 from ...contracts.network import Network
 from ...errors import Unsupported, one_line, raise_if_internal
-from ..operators.comparing import deviation, output_check
+from ..operators.array_checks import deviation, output_check
 from ..report import CheckResult
 from .accumulated import Expected, expected_gradients, expected_outputs
 from .divergence import node_check
@@ -23,7 +23,9 @@ from .runner import Made
 from .truth import Truth
 
 FUSED = "only where no value in between is asked for: a pass over the whole network changes it"
-EXPLAINED = "every node agrees on its own inputs: rounding decided on a branch or a kink"
+EXPLAINED = (
+    "every node agrees on its own inputs: rounding decided on a branch or a kink"
+)
 
 
 def check_whole(
@@ -66,9 +68,7 @@ class Whole:
             self.direction = "whole backward"
             self.expected = expected_gradients(truth, operations)
 
-    def checks(
-        self, process: Process, explained: Collection[str]
-    ) -> list[CheckResult]:
+    def checks(self, process: Process, explained: Collection[str]) -> list[CheckResult]:
         """Check outputs or gradients; if one is wrong, locate it, unless the framework is in `explained`.
 
         A framework is explained if the check of its single nodes has already found a wrong one.
@@ -76,17 +76,13 @@ class Whole:
         framework = process.framework
 
         def run_and_compare() -> list[CheckResult]:
-            run = process.ask(
-                "whole", self.direction, self.network, self.data, self.y
-            )
+            run = process.ask("whole", self.direction, self.network, self.data, self.y)
             checks = self._compared(framework, run)
             if framework in explained or all(check.ok for check in checks):
                 return checks
             return self._located(process, checks)
 
-        return settled(
-            framework, self.direction, self.network.name, run_and_compare
-        )
+        return settled(framework, self.direction, self.network.name, run_and_compare)
 
     def _compared(self, framework: str, run: Made) -> list[CheckResult]:
         arrays = run.outputs if self.y is None else run.gradients

@@ -18,7 +18,7 @@ from ...frameworks import framework as find_framework
 from ...frameworks import framework_names
 from ...supervision.serving import Progress
 from ..report import Reports
-from .comparing import check_outputs as check_outputs
+from .array_checks import check_outputs as check_outputs
 from .differences import differences as differences
 from .examples import Reference
 from .formats import checked_dtypes

@@ -42,9 +42,7 @@ def batch(runner: Runner, example: Example, outputs: Values) -> CheckResult:
     """A row computed alone, or in a batch twice as large, is the row of the whole batch."""
     batched_inputs = batched(example)
     if batched_inputs is None:
-        return example.no_verdict(
-            "batch", "its results are not made row by row"
-        )
+        return example.no_verdict("batch", "its results are not made row by row")
     same_bits = True
     parts = []
     for choice in choices(example):
@@ -143,9 +141,7 @@ def _by_rows(example: Example, batched_inputs: Sequence[int]) -> bool:
     return all(_is_part(example, outputs, choice) for outputs, choice in pairs)
 
 
-def _is_part(
-    example: Example, results: Sequence[Array], choice: Choice
-) -> bool:
+def _is_part(example: Example, results: Sequence[Array], choice: Choice) -> bool:
     """Whether these results are the chosen rows of the outputs, within their bounds."""
     bounds = output_bounds(example)
     for y, whole, bound in zip(results, example.outputs, bounds, strict=True):
@@ -158,9 +154,7 @@ def _is_part(
     return True
 
 
-def chosen(
-    inputs: Values, batched_inputs: Sequence[int], choice: Choice
-) -> tuple:
+def chosen(inputs: Values, batched_inputs: Sequence[int], choice: Choice) -> tuple:
     """The inputs with the chosen rows of those that are batched."""
     values = list(inputs)
     for i in batched_inputs:

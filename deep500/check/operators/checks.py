@@ -6,8 +6,8 @@ from typing import Any
 
 from ...errors import Deep500Error, Unsupported, one_line, raise_if_mistake
 from ..report import CheckResult
+from .array_checks import gradient_check, output_check, shape_check
 from .batches import batch
-from .comparing import gradient_check, output_check, shape_check
 from .derivatives import difference_check
 from .examples import Example
 from .formats import Values, is_float
@@ -159,9 +159,7 @@ def _gradient_of_reference(
 ) -> CheckResult:
     """The gradient of a function that has none in float64, against slopes of the reference."""
     try:
-        gradients = runner.gradient(
-            example.operator, example.inputs, example.seeds
-        )
+        gradients = runner.gradient(example.operator, example.inputs, example.seeds)
     except Exception as raised:
         raise_if_mistake(raised)
         reason = f"it cannot be differentiated: {one_line(error)}"

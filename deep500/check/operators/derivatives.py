@@ -30,9 +30,7 @@ def difference_check(
         if grad is None or not x.size:
             continue
         if np.shape(grad) != x.shape:
-            shapes = (
-                f"shape {list(np.shape(grad))} where {list(x.shape)} is right"
-            )
+            shapes = f"shape {list(np.shape(grad))} where {list(x.shape)} is right"
             text = f"gradient by {example.input_name(i)}: {shapes}"
             return example.check(name, False, text=text)
         slopes = _Slopes(example, i, np.asarray(grad, "float64"), name)
@@ -195,9 +193,7 @@ def _weighted(seeds: Values, outputs: Sequence[Array]) -> _Terms:
     return _Terms(terms)
 
 
-def _sides(
-    low: _Terms, here: _Terms, high: _Terms, step: float
-) -> tuple[float, float]:
+def _sides(low: _Terms, here: _Terms, high: _Terms, step: float) -> tuple[float, float]:
     """The least and the most that the slopes on both sides allow, term by term."""
     least = most = 0.0
     for a, b, c in zip(low.terms, here.terms, high.terms, strict=True):

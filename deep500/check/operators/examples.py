@@ -133,9 +133,7 @@ class Example:
     @cached_property
     def dtype(self) -> str:
         """That of the first float input, without one that of the first float output, float32 without any."""
-        candidates: Sequence[TensorSpec] = [
-            self.tensors[i] for i in self.floats
-        ]
+        candidates: Sequence[TensorSpec] = [self.tensors[i] for i in self.floats]
         if not candidates:
             candidates = self.operator.infer(*self.tensors)
         for tensor in candidates:
@@ -275,9 +273,7 @@ class Example:
         """The gradients by the operator's derivative, over any namespace."""
         return self.formulas([(inputs, seeds, xp)])[0]
 
-    def formulas(
-        self, calls: Sequence[tuple[Values, Values, Any]]
-    ) -> list[list]:
+    def formulas(self, calls: Sequence[tuple[Values, Values, Any]]) -> list[list]:
         """The same for several calls at once."""
         operator = self.operator
         _, first_seeds, _ = calls[0]

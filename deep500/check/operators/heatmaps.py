@@ -40,9 +40,7 @@ def variance_map(path: Path, runs: Array, title: str) -> Path:
     variances = variance(list(runs))
     largest = np.max(variances, initial=0)
     mean = np.mean(variances)
-    numbers = (
-        f"{len(runs)} runs   largest variance {largest:.4g}   mean {mean:.4g}"
-    )
+    numbers = f"{len(runs)} runs   largest variance {largest:.4g}   mean {mean:.4g}"
     heading = f"{title}: variance over runs\n{numbers}"
     return _written(path, {"variance": variances}, heading, "variance")
 

@@ -76,9 +76,7 @@ def _source(operator: CppOp) -> Address | None:
 def _instance(operator: Any) -> Address | None:
     """The address of an instance: its class and the arguments of the constructor."""
     parameters = inspect.signature(type(operator)).parameters.values()
-    values = (
-        operator.settings if isinstance(operator, Operator) else vars(operator)
-    )
+    values = operator.settings if isinstance(operator, Operator) else vars(operator)
     settings = {}
     for parameter in parameters:
         if parameter.name in values:
@@ -258,9 +256,7 @@ def _built_in(request: CheckRequest) -> Operator | type[Operator]:
     return operator
 
 
-def _operators_of(
-    subject: Operator | type[Operator], seed: int
-) -> list[Operator]:
+def _operators_of(subject: Operator | type[Operator], seed: int) -> list[Operator]:
     if isinstance(subject, type):
         return [example.operator for example in examples_of(subject, seed)]  # type: ignore[arg-type]
     return [subject]
@@ -357,9 +353,7 @@ def _examples(
         domain = request.domain or declared_domain(operator)
         drawn = inputs_of(operator, shape, "float32", seed)
         inputs = map_floats(domain.moved, drawn)
-        [example] = examples_for(
-            operator, inputs, truth, framework, seed, domain
-        )
+        [example] = examples_for(operator, inputs, truth, framework, seed, domain)
         renamed = replace(example, name=f"{name}-{i}")
         examples.append(renamed)
     return examples

@@ -66,9 +66,7 @@ def _all_checks(
             yield from checks(runner, same)
         # A wrong derivative shows in float64 alone.
         if example.floats and "float64" not in dtypes:
-            yield attempted(
-                "differences", slopes, runner, example.cast("float64"), ()
-            )
+            yield attempted("differences", slopes, runner, example.cast("float64"), ())
     for example in examples:
         free = free_rank(example.operator) and not keep_rank
         for dtype, same in in_dtypes(example, dtypes):
@@ -77,9 +75,7 @@ def _all_checks(
             yield from regime_checks(runner, same, free)
 
 
-def in_dtypes(
-    example: Example, dtypes: Sequence[str]
-) -> list[tuple[str, Example]]:
+def in_dtypes(example: Example, dtypes: Sequence[str]) -> list[tuple[str, Example]]:
     """The example in every dtype; once where it has no float inputs."""
     if not example.floats:
         return [("float32", example)]

@@ -29,9 +29,7 @@ MANY_VALUES = 256  # of one output
 def run(operator: Operator, xp: Any, inputs: Values) -> tuple:
     """The results of an operator over a namespace, with errors inside of its code if the namespace makes errors."""
     kept = _kept(xp, inputs)
-    results = _perturbed(
-        operator, xp, inputs, (), lambda: operator.run(xp, *kept)
-    )
+    results = _perturbed(operator, xp, inputs, (), lambda: operator.run(xp, *kept))
     require_arrays(results, type(operator).__name__)
     return results
 
@@ -85,9 +83,7 @@ def refer(reference: Callable[..., Any], xp: Any, inputs: Values) -> Any:
     return with_errors_inside(reference, noise, inputs)
 
 
-def with_errors_inside(
-    function: Callable[..., Any], noise: Any, inputs: Values
-) -> Any:
+def with_errors_inside(function: Callable[..., Any], noise: Any, inputs: Values) -> Any:
     """The results of a function of NumPy arrays whose operations are off; shaken if its numbers leave these arrays."""
     noise.seen = noise.leaked = False
     try:

@@ -40,9 +40,7 @@ class OperatorOracle:
         self, operator: Operator, inputs: Values, seeds: Values, noise: Any
     ) -> list:
         """The gradients of a function, as its framework differentiates it."""
-        return self.differentiated_by(
-            operator, inputs, seeds, _namespace(noise)
-        )
+        return self.differentiated_by(operator, inputs, seeds, _namespace(noise))
 
     def differentiated_by(
         self, operator: Operator, inputs: Values, seeds: Values, xp: Any

@@ -155,9 +155,7 @@ class RemoteRunner:
     def keeps_denormals(self) -> bool:
         return bool(self.process.ask("keeps_denormals"))
 
-    def run(
-        self, operator: Operator, inputs: Values, layout: str = "plain"
-    ) -> Arrays:
+    def run(self, operator: Operator, inputs: Values, layout: str = "plain") -> Arrays:
         outputs: Arrays = self.process.ask("run", operator, inputs, layout)
         return outputs
 
@@ -185,18 +183,14 @@ class RemoteRunner:
         )
         return gradients
 
-    def touched(
-        self, operator: Operator, inputs: Values, seeds: Values
-    ) -> list[Any]:
+    def touched(self, operator: Operator, inputs: Values, seeds: Values) -> list[Any]:
         after: list[Any] = self.process.ask("touched", operator, inputs, seeds)
         return after
 
     def sequence(
         self, operator: Operator, calls: Sequence[tuple[int, Values]]
     ) -> list[list[Arrays]]:
-        readings: list[list[Arrays]] = self.process.ask(
-            "sequence", operator, calls
-        )
+        readings: list[list[Arrays]] = self.process.ask("sequence", operator, calls)
         return readings
 
     def repeated(

@@ -140,9 +140,7 @@ def _any_element(example: Example, predicate: Callable[[Array], Array]) -> bool:
     return False
 
 
-def without_overflow(
-    example: Example, arrays: Values, right: Values
-) -> list[Any]:
+def without_overflow(example: Example, arrays: Values, right: Values) -> list[Any]:
     """The arrays, with the truth in place of infinities and NaNs where the dtype cannot hold the result."""
     largest = FORMATS[example.dtype].largest
 

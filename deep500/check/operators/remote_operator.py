@@ -44,9 +44,7 @@ class Remote(Operator):
                 raise self.oracle.malformed("results")
         return answers
 
-    def derived_each(
-        self, calls: Sequence[tuple[Values, Values, Any]]
-    ) -> list[list]:
+    def derived_each(self, calls: Sequence[tuple[Values, Values, Any]]) -> list[list]:
         """The gradients of several calls, asked in one question."""
         questions = []
         for inputs, seeds, xp in calls:
@@ -59,9 +57,7 @@ class Remote(Operator):
                 raise self.oracle.malformed("gradients")
         return answers
 
-    def _answers(
-        self, xp: Any, method: str, questions: Sequence[tuple]
-    ) -> list:
+    def _answers(self, xp: Any, method: str, questions: Sequence[tuple]) -> list:
         """One answer for every question: from `fresh` if it is the truth that is asked for."""
         process = self.fresh if xp is FRESH else self.oracle
         answers = process.ask("each", method, questions)

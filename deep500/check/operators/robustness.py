@@ -6,8 +6,8 @@ import numpy as np
 
 from ...errors import Unsupported, one_line, raise_if_mistake
 from ..report import CheckResult
+from .array_checks import deviation, gradient_check, output_check
 from .bounds import FEW, MOST, loose_bounds
-from .comparing import deviation, gradient_check, output_check
 from .examples import Example
 from .formats import Array, Values
 from .memory import LAYOUTS
@@ -25,9 +25,7 @@ SEQUENCE = "A0 B0 A1 A0 C0 D9 B0 B1 A2 D9 C1 A0 B0 A1"  # content and slot of ev
 PAIRS_FROM = 100  # the first slot of the pairs that are nearly the same
 
 
-def determinism(
-    runner: Runner, example: Example, outputs: Values
-) -> CheckResult:
+def determinism(runner: Runner, example: Example, outputs: Values) -> CheckResult:
     """The same bits in every run, of results and of gradients."""
     operator = example.operator
     inputs = example.inputs
@@ -48,9 +46,7 @@ def unchanged(runner: Runner, example: Example, outputs: Values) -> CheckResult:
     if not value and example.differentiates:
         before = (*example.inputs, *example.seeds)
         after = runner.touched(example.operator, example.inputs, example.seeds)
-        value, text = changed(
-            before, [after], "inputs, by the call of the gradient"
-        )
+        value, text = changed(before, [after], "inputs, by the call of the gradient")
     return example.check("inputs", not value, value, 0.0, text)
 
 
@@ -70,9 +66,7 @@ def sequence(runner: Runner, example: Example, outputs: Values) -> CheckResult:
     return example.check("sequence", True, text=f"{len(calls)} calls in turn")
 
 
-def _calls_in_turn(
-    runner: Runner, example: Example
-) -> tuple[list[int], list[Example]]:
+def _calls_in_turn(runner: Runner, example: Example) -> tuple[list[int], list[Example]]:
     """The slot and the content of every call of a sequence."""
     odd = None
     if not is_ours(example.operator):
@@ -120,9 +114,7 @@ def _takes(runner: Runner, example: Example) -> bool:
     return True
 
 
-def interleaved(
-    runner: Runner, example: Example, outputs: Values
-) -> CheckResult:
+def interleaved(runner: Runner, example: Example, outputs: Values) -> CheckResult:
     """Two runs before two derivatives: each derivative uses what its own run saved."""
     if not has_own_code(example.operator):
         return example.no_verdict("state", NO_CODE)
@@ -141,9 +133,7 @@ def interleaved(
             gradient_check(content, result["gradients"], "state"),
         ):
             if check.ok is False:
-                return _failed(
-                    example, check, "with two runs before two derivatives"
-                )
+                return _failed(example, check, "with two runs before two derivatives")
     return example.check("state", True, text="two runs before two derivatives")
 
 
@@ -153,9 +143,7 @@ def guards(runner: Runner, example: Example, outputs: Values) -> CheckResult:
         return example.no_verdict("memory", NO_CODE)
     seeds = example.seeds if example.differentiates else ()
     for filling in FILLINGS:
-        result = runner.guarded(
-            example.operator, example.inputs, seeds, filling
-        )
+        result = runner.guarded(example.operator, example.inputs, seeds, filling)
         spoilt = 0
         for margin in result["margins"]:
             spoilt += int(np.sum(margin != filling))
@@ -164,9 +152,7 @@ def guards(runner: Runner, example: Example, outputs: Values) -> CheckResult:
             return example.check("memory", False, float(spoilt), 0.0, text)
         checks = [output_check(example, result["outputs"], "memory")]
         if seeds:
-            checks.append(
-                gradient_check(example, result["gradients"], "memory")
-            )
+            checks.append(gradient_check(example, result["gradients"], "memory"))
         for check in checks:
             if check.ok is False:
                 where = f"with bytes 0x{filling:02X} around its arrays, and in what it has to write"
@@ -180,9 +166,7 @@ def strides(runner: Runner, example: Example, outputs: Values) -> CheckResult:
     inputs = example.inputs
     sizes = [x.size for x in inputs if isinstance(x, np.ndarray)]
     if max(sizes, default=0) <= 1:
-        return example.no_verdict(
-            "strides", "it has no arrays that could be views"
-        )
+        return example.no_verdict("strides", "it has no arrays that could be views")
     for layout in LAYOUTS:
         results = runner.run(operator, inputs, layout)
         checks = [output_check(example, results, "strides")]
@@ -205,9 +189,7 @@ def _failed(example: Example, check: CheckResult, when: str) -> CheckResult:
 def threads(runner: Runner, example: Example, outputs: Values) -> CheckResult:
     """Right in every run of inputs so large that threads share the work."""
     if is_ours(example.operator):
-        return example.no_verdict(
-            "threads", "a framework's own threads are not judged"
-        )
+        return example.no_verdict("threads", "a framework's own threads are not judged")
     if example.dtype == "float64":
         return example.no_verdict("threads", "in the other dtypes alone")
     large = shared_work(example)
@@ -226,9 +208,7 @@ def threads(runner: Runner, example: Example, outputs: Values) -> CheckResult:
 def _fault_in_runs(runner: Runner, large: Example, seeds: Values) -> str:
     """What is wrong in any of many runs, with seeds of the gradients; "" if nothing is."""
     kind = "gradients" if seeds else "outputs"
-    for arrays in runner.repeated(
-        large.operator, large.inputs, seeds, SHARED_RUNS
-    ):
+    for arrays in runner.repeated(large.operator, large.inputs, seeds, SHARED_RUNS):
         fault = _far_off(large, arrays, bool(seeds))
         if fault:
             return f"{kind} for {large.size} elements: {fault}"
@@ -265,9 +245,7 @@ def sanitizing(runner: Runner, example: Example) -> CheckResult:
             example.operator, example.inputs, seeds, SANITIZERS_S
         )
     except Unsupported as error:
-        return example.check(
-            "sanitize", None, text=one_line(error), decided=False
-        )
+        return example.check("sanitize", None, text=one_line(error), decided=False)
     if findings is None:
         return example.no_verdict("sanitize", "it is not in C++")
     count = len(findings)
@@ -280,9 +258,7 @@ def sanitizing(runner: Runner, example: Example) -> CheckResult:
     return example.check("sanitize", False, float(count), 0.0, text)
 
 
-def changed(
-    right: Values, runs: Sequence[Values], what: str
-) -> tuple[float, str]:
+def changed(right: Values, runs: Sequence[Values], what: str) -> tuple[float, str]:
     """How many elements have other bits in any run, and the first of them in words."""
     total = 0
     text = ""

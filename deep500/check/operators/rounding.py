@@ -39,9 +39,7 @@ ARITHMETIC = {
     np.reciprocal,
     np.matmul,
 }
-ELEMENTARY = (
-    4  # units: what fast vector libraries promise (SLEEF, SVML, libmvec)
-)
+ELEMENTARY = 4  # units: what fast vector libraries promise (SLEEF, SVML, libmvec)
 INSIDE = "inside"  # the stream of errors inside of code without a formula
 
 
@@ -152,8 +150,7 @@ class PerturbedRun:
     def has_made(self, results: Any) -> bool:
         """Whether all of these came out of operations that it gave errors, or are no floats."""
         return all(
-            isinstance(y, Rounded) or not is_float(np.asarray(y))
-            for y in results
+            isinstance(y, Rounded) or not is_float(np.asarray(y)) for y in results
         )
 
     def constant(self, coefficients: Array) -> Array:

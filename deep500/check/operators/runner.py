@@ -101,9 +101,7 @@ class OperatorRunner:
         products = self.framework.evaluate(multiply, [denormals, ones])
         return bool(np.all(products[0] != 0))
 
-    def run(
-        self, operator: Operator, inputs: Values, layout: str = "plain"
-    ) -> Arrays:
+    def run(self, operator: Operator, inputs: Values, layout: str = "plain") -> Arrays:
         """The outputs; `layout` says how the inputs lie in memory."""
         outputs = self.framework.evaluate(operator, laid_out(inputs, layout))
         return [np.array(y) for y in outputs]
@@ -120,9 +118,7 @@ class OperatorRunner:
         new_seeds = laid_out(seeds, layout)
         return _copies(self._derived(operator, new_inputs, new_seeds))
 
-    def _derived(
-        self, operator: Operator, inputs: Values, seeds: Values
-    ) -> Gradients:
+    def _derived(self, operator: Operator, inputs: Values, seeds: Values) -> Gradients:
         """By the operator's own derivative; a function is differentiated by the framework."""
         if not getattr(operator, "is_function", False):
             return self.framework.gradient(operator, inputs, seeds)
@@ -175,9 +171,7 @@ class OperatorRunner:
             self._compiled_kernels[id(operator)] = (operator, compiled)
         return self._compiled_kernels[id(operator)][1]
 
-    def touched(
-        self, operator: Operator, inputs: Values, seeds: Values
-    ) -> list[Any]:
+    def touched(self, operator: Operator, inputs: Values, seeds: Values) -> list[Any]:
         """The inputs as they are after a run; with seeds these too, after a run of the gradient."""
         new_inputs = laid_out(inputs, "plain")
         new_seeds = laid_out(seeds, "plain")
@@ -275,9 +269,7 @@ class OperatorRunner:
             if seeds:
                 guarded_seeds = map_arrays(guard.copy, seeds)
                 every_seed = _full(guarded_seeds, outputs)
-                gradients = operator.gradients(
-                    XP, every_seed, guarded_inputs, results
-                )
+                gradients = operator.gradients(XP, every_seed, guarded_inputs, results)
         return {
             "outputs": [np.array(y) for y in outputs],
             "gradients": _copies(gradients),
@@ -303,9 +295,7 @@ class OperatorRunner:
 class _Slot:
     """Inputs that stay where they are, with a call prepared for them."""
 
-    def __init__(
-        self, framework: Framework, operator: Operator, inputs: Values
-    ):
+    def __init__(self, framework: Framework, operator: Operator, inputs: Values):
         new_inputs = laid_out(inputs, "plain")
         self.arrays = arrays(new_inputs)
         kernel = framework.kernel(operator, inputs=inputs)[1]

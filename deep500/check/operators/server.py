@@ -68,9 +68,7 @@ class QuestionSession:
 
     def answer(self, message: Message, progress: Progress) -> Message:
         if "open" in message:
-            return {
-                "answer": self._attempted(lambda: self.open(message["open"]))
-            }
+            return {"answer": self._attempted(lambda: self.open(message["open"]))}
         if self.copies:
             return {"answer": self._in_a_copy(message)}
         return {"answer": self._call(message)}

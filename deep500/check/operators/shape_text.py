@@ -83,9 +83,7 @@ def _check_count(operator: Operator, count: int) -> None:
     )
 
 
-def _input(
-    word: str, is_static: bool, rng: np.random.Generator, dtype: str
-) -> Any:
+def _input(word: str, is_static: bool, rng: np.random.Generator, dtype: str) -> Any:
     if word == "-":
         return None
     if is_static:
@@ -136,13 +134,9 @@ def _integers(
         )
     if dtype not in ALL or dtype.startswith("float"):
         names = listed([name for name in ALL if "float" not in name])
-        raise Deep500Error(
-            f"{word!r}: no dtype is named {dtype!r}; there are {names}"
-        )
+        raise Deep500Error(f"{word!r}: no dtype is named {dtype!r}; there are {names}")
     if below is not None and int(below) < 1:
-        raise Deep500Error(
-            f"{word!r}: there is no integer from 0 to below {below}"
-        )
+        raise Deep500Error(f"{word!r}: there is no integer from 0 to below {below}")
     if dtype == "bool":
         below = "2"
     if below is None:
@@ -155,20 +149,14 @@ def _value(word: str) -> Any:
     try:
         return ast.literal_eval(word.removeprefix("="))
     except (ValueError, SyntaxError):
-        raise Deep500Error(
-            f"{word!r} is no value, such as =3 or =[2,3]"
-        ) from None
+        raise Deep500Error(f"{word!r} is no value, such as =3 or =[2,3]") from None
 
 
 def _array(word: str, value: Any) -> np.ndarray:
     try:
         array = np.asarray(value)
     except ValueError:  # rows of several lengths
-        raise Deep500Error(
-            f"{word!r} is no array, such as =[[1,2],[3,4]]"
-        ) from None
+        raise Deep500Error(f"{word!r} is no array, such as =[[1,2],[3,4]]") from None
     if array.dtype.kind not in "biuf":
-        raise Deep500Error(
-            f"{word!r} is no array of numbers, such as =[[1,2],[3,4]]"
-        )
+        raise Deep500Error(f"{word!r} is no array of numbers, such as =[[1,2],[3,4]]")
     return array

@@ -155,9 +155,7 @@ def free_rank(operator: Operator) -> bool:
     return not operator.cases
 
 
-def as_operator(
-    subject: Any, reference: Reference | None, framework: str
-) -> Any:
+def as_operator(subject: Any, reference: Reference | None, framework: str) -> Any:
     """An operator of a user's or a plain function as an Operator; a class stays what it is."""
     if isinstance(subject, CustomOp):
         return subject.operator
@@ -192,9 +190,7 @@ def function_operator(
     derived = None
     if find_framework(framework).abilities.autodiff:
         derived = partial(_differentiated, framework)
-    return adapted(
-        name, function, truth, framework, labels, required, domain, derived
-    )
+    return adapted(name, function, truth, framework, labels, required, domain, derived)
 
 
 def _differentiated(
@@ -375,9 +371,7 @@ def _working(examples: list[Example]) -> list[Example]:
         advice = "give other inputs, with --shape (inputs= in Python)"
         if getattr(example.operator, "is_function", False):
             advice += ", or the framework that it is written for"
-        raise Deep500Error(
-            f"{name} does not take {inputs}: {reasons[0]}; {advice}"
-        )
+        raise Deep500Error(f"{name} does not take {inputs}: {reasons[0]}; {advice}")
     return working
 
 

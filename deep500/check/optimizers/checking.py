@@ -26,7 +26,6 @@ from .namesakes import namesakes
 from .oracles import RULES
 from .origins import origin_of
 from .problems import Arrays, TrainingProblem, problems, slope
-from .report import FORMULA, NEW_PROCESS, NOT_INDEPENDENT, SAME_PROCESS
 from .resuming import resumed_elsewhere, resumed_run, whole_run
 from .stepping import trajectory
 from .subjects import as_optimizer, load_optimizer
@@ -41,6 +40,7 @@ from .truths import (
     precision,
     truth_of,
 )
+from .unjudged_checks import FORMULA, NEW_PROCESS, NOT_INDEPENDENT, SAME_PROCESS
 
 DTYPES = ("float64", "float32")
 # of the error, relative to the distance that the parameter has moved
@@ -141,11 +141,7 @@ def _chosen_truth(
         step = _first_difference(subject, namesake.truth, seed)
         if step is None or namesake.binding:
             return _told(namesake.truth)
-        where = (
-            "could not be compared"
-            if step == 0
-            else f"differs from step {step} on"
-        )
+        where = "could not be compared" if step == 0 else f"differs from step {step} on"
         remarks.append(f"{namesake.name} of the same name {where}")
     text = "; ".join([NOT_INDEPENDENT, *remarks])
     return own, CheckResult(FORMULA, None, text=text)
@@ -162,9 +158,7 @@ def _first_difference(subject: Any, truth: StepTruth, seed: int) -> int | None:
     bound = max(precision(subject), truth.bound)
     try:
         gradients, path = truth.path(problem, 10)
-        ours = trajectory(
-            home(subject), subject, problem.start, gradients, "float64"
-        )
+        ours = trajectory(home(subject), subject, problem.start, gradients, "float64")
     except Exception:  # whatever the optimizer does; it shows again later
         return 0
     value, step = deviation(ours, path, problem.start, "float64", bound)
@@ -399,9 +393,7 @@ def _same_ends(
                 different.append(f"{name!r} after step {point}")
     count = float(len(different))
     text = (
-        f"resumed in {where} process, {different[0]}, is another"
-        if different
-        else ""
+        f"resumed in {where} process, {different[0]}, is another" if different else ""
     )
     return _check(place, "resumption", not different, count, 0.0, text)
 

@@ -62,9 +62,7 @@ def namesakes(optimizer: Any, framework: str) -> Iterator[Namesake]:
         yield from _of_library(letters, framework, settings)
 
 
-def _built_in(
-    name: str, optimizer: Any, settings: Mapping[str, Any]
-) -> Namesake:
+def _built_in(name: str, optimizer: Any, settings: Mapping[str, Any]) -> Namesake:
     rule: Any = registry.find("optimizers", name)
     wanted = [field.name for field in fields(rule)]
     values, unused = _matched(wanted, settings)
@@ -115,9 +113,7 @@ def _matched(
                 values[name] = settings[alias]
                 used.add(alias)
                 break
-    unused = [
-        name for name, value in settings.items() if value and name not in used
-    ]
+    unused = [name for name, value in settings.items() if value and name not in used]
     return values, unused
 
 
@@ -131,8 +127,7 @@ def _settings(optimizer: Any) -> dict[str, Any]:
         settings = {
             name: value
             for name, value in vars(optimizer).items()
-            if name not in NOT_STATE
-            and isinstance(value, bool | int | float | tuple)
+            if name not in NOT_STATE and isinstance(value, bool | int | float | tuple)
         }
     betas = settings.pop("betas", None)
     if isinstance(betas, tuple) and len(betas) == 2:

@@ -116,9 +116,7 @@ def zeros_in_between(rng: np.random.Generator) -> TrainingProblem:
     return TrainingProblem("zeros", start, gradient)
 
 
-def scaled(
-    name: str, rng: np.random.Generator, scale: float
-) -> TrainingProblem:
+def scaled(name: str, rng: np.random.Generator, scale: float) -> TrainingProblem:
     """Random gradients around one order of magnitude, the same in every run."""
     start = {
         "matrix": rng.standard_normal((4, 5)),

@@ -29,9 +29,7 @@ class StepTruth:
     independent = True
     bound = EXACT
 
-    def path(
-        self, problem: TrainingProblem, steps: int
-    ) -> tuple[list[Arrays], Path]:
+    def path(self, problem: TrainingProblem, steps: int) -> tuple[list[Arrays], Path]:
         """The gradients of every step, and the parameters after it."""
         raise NotImplementedError
 
@@ -46,13 +44,9 @@ class FormulaTruth(StepTruth):
     def text(self) -> str:  # type: ignore[override]
         return f"the textbook formula of {self.rule!r}"
 
-    def path(
-        self, problem: TrainingProblem, steps: int
-    ) -> tuple[list[Arrays], Path]:
+    def path(self, problem: TrainingProblem, steps: int) -> tuple[list[Arrays], Path]:
         formula = RULES[type(self.rule).__name__]
-        truth = Oracle(
-            formula, self.rule.settings, problem.start, self._rate_at
-        )
+        truth = Oracle(formula, self.rule.settings, problem.start, self._rate_at)
         gradients, path = [], []
         for step in range(steps):
             step_gradients = problem.gradient(truth.params, step)
@@ -79,9 +73,7 @@ class OptimizerTruth(StepTruth):
     def bound(self) -> float:  # type: ignore[override]
         return precision(self.optimizer)
 
-    def path(
-        self, problem: TrainingProblem, steps: int
-    ) -> tuple[list[Arrays], Path]:
+    def path(self, problem: TrainingProblem, steps: int) -> tuple[list[Arrays], Path]:
         return followed(home(self.optimizer), self.optimizer, problem, steps)
 
 
@@ -96,9 +88,7 @@ class OwnTruth(StepTruth):
     def text(self) -> str:  # type: ignore[override]
         return f"the same code on {home(self.optimizer)} in float64"
 
-    def path(
-        self, problem: TrainingProblem, steps: int
-    ) -> tuple[list[Arrays], Path]:
+    def path(self, problem: TrainingProblem, steps: int) -> tuple[list[Arrays], Path]:
         start = problem.start
         gradients = [problem.gradient(start, step) for step in range(steps)]
         path = trajectory(
@@ -128,9 +118,7 @@ def home(optimizer: Any) -> str:
 def precision(optimizer: Any) -> float:
     """What the steps of an optimizer in float64 are known to."""
     is_keras = home(optimizer) == "tensorflow"
-    return (
-        KERAS if is_keras and isinstance(optimizer, NativeOptimizer) else EXACT
-    )
+    return KERAS if is_keras and isinstance(optimizer, NativeOptimizer) else EXACT
 
 
 def optimizer_name(optimizer: Any) -> str:
@@ -141,8 +129,6 @@ def optimizer_name(optimizer: Any) -> str:
 
 def shown_optimizer(optimizer: Any) -> str:
     """An optimizer as a report names it."""
-    if isinstance(optimizer, Optimizer) and not isinstance(
-        optimizer, LibraryOptimizer
-    ):
+    if isinstance(optimizer, Optimizer) and not isinstance(optimizer, LibraryOptimizer):
         return repr(optimizer)
     return optimizer_name(optimizer)

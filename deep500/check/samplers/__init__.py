@@ -11,7 +11,9 @@ from ..report import CheckReport, Reports
 from .checks import all_checks
 from .drawing import SamplerDraws
 
-SIZE = 13  # examples: few enough to test every one, and not a multiple of most batch sizes
+SIZE = (
+    13  # examples: few enough to test every one, and not a multiple of most batch sizes
+)
 EPOCHS = 2000
 LEVEL = 1e-4
 

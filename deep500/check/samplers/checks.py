@@ -37,9 +37,7 @@ def all_checks(draws: SamplerDraws, level: float) -> list[CheckResult]:
         if draws.in_range:
             checks.append(test(draws, level))
         else:
-            checks.append(
-                _not_applicable(name, "not all that is drawn are examples")
-            )
+            checks.append(_not_applicable(name, "not all that is drawn are examples"))
     return checks
 
 
@@ -85,9 +83,7 @@ def batch_sizes(draws: SamplerDraws) -> CheckResult:
 def coverage(draws: SamplerDraws) -> CheckResult:
     """Every example must come once in every epoch."""
     if not draws.sampler.every_example_once:
-        return _not_applicable(
-            "coverage", "it does not promise every example once"
-        )
+        return _not_applicable("coverage", "it does not promise every example once")
     worst = 0
     text = ""
     examples = np.arange(draws.size)
@@ -191,9 +187,7 @@ def seeds_are_independent(draws: SamplerDraws, level: float) -> CheckResult:
     name = "independence of seeds"
     other = _other_seed(draws.sampler)
     if not draws.sampler.shuffles or other is None:
-        return _not_applicable(
-            name, "it does not shuffle, or its seed is not its own"
-        )
+        return _not_applicable(name, "it does not shuffle, or its seed is not its own")
     pairs = []
     half = draws.epochs // 2
     for epoch, order in enumerate(draws.orders[:half]):
@@ -286,15 +280,11 @@ def _judged(name: str, probability: float | None, level: float) -> CheckResult:
     text = ""
     if probability < level:
         shown = f"{probability:.2g}"
-        text = (
-            f"so large a deviation has the probability {shown} if it is right"
-        )
+        text = f"so large a deviation has the probability {shown} if it is right"
     return CheckResult(name, probability >= level, probability, level, text)
 
 
-def _counted(
-    name: str, faults: int, text: str, allowed: int = 0
-) -> CheckResult:
+def _counted(name: str, faults: int, text: str, allowed: int = 0) -> CheckResult:
     """A check that counts faults; the text is used if there are more than allowed."""
     if faults <= allowed:
         text = ""

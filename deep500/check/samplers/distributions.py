@@ -66,9 +66,7 @@ def independence(table: np.ndarray) -> float | None:
 
 def smallest_of(probabilities: Sequence[float | None]) -> float | None:
     """One probability for several tests, by Bonferroni; None if there is no test."""
-    present = [
-        probability for probability in probabilities if probability is not None
-    ]
+    present = [probability for probability in probabilities if probability is not None]
     if not present:
         return None
     return min(1.0, min(present) * len(present))

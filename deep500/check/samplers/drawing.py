@@ -19,9 +19,7 @@ class SamplerDraws:
         self.size = size
         self.epochs = epochs
 
-    def batches(
-        self, epoch: int, sampler: Sampler | None = None
-    ) -> list[np.ndarray]:
+    def batches(self, epoch: int, sampler: Sampler | None = None) -> list[np.ndarray]:
         """The batches of one epoch of this sampler, or of another one."""
         chosen = sampler or self.sampler
         name = type(chosen).__name__

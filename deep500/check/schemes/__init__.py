@@ -38,9 +38,7 @@ def check_scheme(
     scheme = scheme_given(scheme)
     reports = []
     for name in frameworks:
-        report = check_on_framework(
-            scheme, ranks, name, seed, progress or silent
-        )
+        report = check_on_framework(scheme, ranks, name, seed, progress or silent)
         reports.append(report)
     return Reports("scheme", str(scheme), reports)
 
@@ -50,9 +48,7 @@ def check_on_framework(
 ) -> CheckReport:
     """The report on a scheme whose ranks all run on this framework."""
     if ranks < 2:
-        raise Deep500Error(
-            f"a scheme is checked on 2 ranks or more, not on {ranks}"
-        )
+        raise Deep500Error(f"a scheme is checked on 2 ranks or more, not on {ranks}")
     scheme.check(ranks)
     trials = Trials(scheme, ranks, framework, seed)
     checks: list[CheckResult] = []

@@ -31,9 +31,7 @@ SERIAL_BOUND = 1e-4  # of float32 parameters after some steps that differ in the
 # of the spread of scattered replicas, after some epochs of communication
 CONSENSUS_BOUND = 0.7
 MEAN_BOUND = 0.1  # of the step by the mean gradient
-FEEDBACK_BOUND = (
-    0.3  # the same with error feedback, whose residuals come and go
-)
+FEEDBACK_BOUND = 0.3  # the same with error feedback, whose residuals come and go
 FEEDBACK_EPOCHS = 6  # so many that they count little, with long periods too
 LOSS_BOUND = 0.8  # of the first epoch's loss, in the last one
 DRIFT = (
@@ -68,18 +66,14 @@ def check_training(trials: Trials) -> CheckResult:
 def check_serial(trials: Trials) -> CheckResult:
     """Synchronous schemes do what one rank with the whole batch does."""
     if not trials.scheme.synchronous:
-        return CheckResult(
-            "serial", None, text="only synchronous schemes promise it"
-        )
+        return CheckResult("serial", None, text="only synchronous schemes promise it")
     exact = trials.with_scheme(without_losses(trials.scheme))
     wanted = exact.serial()
     distance = 0.0
     for replica in exact.finished.replicas.values():
         for name, value in replica.executor.arrays().items():
             distance = max(distance, float(np.abs(value - wanted[name]).max()))
-    batch = (
-        f"batches of {exact.batch_size}, which the ranks cannot share evenly"
-    )
+    batch = f"batches of {exact.batch_size}, which the ranks cannot share evenly"
     if distance <= SERIAL_BOUND:
         text = f"difference from one rank, with {batch}"
         return CheckResult("serial", True, distance, SERIAL_BOUND, text)
@@ -120,9 +114,7 @@ def check_feedback(trials: Trials) -> CheckResult:
         return CheckResult("error feedback", None, text=reason)
     lossy = with_losses(trials.scheme, trials.ranks)
     if lossy is None:
-        return CheckResult(
-            "error feedback", None, text="it has no setting for a codec"
-        )
+        return CheckResult("error feedback", None, text="it has no setting for a codec")
     error, factor = _mean_error(lossy, trials.ranks, trials, FEEDBACK_EPOCHS)
     codec = f"TopK({LOSSY_SHARE:g})"
     text = f"distance from the step by the mean gradient, with {codec}"
@@ -162,9 +154,7 @@ def _mean_error(
     scheme: Scheme, ranks: int, trials: Trials, epochs: int = 1
 ) -> tuple[float, float]:
     """The relative distance from the step by the mean gradient, and how many times as far the step goes."""
-    moved, expected = mean_step(
-        scheme, ranks, trials.engine, trials.seed, epochs
-    )
+    moved, expected = mean_step(scheme, ranks, trials.engine, trials.seed, epochs)
     length = float(np.linalg.norm(expected))
     error = float(np.linalg.norm(moved - expected)) / length
     return error, float(np.dot(moved, expected)) / length**2
@@ -208,14 +198,8 @@ def check_every_rank_counts(trials: Trials) -> CheckResult:
         run.run()
         if np.abs(evaluated(run) - base).max() < 1e-6:
             ignored.append(rank)
-    text = (
-        f"rank {', '.join(map(str, ignored))} has no influence"
-        if ignored
-        else ""
-    )
-    return CheckResult(
-        "every rank", not ignored, float(len(ignored)), 0.0, text
-    )
+    text = f"rank {', '.join(map(str, ignored))} has no influence" if ignored else ""
+    return CheckResult("every rank", not ignored, float(len(ignored)), 0.0, text)
 
 
 def check_consensus(trials: Trials) -> CheckResult:
@@ -256,7 +240,9 @@ def _spectral_gap(trials: Trials) -> str:
     topology = trials.scheme.settings.get("topology")
     if not isinstance(topology, Topology):
         return ""
-    return f"; the graph has a spectral gap of {topology.spectral_gap(trials.ranks):.4g}"
+    return (
+        f"; the graph has a spectral gap of {topology.spectral_gap(trials.ranks):.4g}"
+    )
 
 
 def check_start(trials: Trials) -> CheckResult:
@@ -304,14 +290,10 @@ def check_apart(trials: Trials) -> CheckResult:
         raise
     except Exception as error:  # what ranks have shared may be missing
         raise_if_internal(error)
-        text = (
-            f"with a copy of its module for every rank: {reason(error)}{SHARED}"
-        )
+        text = f"with a copy of its module for every rank: {reason(error)}{SHARED}"
         return CheckResult("apart", False, text=text)
     if rows is None:
-        text = (
-            "no other process can import it: `d5 check scheme FILE.py:NAME` can"
-        )
+        text = "no other process can import it: `d5 check scheme FILE.py:NAME` can"
         return CheckResult("apart", None, text=text)
     distance = float(np.abs(rows - wanted).max())
     text = "difference from ranks with a copy of the scheme's module each"
@@ -379,10 +361,7 @@ def check_lost_rank(trials: Trials) -> CheckResult:
 
 def check_finite(trials: Trials) -> CheckResult:
     """No replica holds anything but numbers at the end."""
-    ok = all(
-        math.isfinite(number)
-        for number in replicas(trials.finished).sum(axis=1)
-    )
+    ok = all(math.isfinite(number) for number in replicas(trials.finished).sum(axis=1))
     return CheckResult("finite", ok, text="parameters of all replicas")
 
 

@@ -144,9 +144,7 @@ def replicas(run: DistributedTrainer) -> np.ndarray:
 
 def spread(rows: np.ndarray) -> float:
     """The root mean square distance of the replicas from their mean."""
-    return float(
-        np.sqrt(np.mean(np.sum((rows - rows.mean(axis=0)) ** 2, axis=1)))
-    )
+    return float(np.sqrt(np.mean(np.sum((rows - rows.mean(axis=0)) ** 2, axis=1))))
 
 
 def scatter(run: DistributedTrainer, seed: int) -> None:
@@ -175,9 +173,7 @@ def pictures() -> dict[str, Split]:
     return {"train": train, "validation": others, "test": others}
 
 
-def pictures_without_rank(
-    place: int, count: int, sampler: Any
-) -> dict[str, Split]:
+def pictures_without_rank(place: int, count: int, sampler: Any) -> dict[str, Split]:
     """The data with other pictures in the rows that one of the ranks reads in the first epoch."""
     splits = dict(pictures())
     changed = splits["train"].columns["x"][:].copy()

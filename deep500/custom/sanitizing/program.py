@@ -98,9 +98,7 @@ def _program(op: CppOp, sanitizer: Sanitizer, dtype: str) -> Path:
         openmp = _runtime("openmp.cpp", compile_flags)
         objects = [str(operator), str(harness), str(openmp)]
         # Without -fopenmp: nothing may come from libgomp.
-        return build(
-            name, "", op.folder, objects, "", kind=flags, suffix=".program"
-        )
+        return build(name, "", op.folder, objects, "", kind=flags, suffix=".program")
     except Unsupported:
         raise
     except Deep500Error as error:
@@ -113,14 +111,10 @@ def _runtime(file: str, flags: Sequence[str]) -> Path:
     text = f'#line 1 "{file}"\n{source}'
     header = (INCLUDE / "deep500" / "deep500.h").read_text(encoding="utf-8")
     runtime_flags = (*LANGUAGE, "-fno-sanitize=undefined")
-    return build(
-        file, text, HERE, runtime_flags, header, kind=flags, suffix=".o"
-    )
+    return build(file, text, HERE, runtime_flags, header, kind=flags, suffix=".o")
 
 
-def _explained(
-    name: str, sanitizer: Sanitizer, error: Deep500Error
-) -> Deep500Error:
+def _explained(name: str, sanitizer: Sanitizer, error: Deep500Error) -> Deep500Error:
     """The error, or a better one if the compiler lacks something."""
     text = str(error)
     if NO_LIBRARY.search(text):
@@ -176,12 +170,8 @@ class _ProgramRun:
             (folder / "case").write_bytes(self.case)
             (folder / "reply").touch()
             ending = self._ending(program, folder, at_once)
-            report = (folder / "stderr").read_text(
-                encoding="utf-8", errors="replace"
-            )
-            text = (folder / "reply").read_text(
-                encoding="utf-8", errors="replace"
-            )
+            report = (folder / "stderr").read_text(encoding="utf-8", errors="replace")
+            text = (folder / "reply").read_text(encoding="utf-8", errors="replace")
         reply = text.splitlines()
         memory = ProgramMemory.of(self.op, reply)
         reported = findings(report, memory, calls=at_once)
@@ -216,9 +206,7 @@ class _ProgramRun:
             return f"was ended by signal {signal.Signals(-code).name}"
         return f"ended with exit code {code}, before its last call"
 
-    def _failure(
-        self, ending: str, reply: Sequence[str], report: str
-    ) -> Deep500Error:
+    def _failure(self, ending: str, reply: Sequence[str], report: str) -> Deep500Error:
         for line in reply:
             if line.startswith("fault "):
                 fault = line.removeprefix("fault ")

@@ -17,9 +17,7 @@ BEGINS = re.compile(
 )
 FRAME = re.compile(r"^\s*#\d+ ")
 PLACE = re.compile(rf"{USER}/([^:]+):(\d+)")
-ACCESS = re.compile(
-    r"\b(read|write) of size \d+ at (0x[0-9a-f]+)", re.IGNORECASE
-)
+ACCESS = re.compile(r"\b(read|write) of size \d+ at (0x[0-9a-f]+)", re.IGNORECASE)
 
 VARIABLE = re.compile(
     r"'(\w+)'(?: \(line \d+\))? <== Memory access|global variable '(\w+)"
@@ -82,9 +80,7 @@ class ProgramMemory:
                 case [role, index, address, size, elements]:
                     name = names[role, int(index)]
                     start = int(address, 16)
-                    arrays.append(
-                        TensorMemory(name, start, int(size), int(elements))
-                    )
+                    arrays.append(TensorMemory(name, start, int(size), int(elements)))
         return cls(op.source.resolve(), tuple(arrays))
 
     def array_at(self, address: int) -> TensorMemory | None:
@@ -130,9 +126,7 @@ class ProgramMemory:
         return f": {text[:LONGEST_LINE]}"
 
 
-def findings(
-    report: str, memory: ProgramMemory, calls: int = 1
-) -> list[Finding]:
+def findings(report: str, memory: ProgramMemory, calls: int = 1) -> list[Finding]:
     """Everything in a report, each kind once for a line; `calls` is how many of them ran at once."""
     unique: dict[tuple[str, str], Finding] = {}
     for section in _sections(report):
@@ -164,9 +158,7 @@ def _finding(
     return _bad_access(section, memory)
 
 
-def _race(
-    section: "ReportSection", memory: ProgramMemory, calls: int
-) -> Finding:
+def _race(section: "ReportSection", memory: ProgramMemory, calls: int) -> Finding:
     accesses = []
     for line in section.lines:
         access = ACCESS.search(line)
@@ -193,9 +185,7 @@ def _race(
     return Finding(kind, where, text, section.shown)
 
 
-def _shared(
-    section: "ReportSection", memory: ProgramMemory, address: int
-) -> str:
+def _shared(section: "ReportSection", memory: ProgramMemory, address: int) -> str:
     """The element or the variable that two threads access."""
     array = memory.array_at(address)
     if array is not None:

@@ -145,9 +145,7 @@ class Jax(Framework):
 
         return custom_op(operator)
 
-    def _executor(
-        self, network: Network, seed: int, execution: str
-    ) -> "JaxExecutor":
+    def _executor(self, network: Network, seed: int, execution: str) -> "JaxExecutor":
         from .executor import JaxExecutor
 
         return JaxExecutor(self, network, seed, execution)

@@ -86,14 +86,10 @@ class JaxExecutor(FunctionalExecutor):
     ) -> Values:
         training = self.training
         inputs = self.keyed(inputs, step, first_row)
-        program, used = self.program(
-            (y, training), lambda: self._backprop(y, training)
-        )
+        program, used = self.program((y, training), lambda: self._backprop(y, training))
         values = self.natives(inputs, used)
         outputs, gradients, updates = program(self.params, values)
-        self.gradients = {
-            name: gradients[name] for name in self.structure.trainable
-        }
+        self.gradients = {name: gradients[name] for name in self.structure.trainable}
         self.params = self.params | updates
         self.generation += 1
         return self.ordered(outputs)
@@ -110,25 +106,19 @@ class JaxExecutor(FunctionalExecutor):
         targets = {*structure.outputs, *updates.values(), y}
         nodes, used = structure.part(targets, training)
 
-        def loss(
-            trained: Values, params: Values, inputs: Values
-        ) -> tuple[Any, Values]:
+        def loss(trained: Values, params: Values, inputs: Values) -> tuple[Any, Values]:
             results = self.forward(nodes, params | trained | inputs, targets)
             seed = tape.seed(xp, results[y], y)
             return jnp.sum(results[y] * seed), results
 
         differentiate = jax.grad(loss, has_aux=True)
 
-        def run(
-            params: Values, inputs: Values
-        ) -> tuple[Values, Values, Values]:
+        def run(params: Values, inputs: Values) -> tuple[Values, Values, Values]:
             check_traced(structure, inputs, used)
             trained = {name: params[name] for name in structure.trainable}
             gradients, results = differentiate(trained, params, inputs)
             outputs = {name: results[name] for name in structure.outputs}
-            statistics = {
-                name: results[value] for name, value in updates.items()
-            }
+            statistics = {name: results[value] for name, value in updates.items()}
             return outputs, gradients, statistics
 
         return run, used
@@ -156,9 +146,7 @@ class JaxExecutor(FunctionalExecutor):
             return function
         return jax.jit(function, donate_argnums=donated)
 
-    def with_derivative(
-        self, operator: Operator, inputs: Sequence[Any]
-    ) -> tuple:
+    def with_derivative(self, operator: Operator, inputs: Sequence[Any]) -> tuple:
         return formula(self.framework.xp, operator, inputs)
 
     def _inference(self, inputs: Collection[str]) -> Program:

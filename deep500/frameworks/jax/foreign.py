@@ -85,9 +85,7 @@ def _shape(value: Any) -> tuple[tuple[int, ...], np.dtype]:
     return tuple(value.shape), np.dtype(value.dtype)
 
 
-def _array(
-    address: int | None, shape: tuple[int, ...], dtype: np.dtype
-) -> np.ndarray:
+def _array(address: int | None, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """The memory at an address as an array; an array without elements has no memory."""
     size = int(np.prod(shape)) * dtype.itemsize
     if not size or address is None:

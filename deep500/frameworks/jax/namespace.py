@@ -29,21 +29,15 @@ class JaxNamespace(Namespace):
         jnp.asin, jnp.acos, jnp.atan, jnp.sinh, jnp.cosh
     )
     expm1, log1p, fmod = bind(jnp.expm1, jnp.log1p, jnp.fmod)
-    floor, erf, isnan, sigmoid = bind(
-        jnp.floor, lax.erf, jnp.isnan, jax.nn.sigmoid
-    )
+    floor, erf, isnan, sigmoid = bind(jnp.floor, lax.erf, jnp.isnan, jax.nn.sigmoid)
     logical_not, logical_and, logical_or = bind(
         jnp.logical_not, jnp.logical_and, jnp.logical_or
     )
-    maximum, minimum, pow, where = bind(
-        jnp.maximum, jnp.minimum, jnp.power, jnp.where
-    )
+    maximum, minimum, pow, where = bind(jnp.maximum, jnp.minimum, jnp.power, jnp.where)
     asarray, full, broadcast_to, permute_dims = bind(
         jnp.asarray, jnp.full, jnp.broadcast_to, jnp.permute_dims
     )
-    flip, matmul, einsum, argmax = bind(
-        jnp.flip, jnp.matmul, jnp.einsum, jnp.argmax
-    )
+    flip, matmul, einsum, argmax = bind(jnp.flip, jnp.matmul, jnp.einsum, jnp.argmax)
     take_along_axis, zeros_like, ones_like = bind(
         jnp.take_along_axis, jnp.zeros_like, jnp.ones_like
     )
@@ -79,9 +73,7 @@ class JaxNamespace(Namespace):
     def sum(self, x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
         return jnp.sum(x, axis=_axes(axis), keepdims=keepdims, dtype=x.dtype)
 
-    def prod(
-        self, x: Array, axis: Axis = None, keepdims: bool = False
-    ) -> Array:
+    def prod(self, x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
         return jnp.prod(x, axis=_axes(axis), keepdims=keepdims, dtype=x.dtype)
 
     def max(self, x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -96,9 +88,7 @@ class JaxNamespace(Namespace):
     def take(self, x: Array, indices: Array, axis: int = 0) -> Array:
         return jnp.take(x, indices, axis)
 
-    def scatter_add(
-        self, x: Array, indices: Array, values: Array, axis: int
-    ) -> Array:
+    def scatter_add(self, x: Array, indices: Array, values: Array, axis: int) -> Array:
         places: list[Any] = list(jnp.indices(indices.shape, sparse=True))
         places[axis] = indices
         return x.at[tuple(places)].add(values)
@@ -144,9 +134,7 @@ class JaxNamespace(Namespace):
         w = jnp.swapaxes(w, 1, 2)
         w = w.reshape(groups * channels, group_size, *kernel)
         around = []
-        axes = zip(
-            dilations, kernel, pads, shape, y.shape[2:], strides, strict=True
-        )
+        axes = zip(dilations, kernel, pads, shape, y.shape[2:], strides, strict=True)
         for d, k, (lo, _), size, m, s in axes:
             before = d * (k - 1) - lo
             after = size + lo - 1 - (m - 1) * s
@@ -161,17 +149,11 @@ class JaxNamespace(Namespace):
     ) -> tuple[tuple, tuple]:
         return lax.scan(f, carry, xs, length)
 
-    def cond(
-        self, condition: Array, yes: Function, no: Function, *args: Any
-    ) -> Array:
+    def cond(self, condition: Array, yes: Function, no: Function, *args: Any) -> Array:
         return lax.cond(condition, yes, no, *args)
 
-    def while_loop(
-        self, condition: Function, body: Function, state: tuple
-    ) -> tuple:
-        return lax.while_loop(
-            lambda s: condition(*s), lambda s: tuple(body(*s)), state
-        )
+    def while_loop(self, condition: Function, body: Function, state: tuple) -> tuple:
+        return lax.while_loop(lambda s: condition(*s), lambda s: tuple(body(*s)), state)
 
     def require(self, condition: Array, message: str, x: Array) -> Array:
         """Return x; the condition is checked in Python, since compiled code cannot raise."""

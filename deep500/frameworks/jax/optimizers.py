@@ -86,9 +86,7 @@ class AdaGradOptimizer(OptaxRule, NativeAdaGrad):
     """optax.adagrad, which adds epsilon before it takes the root."""
 
     def create(self, library: Any, rate: Any) -> Any:
-        return library.adagrad(
-            rate, initial_accumulator_value=0.0, eps=self.epsilon
-        )
+        return library.adagrad(rate, initial_accumulator_value=0.0, eps=self.epsilon)
 
 
 class RMSPropOptimizer(OptaxRule, NativeRMSProp):

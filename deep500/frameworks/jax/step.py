@@ -93,9 +93,7 @@ class JaxStep(FunctionalStep):
 
     def _trained(self) -> Values:
         params = self.executor.params
-        return {
-            name: params[name] for name in self.executor.structure.trainable
-        }
+        return {name: params[name] for name in self.executor.structure.trainable}
 
     def _updated_values(
         self,
@@ -107,9 +105,7 @@ class JaxStep(FunctionalStep):
         """The second half of a step, on values in the order of `_names`."""
         named_params = dict(zip(self._names, params, strict=True))
         named_gradients = dict(zip(self._names, gradients, strict=True))
-        new, leaves, count = self._updated(
-            named_params, named_gradients, leaves, count
-        )
+        new, leaves, count = self._updated(named_params, named_gradients, leaves, count)
         return [new[name] for name in self._names], leaves, count
 
     def _updated(
@@ -138,9 +134,7 @@ class JaxStep(FunctionalStep):
             inputs: Values,
         ) -> tuple:
             outputs, gradients, statistics = backprop(fixed | changing, inputs)
-            params, leaves, count = self._updated(
-                changing, gradients, leaves, count
-            )
+            params, leaves, count = self._updated(changing, gradients, leaves, count)
             return outputs, statistics | params, leaves, count
 
         return self.executor.jitted(run, (0, 1, 2)), used

@@ -56,9 +56,7 @@ class WrappedFunction(JaxExecutor):
         return self._tree.filled(self.params)
 
     def backprop(self, y: str, training: bool) -> Program:
-        def loss(
-            trained: Values, params: Values, inputs: Values
-        ) -> tuple[Any, Values]:
+        def loss(trained: Values, params: Values, inputs: Values) -> tuple[Any, Values]:
             outputs = self._run(params | trained, inputs)
             value = self._wrapped.differentiated(outputs, inputs, y)
             seed = tape.seed(self.framework.xp, value, y)
@@ -66,9 +64,7 @@ class WrappedFunction(JaxExecutor):
 
         differentiate = jax.grad(loss, has_aux=True)
 
-        def run(
-            params: Values, inputs: Values
-        ) -> tuple[Values, Values, Values]:
+        def run(params: Values, inputs: Values) -> tuple[Values, Values, Values]:
             trained = {name: params[name] for name in self._trained}
             gradients, outputs = differentiate(trained, params, inputs)
             return outputs, gradients, {}
@@ -118,10 +114,7 @@ class ParamTree:
         leaves, self._structure = jax.tree_util.tree_flatten_with_path(tree)
         self._leaves: dict[str, Any] = {}
         for path, leaf in leaves:
-            name = (
-                jax.tree_util.keystr(path, simple=True, separator="/")
-                or "params"
-            )
+            name = jax.tree_util.keystr(path, simple=True, separator="/") or "params"
             self._leaves[name] = leaf
 
     @property

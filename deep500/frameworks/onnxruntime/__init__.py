@@ -37,9 +37,7 @@ class OnnxRuntime(Framework):
     name = "onnxruntime"
     module_name = "onnxruntime"
     extra = "onnx"
-    abilities = Abilities(
-        custom_operators=True, deferred=True, transformable=True
-    )
+    abilities = Abilities(custom_operators=True, deferred=True, transformable=True)
     usual_execution = "deferred"
     dtypes = ALL - {"float4_e2m1fn", "float8_e8m0fnu", "int2", "uint2"}
 
@@ -122,9 +120,7 @@ class OnnxRuntime(Framework):
     ) -> list[np.ndarray]:
         if isinstance(operator, Custom):
             return self._host._evaluate(operator, inputs, composed)
-        session = self._session(
-            operator, inputs, "composed" if composed else "native"
-        )
+        session = self._session(operator, inputs, "composed" if composed else "native")
         outputs = self._run(session, inputs)
         return list(outputs.values())
 
@@ -151,13 +147,9 @@ class OnnxRuntime(Framework):
         kinds = _kinds(values)
         static = [kind for kind in kinds if not isinstance(kind, TensorSpec)]
         key = cache_key(operator, static)
-        return _operator_session(
-            operator, kinds, variant, self.threads, inputs, key
-        )
+        return _operator_session(operator, kinds, variant, self.threads, inputs, key)
 
-    def _run(
-        self, session: Any, values: Sequence[Any]
-    ) -> dict[str, np.ndarray]:
+    def _run(self, session: Any, values: Sequence[Any]) -> dict[str, np.ndarray]:
         feed = {}
         for k, value in enumerate(values):
             if isinstance(value, np.ndarray):
@@ -202,9 +194,7 @@ class OnnxRuntime(Framework):
 
         return custom_op(operator)
 
-    def _executor(
-        self, network: Network, seed: int, execution: str
-    ) -> "Executor":
+    def _executor(self, network: Network, seed: int, execution: str) -> "Executor":
         if any(isinstance(node.operator, Custom) for node in network.nodes):
             from .custom import SplitExecutor
 
@@ -225,14 +215,10 @@ def _session(model: bytes, threads: int) -> Any:
     options.intra_op_num_threads = threads
     options.log_severity_level = 3  # errors only
     try:
-        return ort.InferenceSession(
-            model, options, providers=["CPUExecutionProvider"]
-        )
+        return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except ort.capi.onnxruntime_pybind11_state.NotImplemented as error:
         reason = str(error).splitlines()[0]
-        raise Unsupported(
-            f"ONNX Runtime has no kernel for this: {reason}"
-        ) from error
+        raise Unsupported(f"ONNX Runtime has no kernel for this: {reason}") from error
 
 
 @lru_cache(maxsize=256)

@@ -23,9 +23,7 @@ class BoundSession:
     `signature` and the declared inputs of the network have done all of these checks before.
     """
 
-    def __init__(
-        self, session: Any, params: Values, places: Mapping[str, OrtValue]
-    ):
+    def __init__(self, session: Any, params: Values, places: Mapping[str, OrtValue]):
         self._keeper = session.io_binding()
         self._binding = self._keeper._iobinding
         # looked up once, since a lookup takes as long as some of these calls

@@ -36,9 +36,7 @@ class Buffers:
 class FlatValues:
     """The tensors of a layout as OrtValues over flat NumPy buffers (`arrays`), and the whole buffers (`vectors`)."""
 
-    def __init__(
-        self, layout: Layout, arrays: Mapping[str, np.ndarray] | None = None
-    ):
+    def __init__(self, layout: Layout, arrays: Mapping[str, np.ndarray] | None = None):
         if arrays:
             self.arrays = layout.gather(arrays)
         else:

@@ -27,9 +27,7 @@ def forward(operator: Operator, inputs: Sequence[Any], kernel: str) -> Call:
         run, kind = FRAMEWORK.kernel(operator, inputs=inputs)
         if kind != "native":
             name = type(operator).__name__
-            raise Unsupported(
-                f"ONNX Runtime has no node for {name}: ask for composed"
-            )
+            raise Unsupported(f"ONNX Runtime has no node for {name}: ask for composed")
     else:
         _check_kernel(kernel)
         run = FRAMEWORK.formula(operator)
@@ -78,9 +76,7 @@ def backward(
     return _call(x | y | dy, gradients, grads, every)
 
 
-def _forward_results(
-    operator: Operator, inputs: Sequence[Any]
-) -> list[np.ndarray]:
+def _forward_results(operator: Operator, inputs: Sequence[Any]) -> list[np.ndarray]:
     """All results of the operator's formula, which its derivative may use."""
     values = arrays(inputs)
     arguments = _arguments("i", values)

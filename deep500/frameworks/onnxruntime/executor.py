@@ -4,9 +4,8 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from onnxruntime import OrtValue  # type: ignore[import-untyped]
-
 import onnx
+from onnxruntime import OrtValue  # type: ignore[import-untyped]
 
 from ...contracts.executor import HostMemoryExecutor, Values
 from ...contracts.network import Network, Node
@@ -86,9 +85,7 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
             return bound(inputs)
         inputs = self.keyed(inputs)
         names = (self.decided, *inputs)
-        outputs = self._outputs.find(
-            names, lambda: self.structure.computable(inputs)
-        )
+        outputs = self._outputs.find(names, lambda: self.structure.computable(inputs))
         computed = []
         for name in outputs:
             if name not in self.params and name not in inputs:
@@ -167,9 +164,7 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
             return
         arrays = key[0]
         if arrays is not None and is_direct(arrays, self._dtypes):
-            self._bound.find(
-                key, lambda: BoundSession(session, self.params, places)
-            )
+            self._bound.find(key, lambda: BoundSession(session, self.params, places))
 
     def _training_step(self, optimizer: Optimizer, y: str) -> OnnxRuntimeStep:
         return OnnxRuntimeStep(self, optimizer, y)
@@ -210,9 +205,7 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
 
         return self._used.find((self.decided, *outputs), needed_inputs)
 
-    def natives(
-        self, inputs: Mapping[str, Any], used: Collection[str]
-    ) -> Values:
+    def natives(self, inputs: Mapping[str, Any], used: Collection[str]) -> Values:
         """Return the used inputs as OrtValues of their declared dtypes; raises if their shapes are wrong."""
         values = {}
         shapes = {}
@@ -233,9 +226,7 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         shapes = {name: value.shape() for name, value in values.items()}
         threads = self.framework.threads
         key = (self.decided, *key, threads, *map(tuple, shapes.values()))
-        return self.programs.find(
-            key, lambda: self.framework.session(record(shapes))
-        )
+        return self.programs.find(key, lambda: self.framework.session(record(shapes)))
 
     def _feed(self, session: Any, values: Values) -> Values:
         available = values | self.params

@@ -59,9 +59,7 @@ class OnnxRuntimeKernels(Kernels):
             return False
         return super().has_node(operator)
 
-    def has_kernel(
-        self, operator: Operator, dtypes: Sequence[str | None]
-    ) -> bool:
+    def has_kernel(self, operator: Operator, dtypes: Sequence[str | None]) -> bool:
         if not super().has_kernel(operator, dtypes):
             return False
         name = type(operator).__name__
@@ -83,9 +81,7 @@ def kernel_kind(
     return "native" if native else "composed"
 
 
-def _fits(
-    types: dict[str, list[str]], pairs: Sequence[tuple[Any, str]]
-) -> bool:
+def _fits(types: dict[str, list[str]], pairs: Sequence[tuple[Any, str]]) -> bool:
     """Whether a kernel with these types, by the names of ONNX's type constraints, takes inputs of these dtypes."""
     for formal, dtype in pairs:
         names = types.get(formal.type_str)
@@ -108,9 +104,7 @@ def _kernel_types(operator: str) -> list[dict[str, list[str]]]:
     import onnxruntime  # type: ignore[import-untyped]
 
     since = onnx.defs.get_schema(operator, OPSET).since_version
-    kernels: Callable = (
-        onnxruntime.capi.onnxruntime_pybind11_state.get_all_opkernel_def
-    )
+    kernels: Callable = onnxruntime.capi.onnxruntime_pybind11_state.get_all_opkernel_def
     key = (operator, "", "CPUExecutionProvider")
     constraints = []
     for kernel in kernels():

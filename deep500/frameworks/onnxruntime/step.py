@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
 import onnx
 
 from ...contracts.executor import TrainingStep, Values, matching
@@ -40,9 +39,7 @@ class OnnxRuntimeStep(TrainingStep):
 
     executor: "OnnxRuntimeExecutor"
 
-    def __init__(
-        self, executor: "OnnxRuntimeExecutor", optimizer: Optimizer, y: str
-    ):
+    def __init__(self, executor: "OnnxRuntimeExecutor", optimizer: Optimizer, y: str):
         super().__init__(executor, optimizer, y)
         self._used = executor.needed(y)
         self._is_flat = is_flat(executor.structure, optimizer)
@@ -76,9 +73,7 @@ class OnnxRuntimeStep(TrainingStep):
 
     def _update_graph(self) -> "_Graph":
         executor = self.executor
-        model = update_model(
-            executor.framework.xp, executor.structure, self.optimizer
-        )
+        model = update_model(executor.framework.xp, executor.structure, self.optimizer)
         return _Graph(self, model, {})
 
     def state(self) -> dict[str, np.ndarray]:
@@ -128,9 +123,7 @@ class OnnxRuntimeStep(TrainingStep):
         for name in executor.structure.state_updates:
             other[name].update_inplace(executor.params[name])
 
-    def _whole_model(
-        self, shapes: dict[str, tuple[int, ...]]
-    ) -> onnx.ModelProto:
+    def _whole_model(self, shapes: dict[str, tuple[int, ...]]) -> onnx.ModelProto:
         executor = self.executor
         return step_model(
             executor.framework.xp,
@@ -158,9 +151,7 @@ class OnnxRuntimeStep(TrainingStep):
         results = session.run_with_ort_values(names, feed)
         return dict(zip(names, map(to_numpy, results), strict=True))
 
-    def _by_param(
-        self, arrays: Mapping[str, np.ndarray]
-    ) -> dict[str, np.ndarray]:
+    def _by_param(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Convert the state of the vector of all parameters to the state of every parameter."""
         layout = self.executor.layout
         [dtype] = layout.sizes
@@ -176,9 +167,7 @@ class OnnxRuntimeStep(TrainingStep):
                 by_param[param + key] = view
         return by_param
 
-    def _by_buffer(
-        self, state: Mapping[str, np.ndarray]
-    ) -> dict[str, np.ndarray]:
+    def _by_buffer(self, state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Convert the state of every parameter to the state of the vector of all parameters."""
         layout = self.executor.layout
         by_buffer = {}
@@ -203,9 +192,7 @@ class OnnxRuntimeStep(TrainingStep):
 class _Graph:
     """A session bound to all buffers: it reads the current sets and writes the others."""
 
-    def __init__(
-        self, step: OnnxRuntimeStep, model: onnx.ModelProto, values: Values
-    ):
+    def __init__(self, step: OnnxRuntimeStep, model: onnx.ModelProto, values: Values):
         self.step = step
         self.session = step.executor.framework.session(model)
         self.inputs: Values = {}
@@ -227,9 +214,7 @@ class _Graph:
             self.inputs[name].update_inplace(value)
         self.inputs[STEP].update_inplace(np.asarray(count, np.float32))
         self.session.run_with_iobinding(self._bindings[turns])
-        return {
-            name: owned(value.numpy()) for name, value in self.outputs.items()
-        }
+        return {name: owned(value.numpy()) for name, value in self.outputs.items()}
 
     def _bind(self, params_turn: int, state_turn: int) -> Any:
         """A binding that reads these sets and writes the others."""

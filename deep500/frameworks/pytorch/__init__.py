@@ -142,10 +142,7 @@ class PyTorch(Framework):
     def _wrap(
         self, model: Any, wrapping: Wrapping, seed: int | None, execution: str
     ) -> "WrappedModule":
-        if (
-            not isinstance(model, self.module.nn.Module)
-            or wrapping.params is not None
-        ):
+        if not isinstance(model, self.module.nn.Module) or wrapping.params is not None:
             raise self.not_taken(model, "a torch.nn.Module")
         from .wrapped import WrappedModule
 

@@ -54,9 +54,7 @@ class PyTorchAllocations(Allocations):
     def _events(self) -> Iterator[tuple[int, int | None]]:
         """Yield (time, bytes) for each allocation, negative for a release, and (time, None) for each mark."""
         profiler: Any = self._profiler.profiler
-        stack: list[Any] = list(
-            profiler.kineto_results.experimental_event_tree()
-        )
+        stack: list[Any] = list(profiler.kineto_results.experimental_event_tree())
         while stack:
             event = stack.pop()
             stack += event.children

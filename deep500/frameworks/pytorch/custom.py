@@ -54,9 +54,7 @@ class CompiledOperator(CustomOpDef):
 
         torch.library.register_fake(f"deep500::{name}", fake)
         if op.differentiable:
-            torch.library.register_fake(
-                f"deep500::{backward}", _fake_gradients(op)
-            )
+            torch.library.register_fake(f"deep500::{backward}", _fake_gradients(op))
         self._opoverload = getattr(torch.ops.deep500, name).default
         # what the overload calls after a detour through Python
         self._direct = self._opoverload._op
@@ -111,9 +109,7 @@ class PythonOperator(CustomOpDef):
         def backward(ctx: Any, *grads: torch.Tensor) -> tuple:
             by_input = []
             for gradient in _as_tuple(gradients(*grads, *ctx.saved_tensors)):
-                by_input.append(
-                    gradient if gradient.is_floating_point() else None
-                )
+                by_input.append(gradient if gradient.is_floating_point() else None)
             return tuple(by_input)
 
         self.register_autograd(backward, setup_context=setup)
@@ -133,9 +129,7 @@ def _eager(op: CustomPythonOp) -> type[torch.autograd.Function]:
     """The operator as a function of autograd, as one would write it by hand."""
     signature = op.signature
     n, m = _counts(op)
-    described = any(
-        desc.shape is not None or desc.dtype for desc in signature.inputs
-    )
+    described = any(desc.shape is not None or desc.dtype for desc in signature.inputs)
 
     class Eager(torch.autograd.Function):
         @staticmethod

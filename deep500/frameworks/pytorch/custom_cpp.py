@@ -47,9 +47,7 @@ def define(op: CppOp, name: str, schema: str, backward: str) -> None:
             tensors = (*inputs, *op.infer(*inputs))
             library = op.library(_float_dtype(tensors))
             codes = _encoded(tensors)
-            bridge.deep500_plan(
-                handle, codes, library.forward, library.backward
-            )
+            bridge.deep500_plan(handle, codes, library.forward, library.backward)
             return 0
         except Exception as error:  # C++ waits for an answer
             bridge.deep500_refuse(handle, str(error).encode())

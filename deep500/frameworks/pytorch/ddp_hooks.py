@@ -31,9 +31,7 @@ TIMEOUT_S = 300.0  # the longest wait for the other ranks in one exchange
 Hook = Callable[[Any, Any], "torch.futures.Future[torch.Tensor]"]
 
 
-def create_hook(
-    codec: Codec, seed: int = 0, timeout_s: float = TIMEOUT_S
-) -> Hook:
+def create_hook(codec: Codec, seed: int = 0, timeout_s: float = TIMEOUT_S) -> Hook:
     """The hook of a codec, for `model.register_comm_hook(None, hook)`; call it on every rank."""
     if not dist.is_available() or not dist.is_initialized():
         raise Deep500Error(
@@ -96,12 +94,8 @@ class CodedBuckets:
             "+".join(group),
         )
         values, even = buffer.detach().numpy(), self.codec.fixed_size
-        aggregation = self.codec.aggregate(
-            values, self.states[group], key, slots
-        )
-        mean = drive(
-            aggregation, lambda request: answered(request, self.group, even)
-        )
+        aggregation = self.codec.aggregate(values, self.states[group], key, slots)
+        mean = drive(aggregation, lambda request: answered(request, self.group, even))
         self.step += bucket.is_last()
         return torch.from_numpy(mean)
 
@@ -128,9 +122,7 @@ class CodedBuckets:
             name = self.names.setdefault(
                 parameter.data_ptr(), f"parameter{len(self.names)}"
             )
-            offset = (
-                gradient.data_ptr() - buffer.data_ptr()
-            ) // buffer.element_size()
+            offset = (gradient.data_ptr() - buffer.data_ptr()) // buffer.element_size()
             slots.append(Slot(name, tuple(gradient.shape), dtype, offset))
         return tuple(slots)
 
@@ -199,10 +191,7 @@ def _gathered(
     padded[: payload.numel()] = payload
     parts = [torch.empty_like(padded) for _ in range(ranks)]
     dist.all_gather(parts, padded, group=group)
-    return [
-        part[:length].numpy()
-        for part, length in zip(parts, lengths, strict=True)
-    ]
+    return [part[:length].numpy() for part, length in zip(parts, lengths, strict=True)]
 
 
 def _lengths(length: int, group: Any, ranks: int) -> list[int]:

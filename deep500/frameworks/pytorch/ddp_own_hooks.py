@@ -17,7 +17,9 @@ from ...contracts.layout import Slot
 from ...errors import Deep500Error
 
 HOOKS = ("allreduce", "fp16", "powersgd")
-FIRST_ITERATION = 2  # the earliest at which PyTorch lets PowerSGD begin; before that it sends all
+FIRST_ITERATION = (
+    2  # the earliest at which PyTorch lets PowerSGD begin; before that it sends all
+)
 # PowerSGDState by the number that a codec's state holds
 _states: dict[int, Any] = {}
 
@@ -39,9 +41,7 @@ class HookBucket:
         return self.tensor
 
     def gradients(self) -> list[torch.Tensor]:
-        return [
-            self.tensor[s.offset : s.stop].view(s.shape) for s in self.slots
-        ]
+        return [self.tensor[s.offset : s.stop].view(s.shape) for s in self.slots]
 
 
 class TorchHook(Codec):
@@ -82,9 +82,7 @@ class TorchHook(Codec):
             raise Deep500Error(
                 "TorchHook needs torch.distributed: call init_process_group first"
             )
-        bucket: Any = HookBucket(
-            torch.from_numpy(x.copy()), slots or _one_slot(x)
-        )
+        bucket: Any = HookBucket(torch.from_numpy(x.copy()), slots or _one_slot(x))
         if self.hook == "powersgd":
             future = powerSGD_hook.powerSGD_hook(
                 _states[int(state["powersgd"])], bucket

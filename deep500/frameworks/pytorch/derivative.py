@@ -47,7 +47,5 @@ def derivative(
             arrays.append(gradient)
         return arrays
 
-    backward = partial(
-        torch.autograd.grad, retain_graph=True, allow_unused=True
-    )
+    backward = partial(torch.autograd.grad, retain_graph=True, allow_unused=True)
     return Call(backward, bind(grads), outputs, bind)

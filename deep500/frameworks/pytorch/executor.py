@@ -37,9 +37,7 @@ class _Mode:
     inputs: dict[str, torch.dtype]
     params: dict[str, torch.Tensor]
     training: bool
-    programs: dict[tuple[torch.Size, ...] | None, Program] = field(
-        default_factory=dict
-    )
+    programs: dict[tuple[torch.Size, ...] | None, Program] = field(default_factory=dict)
 
     @cached_property
     def arguments(self) -> tuple[torch.Tensor, ...]:
@@ -152,9 +150,7 @@ class PyTorchExecutor(AutogradExecutor):
                 params[name] = tensor
         return _Mode(tuple(outputs), dtypes, params, training)
 
-    def _run(
-        self, mode: _Mode, inputs: Mapping[str, Any]
-    ) -> tuple[torch.Tensor, ...]:
+    def _run(self, mode: _Mode, inputs: Mapping[str, Any]) -> tuple[torch.Tensor, ...]:
         """The outputs of a mode, in its order."""
         values = []
         shapes = []
@@ -180,11 +176,7 @@ class PyTorchExecutor(AutogradExecutor):
         self.structure.check_shapes(mode.inputs, shapes)
         place: tuple[torch.Size, ...] | None = None
         example = None
-        count = (
-            self._program_count()
-            if self.decided is None
-            else len(mode.programs)
-        )
+        count = self._program_count() if self.decided is None else len(mode.programs)
         if count < MOST_SHAPES:
             place = tuple([value.shape for value in values])
             example = arguments | mode.params

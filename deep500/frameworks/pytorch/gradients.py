@@ -86,9 +86,7 @@ class AutogradExecutor(HostMemoryExecutor):
         if not self._gradient_buffers:
             self._gradient_buffers = self.layout.zeros()
             self.flat_gradient = tensors(self._gradient_buffers)
-            self._gradient_views = [
-                *self.layout.views(self.flat_gradient).values()
-            ]
+            self._gradient_views = [*self.layout.views(self.flat_gradient).values()]
         return self._gradient_buffers
 
     def gathered_gradients(self) -> dict[str, torch.Tensor]:
@@ -148,6 +146,4 @@ def native(value: Any, dtype: torch.dtype) -> torch.Tensor:
 
 def tensors(buffers: Mapping[str, np.ndarray]) -> dict[str, torch.Tensor]:
     """Return tensors over the same memory."""
-    return {
-        dtype: FRAMEWORK.tensor(buffer) for dtype, buffer in buffers.items()
-    }
+    return {dtype: FRAMEWORK.tensor(buffer) for dtype, buffer in buffers.items()}

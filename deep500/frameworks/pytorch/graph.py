@@ -88,15 +88,11 @@ class _Emitter:
     def _whole(self, node: Node) -> None:
         call = _bound(_kernel(self.executor, node), node.inputs)
         call.__name__ = _identifier(node.name)  # its name in the generated code
-        written = [
-            None if isinstance(i, np.generic) else i for i in node.inputs
-        ]
+        written = [None if isinstance(i, np.generic) else i for i in node.inputs]
         arguments = tuple(_looked_up(written, self.values))
         result = self.graph.call_function(call, arguments)
         for i, name in enumerate(node.outputs):
-            self.values[name] = self.graph.call_function(
-                python.getitem, (result, i)
-            )
+            self.values[name] = self.graph.call_function(python.getitem, (result, i))
         if self.example is not None:
             inputs = _looked_up(node.inputs, self.example)
             self.example |= zip(node.outputs, call(*inputs), strict=False)
@@ -107,9 +103,7 @@ def _looked_up(inputs: Sequence[Any], values: Mapping[str, Any]) -> list[Any]:
     return [values[i] if isinstance(i, str) else i for i in inputs]
 
 
-def _bound(
-    call: Callable[..., tuple], inputs: Sequence[Any]
-) -> Callable[..., tuple]:
+def _bound(call: Callable[..., tuple], inputs: Sequence[Any]) -> Callable[..., tuple]:
     """The call with NumPy scalars among the inputs bound to it, since generated code cannot contain them."""
     scalars = []
     for i, value in enumerate(inputs):

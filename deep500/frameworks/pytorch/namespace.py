@@ -48,9 +48,7 @@ class TorchNamespace(Namespace):
     pow, where, reshape, permute_dims = bind(
         torch.pow, torch.where, torch.reshape, torch.permute
     )
-    broadcast_to, matmul, einsum = bind(
-        torch.broadcast_to, torch.matmul, torch.einsum
-    )
+    broadcast_to, matmul, einsum = bind(torch.broadcast_to, torch.matmul, torch.einsum)
     sigmoid, relu = bind(torch.sigmoid, torch.relu)
     zeros_like, ones_like = bind(torch.zeros_like, torch.ones_like)
     maximum, minimum = _pair(torch.maximum), _pair(torch.minimum)
@@ -89,27 +87,19 @@ class TorchNamespace(Namespace):
             last_axis_first.extend(pair)
         return functional.pad(x, last_axis_first, value=value)
 
-    def sum(
-        self, x: Tensor, axis: Axis = None, keepdims: bool = False
-    ) -> Tensor:
+    def sum(self, x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
         return torch.sum(x, dim=_axes(x, axis), keepdim=keepdims, dtype=x.dtype)
 
-    def prod(
-        self, x: Tensor, axis: Axis = None, keepdims: bool = False
-    ) -> Tensor:
+    def prod(self, x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
         axes = [a % x.ndim for a in _axes(x, axis)]
         for a in sorted(axes, reverse=True):  # torch.prod takes a single axis
             x = torch.prod(x, dim=a, keepdim=keepdims, dtype=x.dtype)
         return x
 
-    def max(
-        self, x: Tensor, axis: Axis = None, keepdims: bool = False
-    ) -> Tensor:
+    def max(self, x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
         return torch.amax(x, dim=_axes(x, axis), keepdim=keepdims)
 
-    def min(
-        self, x: Tensor, axis: Axis = None, keepdims: bool = False
-    ) -> Tensor:
+    def min(self, x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
         return torch.amin(x, dim=_axes(x, axis), keepdim=keepdims)
 
     def argmax(self, x: Tensor, axis: int, keepdims: bool = False) -> Tensor:
@@ -118,9 +108,7 @@ class TorchNamespace(Namespace):
     def cumulative_sum(self, x: Tensor, axis: int) -> Tensor:
         return torch.cumsum(x, dim=axis, dtype=x.dtype)
 
-    def logsumexp(
-        self, x: Tensor, axis: Axis = None, keepdims: bool = False
-    ) -> Tensor:
+    def logsumexp(self, x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
         return torch.logsumexp(x, dim=_axes(x, axis), keepdim=keepdims)
 
     def take(self, x: Tensor, indices: Tensor, axis: int = 0) -> Tensor:

@@ -61,9 +61,7 @@ class RMSPropOptimizer(NativeRMSProp):
     framework = "pytorch"
 
     def create(self, library: Any, rate: Any) -> Any:
-        return lambda params: library.RMSprop(
-            params, rate, self.alpha, self.epsilon
-        )
+        return lambda params: library.RMSprop(params, rate, self.alpha, self.epsilon)
 
 
 class AdamOptimizer(NativeAdam):

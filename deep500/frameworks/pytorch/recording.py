@@ -89,9 +89,7 @@ class FunctionRecording(TorchFunctionMode):
         note_spec(node, tensor)
         self._nodes[id(tensor)] = (tensor, node)
 
-    def _emit(
-        self, func: Callable, name: str, args: tuple, kwargs: dict
-    ) -> Any:
+    def _emit(self, func: Callable, name: str, args: tuple, kwargs: dict) -> Any:
         if _is_getter(func):
             return self.graph.call_function(getattr, (args[0], name))
         if getattr(torch.Tensor, name, None) is func:

@@ -42,9 +42,7 @@ class PyTorchStep(AutogradStep):
             self._native = partial(native, torch)
         self._rule = optimizer.with_native_kernels(framework.name, torch)
         is_formula = self._rule is optimizer
-        self._flat = (
-            bool(executor.flat) and optimizer.elementwise and is_formula
-        )
+        self._flat = bool(executor.flat) and optimizer.elementwise and is_formula
         # the tensors that the rule is applied to
         self.pieces = self._named_pieces()
         self.params = [*self.pieces.values()]
@@ -56,9 +54,7 @@ class PyTorchStep(AutogradStep):
         self._gradient_chunks: list[torch.Tensor] = []
         self._step = torch.zeros(())
         # native kernels read memory in its order: gradients and states need the strides of their parameters
-        self._is_contiguous = all(
-            param.is_contiguous() for param in self.params
-        )
+        self._is_contiguous = all(param.is_contiguous() for param in self.params)
 
     def _named_pieces(self) -> dict[str, torch.Tensor]:
         """The parameters by name, or chunks of the flat buffers by number."""
@@ -74,9 +70,7 @@ class PyTorchStep(AutogradStep):
         self._step.fill_(self.count + 1)
         with torch.no_grad():
             if self._native:
-                self._native(
-                    self.params, self._gradients(), self.states, self._step
-                )
+                self._native(self.params, self._gradients(), self.states, self._step)
             else:
                 self._apply_rule()
 
@@ -140,9 +134,7 @@ class PyTorchStep(AutogradStep):
     def _state_by_param(self) -> dict[str, State]:
         if not self._flat:
             return dict(zip(self.pieces, self.states, strict=True))
-        by_param: dict[str, State] = {
-            name: {} for name in self.executor.trained
-        }
+        by_param: dict[str, State] = {name: {} for name in self.executor.trained}
         for key in self._state_keys():
             pieces = [state[key] for state in self.states]
             for name, value in self._by_param(pieces).items():
@@ -155,9 +147,7 @@ class PyTorchStep(AutogradStep):
             return []
         return [*self.states[0]]
 
-    def _chunks(
-        self, buffers: Mapping[str, torch.Tensor]
-    ) -> list[torch.Tensor]:
+    def _chunks(self, buffers: Mapping[str, torch.Tensor]) -> list[torch.Tensor]:
         chunks: list[torch.Tensor] = []
         for buffer in buffers.values():
             chunks.extend(buffer.split(CHUNK))

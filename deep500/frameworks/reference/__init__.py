@@ -67,9 +67,7 @@ class Reference(Framework):
 
         def run(*inputs: Any) -> tuple:
             if _has_half(inputs):
-                return rounded_once(
-                    self.xp, operator, formula, inputs, HALF_NAMES
-                )
+                return rounded_once(self.xp, operator, formula, inputs, HALF_NAMES)
             return formula(*inputs)
 
         return run
@@ -80,9 +78,7 @@ class Reference(Framework):
         inputs: Sequence[Any],
         grads: Sequence[np.ndarray | None],
     ) -> list[np.ndarray | None]:
-        gradients = super()._gradient(
-            operator, _widened(inputs), _widened(grads)
-        )
+        gradients = super()._gradient(operator, _widened(inputs), _widened(grads))
         for i, value in enumerate(inputs):
             gradient = gradients[i]
             if gradient is not None and _has_half([value]):

@@ -130,9 +130,7 @@ class ReferenceStep(TrainingStep):
 
     executor: ReferenceExecutor
 
-    def __init__(
-        self, executor: ReferenceExecutor, optimizer: Optimizer, y: str
-    ):
+    def __init__(self, executor: ReferenceExecutor, optimizer: Optimizer, y: str):
         super().__init__(executor, optimizer, y)
         xp = executor.framework.xp
         self.states = {}

@@ -23,16 +23,12 @@ class NumpyNamespace(Namespace):
     sin, cos, tanh, sign, floor, isnan = bind(
         np.sin, np.cos, np.tanh, np.sign, np.floor, np.isnan
     )
-    asin, acos, atan, sinh, cosh = bind(
-        np.asin, np.acos, np.atan, np.sinh, np.cosh
-    )
+    asin, acos, atan, sinh, cosh = bind(np.asin, np.acos, np.atan, np.sinh, np.cosh)
     expm1, log1p, fmod = bind(np.expm1, np.log1p, np.fmod)
     logical_not, logical_and, logical_or = bind(
         np.logical_not, np.logical_and, np.logical_or
     )
-    maximum, minimum, pow, where = bind(
-        np.maximum, np.minimum, np.power, np.where
-    )
+    maximum, minimum, pow, where = bind(np.maximum, np.minimum, np.power, np.where)
     asarray, full, broadcast_to = bind(np.asarray, np.full, np.broadcast_to)
     permute_dims, concat, flip = bind(np.permute_dims, np.concat, np.flip)
     matmul, take_along_axis = bind(np.matmul, np.take_along_axis)
@@ -107,13 +103,9 @@ class NumpyNamespace(Namespace):
         dilations: Sequence[int],
     ) -> Any:
         """Return a view: nothing is copied."""
-        spans = [
-            d * (k - 1) + 1 for k, d in zip(kernel, dilations, strict=True)
-        ]
+        spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilations, strict=True)]
         axes = tuple(range(x.ndim - len(kernel), x.ndim))
-        view: Any = np.lib.stride_tricks.sliding_window_view(
-            x, tuple(spans), axes
-        )
+        view: Any = np.lib.stride_tricks.sliding_window_view(x, tuple(spans), axes)
         steps = _every([*strides, *dilations])
         return view[..., *steps]
 

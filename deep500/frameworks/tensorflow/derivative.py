@@ -9,14 +9,10 @@ from ...contracts.calls import Call
 from ...contracts.calls import results as as_tuple
 
 
-def derivative(
-    function: Callable, arrays: Sequence[Any], grads: Sequence[Any]
-) -> Call:
+def derivative(function: Callable, arrays: Sequence[Any], grads: Sequence[Any]) -> Call:
     """Return a call that runs one backward pass over a retained tape; the forward pass is not part of the call."""
     variables = [array for array in arrays if array.dtype.is_floating]
-    with tf.GradientTape(
-        persistent=True, watch_accessed_variables=False
-    ) as tape:
+    with tf.GradientTape(persistent=True, watch_accessed_variables=False) as tape:
         tape.watch(variables)
         results = as_tuple(function(*arrays))
     used = []

@@ -61,9 +61,7 @@ class TensorFlowExecutor(FunctionalExecutor):
     ) -> Values:
         training = self.training
         inputs = self.keyed(inputs, step, first_row)
-        program, used = self.program(
-            (y, training), lambda: self._backprop(y, training)
-        )
+        program, used = self.program((y, training), lambda: self._backprop(y, training))
         values = self.natives(inputs, used)
         outputs, self.gradients = program(values)
         self.generation += 1
@@ -114,9 +112,7 @@ class TensorFlowExecutor(FunctionalExecutor):
             return value
         return tf.cast(value, dtype)
 
-    def with_derivative(
-        self, operator: Operator, inputs: Sequence[Any]
-    ) -> tuple:
+    def with_derivative(self, operator: Operator, inputs: Sequence[Any]) -> tuple:
         return formula(self.framework.xp, operator, inputs)
 
     def _kernel(self, node: Node, inputs: Sequence[Any]) -> tuple:
@@ -164,9 +160,7 @@ class Traced:
 
     def __init__(self, function: Callable[..., Any], compile: bool):
         jit_compile = compile or None
-        self.function = tf.function(
-            function, autograph=False, jit_compile=jit_compile
-        )
+        self.function = tf.function(function, autograph=False, jit_compile=jit_compile)
         self._graphs: dict[tuple, Any] = {}
 
     def __call__(self, inputs: Values) -> Any:

@@ -14,9 +14,7 @@ class StepRecorder(Protocol):
 
     def step(self, examples: int | None = None, **values: Any) -> None: ...
 
-    def evaluation(
-        self, split: str = "validation", **qualities: Any
-    ) -> None: ...
+    def evaluation(self, split: str = "validation", **qualities: Any) -> None: ...
 
 
 class FitCallback(keras.callbacks.Callback):
@@ -39,9 +37,7 @@ class FitCallback(keras.callbacks.Callback):
         self.recorder.begin()
         self._enter("data")
 
-    def on_train_batch_begin(
-        self, batch: int, logs: dict | None = None
-    ) -> None:
+    def on_train_batch_begin(self, batch: int, logs: dict | None = None) -> None:
         self._leave()
         self._enter("step")
 

@@ -50,9 +50,7 @@ class TensorFlowNamespace(Namespace):
 
     abs, exp, log, sqrt = bind(tf.abs, tf.exp, tf.math.log, tf.sqrt)
     sin, cos, tanh, sign = bind(tf.sin, tf.cos, tf.tanh, tf.sign)
-    asin, acos, atan, sinh, cosh = bind(
-        tf.asin, tf.acos, tf.atan, tf.sinh, tf.cosh
-    )
+    asin, acos, atan, sinh, cosh = bind(tf.asin, tf.acos, tf.atan, tf.sinh, tf.cosh)
     expm1, log1p = bind(tf.math.expm1, tf.math.log1p)
     floor, erf, isnan, sigmoid, relu = bind(
         tf.floor, tf.math.erf, tf.math.is_nan, tf.sigmoid, tf.nn.relu
@@ -112,24 +110,16 @@ class TensorFlowNamespace(Namespace):
         padding = [list(pair) for pair in pads]
         return tf.pad(x, padding, constant_values=_number(value, x.dtype))
 
-    def sum(
-        self, x: Tensor, axis: Axis = None, keepdims: bool = False
-    ) -> Tensor:
+    def sum(self, x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
         return tf.reduce_sum(x, _axes(axis), keepdims)
 
-    def prod(
-        self, x: Tensor, axis: Axis = None, keepdims: bool = False
-    ) -> Tensor:
+    def prod(self, x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
         return tf.reduce_prod(x, _axes(axis), keepdims)
 
-    def max(
-        self, x: Tensor, axis: Axis = None, keepdims: bool = False
-    ) -> Tensor:
+    def max(self, x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
         return tf.reduce_max(x, _axes(axis), keepdims)
 
-    def min(
-        self, x: Tensor, axis: Axis = None, keepdims: bool = False
-    ) -> Tensor:
+    def min(self, x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
         return tf.reduce_min(x, _axes(axis), keepdims)
 
     def argmax(self, x: Tensor, axis: int, keepdims: bool = False) -> Tensor:
@@ -218,12 +208,8 @@ class TensorFlowNamespace(Namespace):
         groups: int = 1,
     ) -> Tensor:
         if not _has_gradient(dilations, groups):
-            return super().conv_transpose(
-                y, w, shape, strides, pads, dilations, groups
-            )
-        padded = [
-            size + lo + hi for size, (lo, hi) in zip(shape, pads, strict=True)
-        ]
+            return super().conv_transpose(y, w, shape, strides, pads, dilations, groups)
+        padded = [size + lo + hi for size, (lo, hi) in zip(shape, pads, strict=True)]
         batch, channels = y.shape[0], w.shape[1]
         x = tf.raw_ops.Conv2DBackpropInput(
             input_sizes=(batch, *padded, channels),
@@ -245,9 +231,7 @@ class TensorFlowNamespace(Namespace):
         groups: int = 1,
     ) -> Tensor:
         if not _has_gradient(dilations, groups):
-            return super().conv_weight(
-                x, y, kernel, strides, pads, dilations, groups
-            )
+            return super().conv_weight(x, y, kernel, strides, pads, dilations, groups)
         x = self.pad(x, [(0, 0), (0, 0), *pads])
         channels, features = x.shape[1], y.shape[1]
         w = tf.raw_ops.Conv2DBackpropFilter(
@@ -289,9 +273,7 @@ class TensorFlowNamespace(Namespace):
     ) -> Tensor:
         return tf.cond(condition, lambda: yes(*args), lambda: no(*args))
 
-    def while_loop(
-        self, condition: Function, body: Function, state: tuple
-    ) -> tuple:
+    def while_loop(self, condition: Function, body: Function, state: tuple) -> tuple:
         return tf.while_loop(condition, body, state)
 
     def require(self, condition: Tensor, message: str, x: Tensor) -> Tensor:
@@ -316,9 +298,7 @@ class TensorFlowNamespace(Namespace):
             arrays = [x.__array__() for x in xs]
             return [tf.convert_to_tensor(y) for y in function(*arrays)]
         dtypes = [kind.dtype for kind in kinds]
-        results = tf.numpy_function(
-            lambda *arrays: list(function(*arrays)), xs, dtypes
-        )
+        results = tf.numpy_function(lambda *arrays: list(function(*arrays)), xs, dtypes)
         if not isinstance(results, list):
             results = [results]
         shaped = []

@@ -100,9 +100,7 @@ class LAMBOptimizer(NativeLAMB):
 
     def create(self, library: Any, rate: Any) -> Any:
         betas = (self.beta1, self.beta2)
-        return library.Lamb(
-            rate, *betas, self.epsilon, weight_decay=self.weight_decay
-        )
+        return library.Lamb(rate, *betas, self.epsilon, weight_decay=self.weight_decay)
 
 
 class KerasOptimizer(LibraryOptimizer):

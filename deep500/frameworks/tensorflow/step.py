@@ -20,9 +20,7 @@ class TensorFlowStep(FunctionalStep):
 
     executor: "TensorFlowExecutor"
 
-    def __init__(
-        self, executor: "TensorFlowExecutor", optimizer: Optimizer, y: str
-    ):
+    def __init__(self, executor: "TensorFlowExecutor", optimizer: Optimizer, y: str):
         super().__init__(executor, optimizer, y)
         xp = executor.framework.xp
         self.states = {}
@@ -64,18 +62,14 @@ class TensorFlowStep(FunctionalStep):
         """Update by TensorFlow's own kernels if the optimizer has them, or by its formula, one parameter at a time."""
         framework = self.executor.framework
         step = self._device_count.assign_add(1).read_value()
-        params: Values = {
-            name: self.executor.params[name] for name in self.states
-        }
+        params: Values = {name: self.executor.params[name] for name in self.states}
         states: dict[str, State] = self.states
         optimizer = self.optimizer.with_native_kernels(framework.name, tf)
         # only kernels of TensorFlow take variables
         if optimizer is self.optimizer:
             params = _tensors(params)
             states = {name: _tensors(state) for name, state in states.items()}
-        updates = optimizer.updates(
-            framework.xp, params, gradients, states, step
-        )
+        updates = optimizer.updates(framework.xp, params, gradients, states, step)
         for name, param, state in updates:
             self.executor.params[name].assign(param)
             for key, value in state.items():

@@ -119,9 +119,7 @@ class WrappedKeras(TensorFlowExecutor):
         return self._wrapped.outline(specs, trained)
 
     def _own_variables(self, network: Network) -> Values:
-        return {
-            name: variable.value for name, variable in self._variables.items()
-        }
+        return {name: variable.value for name, variable in self._variables.items()}
 
     def _loss(
         self, framework: Framework, loss: Any
@@ -131,9 +129,7 @@ class WrappedKeras(TensorFlowExecutor):
         if loss is None:
             return None
         if not callable(loss) or isinstance(loss, type):
-            example = (
-                "keras.losses.SparseCategoricalCrossentropy(from_logits=True)"
-            )
+            example = "keras.losses.SparseCategoricalCrossentropy(from_logits=True)"
             raise loss_expected(loss, example)
         if _takes_label_first(loss):
             return lambda output, label: loss(label, output)
@@ -157,9 +153,7 @@ def _arguments(model: keras.Model, names: Sequence[str] | None) -> Arguments:
     if len(names) != len(model_names):
         expected = ", ".join(model_names)
         received = ", ".join(names) or "none"
-        raise Deep500Error(
-            f"the model takes {expected}, and inputs names {received}"
-        )
+        raise Deep500Error(f"the model takes {expected}, and inputs names {received}")
     return Arguments(tuple(names))
 
 

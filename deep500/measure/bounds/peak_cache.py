@@ -170,9 +170,7 @@ def peaks_from_json(data: Any) -> Peaks:
 
 
 def _peaks(data: Any) -> Peaks:
-    flops = {
-        str(dtype): _peak(fields) for dtype, fields in data["flops"].items()
-    }
+    flops = {str(dtype): _peak(fields) for dtype, fields in data["flops"].items()}
     bandwidth = _peak(data["bandwidth"])
     machine = {str(name): str(value) for name, value in data["machine"].items()}
     measured = str(data["measured"])

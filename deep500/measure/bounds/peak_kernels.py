@@ -190,9 +190,7 @@ def _array_size() -> tuple[int, str]:
 def _last_level_caches(host: HostFiles) -> int:
     """Bytes of all caches of the highest level."""
     sizes: dict[tuple[int, str], int] = {}
-    for folder in host.glob(
-        "/sys/devices/system/cpu/cpu[0-9]*/cache/index[0-9]*"
-    ):
+    for folder in host.glob("/sys/devices/system/cpu/cpu[0-9]*/cache/index[0-9]*"):
         size = host.line(f"{folder}/size")  # such as 32768K
         unit = UNITS.get(size[-1], 1)
         level = host.number(f"{folder}/level")

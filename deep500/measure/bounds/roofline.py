@@ -101,9 +101,7 @@ def _measure(machine: dict[str, str], seconds: float) -> Peaks:
     for dtype in DTYPES:
         flops[dtype] = _watched(partial(gemm_peak, dtype, share))
     bandwidth = _watched(partial(bandwidth_peak, share))
-    return Peaks(
-        flops=flops, bandwidth=bandwidth, machine=machine, measured=_now()
-    )
+    return Peaks(flops=flops, bandwidth=bandwidth, machine=machine, measured=_now())
 
 
 def _watched(kernel: Callable[[], Peak]) -> Peak:
@@ -131,7 +129,9 @@ def _accepted(measured: Peaks, seconds: float) -> Peaks:
         return measured
     flops = dict(measured.flops)
     del flops["float32"]
-    note = f"there is no peak of float32: {reason}; measure again with `d5 doctor --peaks`"
+    note = (
+        f"there is no peak of float32: {reason}; measure again with `d5 doctor --peaks`"
+    )
     return replace(measured, flops=flops, note=note)
 
 
@@ -211,14 +211,10 @@ def _alarm(
     return alarm
 
 
-def _check_work(
-    flops: float, bytes_moved: float, seconds: float | None
-) -> None:
+def _check_work(flops: float, bytes_moved: float, seconds: float | None) -> None:
     for name, value in (("flops", flops), ("bytes_moved", bytes_moved)):
         if not 0 <= value < math.inf:
-            raise Deep500Error(
-                f"{name} is {value}: give a finite count, 0 or more"
-            )
+            raise Deep500Error(f"{name} is {value}: give a finite count, 0 or more")
     if not flops and not bytes_moved:
         raise Deep500Error(
             "flops and bytes_moved are both 0: there is no work to bound"
@@ -287,9 +283,7 @@ def scaling_lines(
         )
     are_counts = all(p == int(p) and p >= 1 for p in counts)
     if not counts or not are_counts:
-        raise Deep500Error(
-            f"processes is {list(counts)}: give whole numbers from 1"
-        )
+        raise Deep500Error(f"processes is {list(counts)}: give whole numbers from 1")
     ideal = tuple(base_seconds / p for p in counts)
     parallel_fraction = 1 - serial_fraction
     shares = [serial_fraction + parallel_fraction / p for p in counts]
@@ -306,9 +300,7 @@ def scaling_lines(
     )
 
 
-def _with_overhead(
-    times: Sequence[float], overheads: list[float]
-) -> tuple[float, ...]:
+def _with_overhead(times: Sequence[float], overheads: list[float]) -> tuple[float, ...]:
     if not all(0 <= seconds < math.inf for seconds in overheads):
         raise Deep500Error(
             f"overhead gave {overheads}: it must give finite seconds, 0 or more"

@@ -78,7 +78,9 @@ def _quota(env: Environment) -> str | None:
         return None
     last = max(int(quota), 1) - 1
     command = f"taskset -c 0-{last} d5 ..."
-    return f"A control group allows {quota:g} of {cpus:g} CPUs, so use as many: {command}"
+    return (
+        f"A control group allows {quota:g} of {cpus:g} CPUs, so use as many: {command}"
+    )
 
 
 def _stolen(env: Environment) -> str | None:
@@ -110,7 +112,9 @@ def _compiler(env: Environment) -> str | None:
     fact = env.fact("software compiler", "c++ compiler")
     if fact.value is not None:
         return None
-    return f"There is no working C++ compiler ({fact.unavailable}): sudo apt install g++"
+    return (
+        f"There is no working C++ compiler ({fact.unavailable}): sudo apt install g++"
+    )
 
 
 def _tracing(env: Environment) -> str | None:

@@ -102,9 +102,7 @@ class Environment:
                 f"The environment has format {_shown(version)}, and this version reads {FORMAT}; "
                 "read it with the version that wrote it."
             )
-        classes = _dictionary(
-            top.get("classes"), "'classes' of the environment"
-        )
+        classes = _dictionary(top.get("classes"), "'classes' of the environment")
         if set(classes) != set(CLASSES):
             odd = sorted(set(classes) ^ set(CLASSES))
             raise Deep500Error(
@@ -168,9 +166,7 @@ def _is_text(value: object) -> bool:
 
 def _dictionary(data: object, name: str) -> dict[str, Any]:
     if not isinstance(data, dict):
-        raise Deep500Error(
-            f"The {name} must be a dictionary; it is {_shown(data)}."
-        )
+        raise Deep500Error(f"The {name} must be a dictionary; it is {_shown(data)}.")
     for key in data:
         if not _is_text(key):
             raise Deep500Error(

@@ -32,9 +32,7 @@ def tidy(value: object) -> Value:
 def one_line(text: str) -> str:
     """Printable text on one line, without secrets; what is too long ends in a hash of the whole."""
     letters = without_secrets(text)
-    printable = "".join(
-        letter if letter.isprintable() else " " for letter in letters
-    )
+    printable = "".join(letter if letter.isprintable() else " " for letter in letters)
     line = " ".join(printable.split())
     if len(line) <= LONGEST_TEXT:
         return line

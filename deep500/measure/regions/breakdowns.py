@@ -72,9 +72,7 @@ class Breakdown:
         return "\n".join([*lines, *self.notes])
 
 
-def make_breakdown(
-    durations: dict[Path, Durations], notes: Sequence[str]
-) -> Breakdown:
+def make_breakdown(durations: dict[Path, Durations], notes: Sequence[str]) -> Breakdown:
     """The breakdown of the paths that were used, with a note on the whole before the given ones."""
     used = {}
     for path, seen in durations.items():

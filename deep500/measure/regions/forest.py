@@ -32,9 +32,7 @@ class RegionNode(dict[str, "RegionNode"]):
         "tree",
     )
 
-    def __init__(
-        self, tree: Tree, parent: RegionNode | None, path: Path
-    ) -> None:
+    def __init__(self, tree: Tree, parent: RegionNode | None, path: Path) -> None:
         self.tree = tree
         self.parent = self if parent is None else parent
         self.path = path

@@ -18,9 +18,7 @@ class StepRegion:
 
     __slots__ = ("children", "owner", "parent", "path", "seconds", "start")
 
-    def __init__(
-        self, owner: StepRegions, parent: StepRegion | None, path: str
-    ):
+    def __init__(self, owner: StepRegions, parent: StepRegion | None, path: str):
         self.owner = owner
         self.parent = parent
         self.path = path

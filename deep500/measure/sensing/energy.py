@@ -42,9 +42,7 @@ class PackageEnergy(Sensor):
         if isinstance(self.before, Unavailable):
             raise self.before
         elapsed = time.monotonic() - self.since
-        microjoule = sum(
-            self._used(package, elapsed) for package in self.before
-        )
+        microjoule = sum(self._used(package, elapsed) for package in self.before)
         return microjoule / 1e6
 
     def _used(self, package: Package, elapsed: float) -> int:
@@ -118,9 +116,7 @@ def _package(host: HostFiles, folder: str) -> Package:
         watt = host.number(limit) / 1e6
     most = host.number(f"{folder}/max_energy_range_uj")
     energy = _energy(host, folder)
-    return Package(
-        folder=folder, energy=energy, most=most, watt=watt or MOST_WATT
-    )
+    return Package(folder=folder, energy=energy, most=most, watt=watt or MOST_WATT)
 
 
 def _energy(host: HostFiles, folder: str) -> int:

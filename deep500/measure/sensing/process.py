@@ -45,9 +45,7 @@ class Sensor(ABC):
     def read(self) -> dict[str, Reading]: ...
 
 
-def attempt(
-    source: str, unit: str, kind: Kind, value: Callable[[], float]
-) -> Reading:
+def attempt(source: str, unit: str, kind: Kind, value: Callable[[], float]) -> Reading:
     """The reading that `value` gives, or the reason why it gives none."""
     try:
         return Reading(float(value()), unit, kind, source)

@@ -18,9 +18,7 @@ FEWEST_PROCESSES = 10
 FEWEST_VALUES = 200
 # One-sided tests: 10 % of independent processes are called dependent.
 CRITICAL_PROCESSES = 1.282
-FREQUENCIES = (
-    0.65  # n to this power: the lowest ones, by which slow changes are told
-)
+FREQUENCIES = 0.65  # n to this power: the lowest ones, by which slow changes are told
 # What an interval lacks under long memory (Hurst 0.7 to 0.95) and slow switching, by simulation, from so many standard
 # errors on: series with a short memory reach the first in 1 to 2 % and the second in 14 %.
 SLOW_FACTORS = ((2.33, 5.0), (1.28, 3.0))

@@ -30,9 +30,7 @@ def bootstrap(
     count = len(series)
     n = sum(map(len, series))
     _check_bootstrap(count, n, level, resamples)
-    draws = _resampled(
-        series, statistic, resamples, np.random.default_rng(seed)
-    )
+    draws = _resampled(series, statistic, resamples, np.random.default_rng(seed))
     estimate = float(statistic(np.concatenate(series)))
     tails = [(1 - level) / 2, (1 + level) / 2]
     low, high = map(float, np.quantile(draws, tails))

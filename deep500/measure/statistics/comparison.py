@@ -118,9 +118,7 @@ def _check_comparison(margin: float, paired: bool, quantile: float) -> None:
 
 
 def _paired_effect(differences: list[Array], log_ratio: Interval) -> Effect:
-    return paired_effect(
-        np.concatenate(differences), _level_if_independent(log_ratio)
-    )
+    return paired_effect(np.concatenate(differences), _level_if_independent(log_ratio))
 
 
 def _two_sample_effect(
@@ -128,9 +126,7 @@ def _two_sample_effect(
 ) -> Effect:
     pooled_a = np.concatenate(logs_a)
     pooled_b = np.concatenate(logs_b)
-    return two_sample_effect(
-        pooled_a, pooled_b, _level_if_independent(log_ratio)
-    )
+    return two_sample_effect(pooled_a, pooled_b, _level_if_independent(log_ratio))
 
 
 def verdict_of(low: float, high: float, margin: float) -> Verdict:
@@ -153,9 +149,7 @@ def quantile_differences(
     """The ratio b / a quantile by quantile, unpaired; the level holds for each interval by itself."""
     logs_a = _logarithms(_costs(a, "a"))
     logs_b = _logarithms(_costs(b, "b"))
-    return tuple(
-        _quantile_difference(logs_a, logs_b, q, level) for q in quantiles
-    )
+    return tuple(_quantile_difference(logs_a, logs_b, q, level) for q in quantiles)
 
 
 def more_needed(estimate: Interval | Comparison, precision: float) -> int:

@@ -250,9 +250,7 @@ def _incomplete_beta(a: float, b: float, x: float, y: float) -> float:
     else:
         log_y = math.log(y * n / b)
     powers = a * log_x + b * log_y
-    exponent = (
-        powers + _stirling_error(n) - _stirling_error(a) - _stirling_error(b)
-    )
+    exponent = powers + _stirling_error(n) - _stirling_error(a) - _stirling_error(b)
     scale = math.sqrt(a * b / (2 * math.pi * n))
     return scale * math.exp(exponent) / a * _beta_fraction(a, b, x)
 
@@ -286,6 +284,4 @@ def _stirling_error(z: float) -> float:
         stirling = (z - 0.5) * math.log(z) - z + half_log_2_pi
         return math.lgamma(z) - stirling
     s = 1 / (z * z)
-    return (
-        1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - s / 1188) * s) * s) * s
-    ) / z
+    return (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - s / 1188) * s) * s) * s) / z

@@ -48,14 +48,10 @@ def equivalence(
     if not 0 < margin < math.inf:
         raise Deep500Error(f"the margin is {margin!r}: give a number above 0")
     if not 0 < alpha < 0.5:
-        raise Deep500Error(
-            f"alpha is {alpha!r}: give a number between 0 and 0.5"
-        )
+        raise Deep500Error(f"alpha is {alpha!r}: give a number between 0 and 0.5")
     n = len(differences)
     if n < FEWEST_PAIRS:
-        raise TooFewSamples(
-            f"{n} pairs were given; at least {FEWEST_PAIRS} are needed"
-        )
+        raise TooFewSamples(f"{n} pairs were given; at least {FEWEST_PAIRS} are needed")
     mean = math.fsum(differences) / n
     if not math.isfinite(mean):
         raise Deep500Error("a difference is not a finite number")
@@ -87,9 +83,7 @@ def median_equivalence(
     needed = max(FEWEST_FOR_MEDIANS, smallest_sample(0.5, 1 - 2 * alpha))
     n = len(differences)
     if n < needed:
-        raise TooFewSamples(
-            f"{n} pairs were given; at least {needed} are needed"
-        )
+        raise TooFewSamples(f"{n} pairs were given; at least {needed} are needed")
     ordered = sorted(differences)
     low, high = rank_interval(ordered, 1 - 2 * alpha)
     verdict = _verdict(low, high, margin)

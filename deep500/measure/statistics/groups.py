@@ -71,9 +71,7 @@ def holm(
         still_open = [i for i in range(count) if i not in settled]
         stricter = 1 - (1 - level) / len(still_open)
         seen = {i: _try(looks[i], stricter, level) for i in still_open}
-        decided = {
-            i: outcome for i, outcome in seen.items() if _has_verdict(outcome)
-        }
+        decided = {i: outcome for i, outcome in seen.items() if _has_verdict(outcome)}
         settled |= decided or seen
     return [_with_family_note(settled[i], count) for i in range(count)]
 
@@ -82,9 +80,7 @@ def _has_verdict(outcome: Comparison | TooFewSamples) -> bool:
     return isinstance(outcome, Comparison) and outcome.verdict != "inconclusive"
 
 
-def _try(
-    look: Look, stricter: float, level: float
-) -> Comparison | TooFewSamples:
+def _try(look: Look, stricter: float, level: float) -> Comparison | TooFewSamples:
     try:
         return look(stricter)
     except TooFewSamples as reason:
@@ -160,9 +156,7 @@ def _units(series: list[np.ndarray]) -> np.ndarray:
 
 def _ranks(values: np.ndarray) -> tuple[np.ndarray, float]:
     """Average ranks, and the share of their variance that ties leave (none if all values are equal)."""
-    _, position, counts = np.unique(
-        values, return_inverse=True, return_counts=True
-    )
+    _, position, counts = np.unique(values, return_inverse=True, return_counts=True)
     distinct_ranks = np.cumsum(counts) - (counts - 1) / 2
     ranks = distinct_ranks[position]
     n = float(values.size)

@@ -70,9 +70,7 @@ class Interval:
         return replace(self, estimate=estimate, low=low, high=high)
 
 
-def interval(
-    samples: Samples, quantile: float = 0.5, level: float = 0.95
-) -> Interval:
+def interval(samples: Samples, quantile: float = 0.5, level: float = 0.95) -> Interval:
     """The interval of a quantile of one series in the order measured, or of a list of series, one per process.
 
     With 3 to 5 processes it is computed on logarithms where all values have one sign, so pass ratios, not
@@ -103,11 +101,7 @@ def _with_clock_note(found: Interval, x: Array) -> Interval:
 def _clock_step(x: Array) -> float | None:
     """The step in which values come, where most of them have equals; None for values that are not in steps."""
     values, counts = np.unique(x, return_counts=True)
-    if (
-        len(x) < SHORT
-        or len(values) == 1
-        or counts[counts > 1].sum() <= len(x) / 2
-    ):
+    if len(x) < SHORT or len(values) == 1 or counts[counts > 1].sum() <= len(x) / 2:
         return None
     gaps = np.diff(values)
     # values that were divided differ in their last bits
@@ -228,9 +222,7 @@ def _of_equal_values(
 
 
 @lru_cache(maxsize=4096)
-def _ranks(
-    n: float, quantile: float, alpha: float
-) -> tuple[float, float] | None:
+def _ranks(n: float, quantile: float, alpha: float) -> tuple[float, float] | None:
     """Fractional ranks of the lower end, from below, and the upper end, from above; None if n is too small.
 
     Where one end cannot have half of alpha, it is the extreme value and the other end gets what remains.
@@ -241,9 +233,7 @@ def _ranks(
         return None
     below = min(max(alpha / 2, beyond_low), alpha - beyond_high)
     above = min(max(alpha / 2, beyond_high), alpha - beyond_low)
-    return _nyblom_rank(n, quantile, below), _nyblom_rank(
-        n, 1 - quantile, above
-    )
+    return _nyblom_rank(n, quantile, below), _nyblom_rank(n, 1 - quantile, above)
 
 
 def _nyblom_rank(n: float, quantile: float, tail: float) -> float:
@@ -284,9 +274,7 @@ def _between(
     return low, -_at_rank(mirrored, from_above)
 
 
-def rank_interval(
-    ordered: Sequence[float], level: float
-) -> tuple[float, float]:
+def rank_interval(ordered: Sequence[float], level: float) -> tuple[float, float]:
     """The ends of the interval of the median of independent, sorted values, which may be infinite.
 
     Between values that repeat there is nothing to interpolate: then the ends are values themselves.
@@ -321,9 +309,7 @@ def _process_quantiles(series: list[Array], quantile: float) -> Array:
     return np.sort(centres)
 
 
-def _of_processes(
-    series: list[Array], quantile: float, level: float
-) -> Interval:
+def _of_processes(series: list[Array], quantile: float, level: float) -> Interval:
     count = len(series)
     _check_processes(series, quantile)
     medians = _process_quantiles(series, quantile)
@@ -366,9 +352,7 @@ def _check_processes(series: list[Array], quantile: float) -> None:
         fewest = math.ceil(round(3 / rare, 6))
     shortest = min(map(len, series))
     if shortest < fewest:
-        request = (
-            f"{_name(quantile)} was asked of a process of {shortest} values"
-        )
+        request = f"{_name(quantile)} was asked of a process of {shortest} values"
         raise TooFewSamples(f"{request}; at least {fewest} are needed")
 
 
@@ -398,9 +382,7 @@ def t_interval(values: Array, level: float) -> tuple[float, float, float]:
     return estimate, low, high
 
 
-def _log_t(
-    values: Array, level: float, sign: int
-) -> tuple[float, float, float]:
+def _log_t(values: Array, level: float, sign: int) -> tuple[float, float, float]:
     """The t-interval on the logarithms of sorted values of one sign."""
     if values[0] == values[-1]:
         value = float(values[0])
@@ -444,9 +426,7 @@ def mean_interval(samples: ArrayLike, level: float = 0.95) -> Interval:
 def _t_diagnostics(x: Array) -> tuple[str, ...]:
     n = len(x)
     if x.min() == x.max():
-        warning = (
-            "warning: all values are equal, which a t-interval cannot judge"
-        )
+        warning = "warning: all values are equal, which a t-interval cannot judge"
         return f"n = {n}", warning
     from scipy.stats import shapiro
 

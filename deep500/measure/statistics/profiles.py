@@ -112,9 +112,7 @@ def _problems(costs: Costs) -> list[str]:
     return problems
 
 
-def _check(
-    costs: Costs, problems: Sequence[str], tau_max: float, level: float
-) -> None:
+def _check(costs: Costs, problems: Sequence[str], tau_max: float, level: float) -> None:
     if not problems:
         raise Deep500Error(
             "no problem was tried by every system: there is nothing to rank them by"

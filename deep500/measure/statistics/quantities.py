@@ -101,14 +101,10 @@ def summarize(
         value = _within(x, math.fsum(x) / n)
         how = f"arithmetic mean of {n} {PLURALS[kind]}"
     interval, note = _median_interval(x)
-    return Summary(
-        value=value, kind=kind, how=how, n=n, interval=interval, note=note
-    )
+    return Summary(value=value, kind=kind, how=how, n=n, interval=interval, note=note)
 
 
-def _of_unequal_work(
-    rates: list[float], kind: Kind, work: ArrayLike
-) -> Summary:
+def _of_unequal_work(rates: list[float], kind: Kind, work: ArrayLike) -> Summary:
     if kind != "rate":
         raise Deep500Error(
             f"work= was given with kind='{kind}': only rates have work, leave it out"

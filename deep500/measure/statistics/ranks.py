@@ -7,9 +7,7 @@ import numpy as np
 
 from .distributions import normal_cdf
 
-MOST_EXACT = (
-    100  # of each sample; beyond, the sum of ranks is as good as normal
-)
+MOST_EXACT = 100  # of each sample; beyond, the sum of ranks is as good as normal
 FEWEST_PAIRS = 5  # all signs of five agree by chance in 6 %, of four in 12 %
 
 

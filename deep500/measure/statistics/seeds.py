@@ -36,9 +36,7 @@ def seeds_interval(
         )
     ordered = sorted(values)
     if ordered[0] == ordered[-1]:
-        return _interval(
-            ordered, ordered[0], ordered[0], level, "all values equal"
-        )
+        return _interval(ordered, ordered[0], ordered[0], level, "all values equal")
     if count >= smallest_sample(0.5, level):
         low, high = rank_interval(ordered, level)
         method = "binomial ranks of the seeds"

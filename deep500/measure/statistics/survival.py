@@ -40,9 +40,7 @@ class MedianTime:
     method: str = METHOD
 
 
-def survival_curve(
-    times: Sequence[float], arrived: Sequence[bool]
-) -> list[Step]:
+def survival_curve(times: Sequence[float], arrived: Sequence[bool]) -> list[Step]:
     """The share of runs that have not arrived, after every time at which one did.
 
     `times[i]` is when run i arrived, or when it ended without having arrived (`arrived[i]` is False: censored).

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-
 import onnx
 from onnx import helper, numpy_helper
 
@@ -24,9 +23,7 @@ INFERRED = -1  # a size that Reshape works out by itself
 OTHER_NODES = "the backward pass has other nodes for other sizes: give batch="
 
 
-def any_size_model(
-    record: Record, inputs: Mapping[str, TensorSpec]
-) -> onnx.ModelProto:
+def any_size_model(record: Record, inputs: Mapping[str, TensorSpec]) -> onnx.ModelProto:
     """The model for any size of the dimensions that the inputs name.
 
     Raises `Unsupported` if recordings at other sizes have other nodes, or constants that follow no formula.
@@ -237,9 +234,7 @@ class _Merged:
             self._node("Shape", [source], name, start=axis, end=axis + 1)
         return name
 
-    def _cast(
-        self, value: str, dtype: np.dtype, name: str | None = None
-    ) -> str:
+    def _cast(self, value: str, dtype: np.dtype, name: str | None = None) -> str:
         element_type = helper.np_dtype_to_tensor_dtype(dtype)
         return self._node("Cast", [value], name, to=element_type)
 
@@ -324,9 +319,7 @@ def _forget_sizes(value: onnx.ValueInfoProto) -> None:
         dimension.ClearField("dim_value")
 
 
-def _name_dimensions(
-    value: onnx.ValueInfoProto, shape: Sequence[int | str]
-) -> None:
+def _name_dimensions(value: onnx.ValueInfoProto, shape: Sequence[int | str]) -> None:
     dimensions = value.type.tensor_type.shape.dim
     for dimension, size in zip(dimensions, shape, strict=True):
         if isinstance(size, str):

@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import onnx
 import spox
 import spox.opset.ai.onnx.v21 as op
-
-import onnx
 
 
 def _binary(f: Callable[[spox.Var, spox.Var], spox.Var]) -> Callable:
@@ -212,9 +211,7 @@ def _not_negative(keys: tuple, shape: tuple[int, ...]) -> list[Any]:
     for index, size in zip(keys, shape, strict=True):
         if isinstance(index, int):
             if not -size <= index < size:
-                raise IndexError(
-                    f"index {index} is outside an axis of length {size}"
-                )
+                raise IndexError(f"index {index} is outside an axis of length {size}")
             index %= size
         indices.append(index)
     return indices

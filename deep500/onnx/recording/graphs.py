@@ -305,9 +305,7 @@ def _params(network: Network, nodes: Sequence[Node]) -> dict[str, Recorded]:
     return arguments
 
 
-def _updated_params(
-    network: Network, optimizer: Optimizer
-) -> dict[str, Recorded]:
+def _updated_params(network: Network, optimizer: Optimizer) -> dict[str, Recorded]:
     """Arguments for what the optimizer's rule is applied to: every trained parameter, or all of them as one vector."""
     if is_flat(network, optimizer):
         [(dtype, size)] = network.layout().sizes.items()

@@ -42,9 +42,7 @@ class Kernels:
             return False
         return fields(operator).keys() <= schema.attributes.keys()
 
-    def has_kernel(
-        self, operator: Operator, dtypes: Sequence[str | None]
-    ) -> bool:
+    def has_kernel(self, operator: Operator, dtypes: Sequence[str | None]) -> bool:
         """Whether the node can be used for inputs of these dtypes (None: the input is static, or left out)."""
         name = type(operator).__name__
         if not self.has_node(operator):
@@ -73,9 +71,7 @@ def formal_input(operator: str, position: int, opset: int = OPSET) -> Any:
     return formal[min(position, last)]
 
 
-def typed_inputs(
-    operator: str, dtypes: Sequence[str | None]
-) -> list[tuple[Any, str]]:
+def typed_inputs(operator: str, dtypes: Sequence[str | None]) -> list[tuple[Any, str]]:
     """The formal input and the dtype of every input that has one."""
     pairs = []
     for position, dtype in enumerate(dtypes):
@@ -95,9 +91,7 @@ def type_name(dtype: str) -> str:
 def fields(operator: Operator, opset: int = OPSET) -> dict[str, Any]:
     """The attributes to be written; those of a later opset are left out where they have their defaults."""
     schema = onnx.defs.get_schema(type(operator).__name__, opset)
-    defaults = {
-        field.name: field.default for field in dataclasses.fields(operator)
-    }
+    defaults = {field.name: field.default for field in dataclasses.fields(operator)}
     attributes = {}
     for name, value in operator.settings.items():
         if value is None:

@@ -176,9 +176,7 @@ class OnnxRecorder(Namespace):
         fill = const(value, x.dtype)
         return Recorded(op.pad(x.var, pads_var, fill.var))
 
-    def argmax(
-        self, x: Recorded, axis: int, keepdims: bool = False
-    ) -> Recorded:
+    def argmax(self, x: Recorded, axis: int, keepdims: bool = False) -> Recorded:
         return Recorded(op.arg_max(x.var, axis=axis, keepdims=int(keepdims)))
 
     def cumulative_sum(self, x: Recorded, axis: int) -> Recorded:
@@ -191,9 +189,7 @@ class OnnxRecorder(Namespace):
     def take(self, x: Recorded, indices: Recorded, axis: int = 0) -> Recorded:
         return Recorded(op.gather(x.var, indices.var, axis=axis))
 
-    def take_along_axis(
-        self, x: Recorded, indices: Recorded, axis: int
-    ) -> Recorded:
+    def take_along_axis(self, x: Recorded, indices: Recorded, axis: int) -> Recorded:
         return Recorded(op.gather_elements(x.var, indices.var, axis=axis))
 
     def scatter_add(
@@ -204,9 +200,7 @@ class OnnxRecorder(Namespace):
         )
         return Recorded(total)
 
-    def sort_descending(
-        self, x: Recorded, axis: int
-    ) -> tuple[Recorded, Recorded]:
+    def sort_descending(self, x: Recorded, axis: int) -> tuple[Recorded, Recorded]:
         length = int64s([x.shape[axis]])
         values, indices = op.top_k(x.var, length, axis=axis)
         return Recorded(values), Recorded(indices)
@@ -243,9 +237,7 @@ class OnnxRecorder(Namespace):
         groups: int = 1,
     ) -> Recorded:
         if not self.kernels.takes("ConvTranspose", y.dtype.name):
-            return super().conv_transpose(
-                y, w, shape, strides, pads, dilations, groups
-            )
+            return super().conv_transpose(y, w, shape, strides, pads, dilations, groups)
         counts = y.shape[2:]
         kernel = w.shape[2:]
         extra = left_over(shape, counts, kernel, strides, pads, dilations)
@@ -272,9 +264,7 @@ class OnnxRecorder(Namespace):
     ) -> Recorded:
         """Computed as a matrix product: engines are slow at a Conv whose result is a small kernel."""
         if math.prod(kernel) > WIDE_KERNEL:
-            return super().conv_weight(
-                x, y, kernel, strides, pads, dilations, groups
-            )
+            return super().conv_weight(x, y, kernel, strides, pads, dilations, groups)
         return conv_weight(self, x, y, kernel, strides, pads, dilations, groups)
 
     def scan(
@@ -306,9 +296,7 @@ class OnnxRecorder(Namespace):
         carried = len(carry)
         return values[:carried], values[carried:]
 
-    def cond(
-        self, condition: Recorded, yes: Function, no: Function, *args: Any
-    ) -> Any:
+    def cond(self, condition: Recorded, yes: Function, no: Function, *args: Any) -> Any:
         returns_tuple: list[bool] = []
 
         def branch(f: Function) -> Function:
@@ -331,18 +319,14 @@ class OnnxRecorder(Namespace):
             return values
         return values[0]
 
-    def while_loop(
-        self, condition: Function, body: Function, state: tuple
-    ) -> tuple:
+    def while_loop(self, condition: Function, body: Function, state: tuple) -> tuple:
         """Recorded as a Loop, whose body loses the shapes; spox wants its condition as an array of one."""
         shapes = [x.shape for x in state]
 
         def goes_on(*values: Recorded) -> spox.Var:
             return self.reshape(condition(*values), (1,)).var
 
-        def step(
-            t: spox.Var, go: spox.Var, *variables: spox.Var
-        ) -> list[spox.Var]:
+        def step(t: spox.Var, go: spox.Var, *variables: spox.Var) -> list[spox.Var]:
             values = _reshaped(variables, shapes)
             after = body(*values)
             return [goes_on(*after), *_identities(after)]
@@ -351,9 +335,7 @@ class OnnxRecorder(Namespace):
         results = op.loop(None, goes_on(*state), initial, body=step)
         return _reshaped(results, shapes)
 
-    def require(
-        self, condition: Recorded, message: str, x: Recorded
-    ) -> Recorded:
+    def require(self, condition: Recorded, message: str, x: Recorded) -> Recorded:
         """ONNX has no node that raises an error: an index beyond the end causes one."""
         zero = const(0, "int64")
         one = const(1, "int64")
@@ -425,9 +407,7 @@ def _remaining_size(old_shape: Sequence[int], new_shape: Sequence[int]) -> int:
     return math.prod(old_shape) // given_size
 
 
-def _reduced_shape(
-    x: Recorded, axes: Sequence[int], keepdims: bool
-) -> list[int]:
+def _reduced_shape(x: Recorded, axes: Sequence[int], keepdims: bool) -> list[int]:
     reduced = {axis % x.ndim for axis in axes}
     shape = []
     for axis, size in enumerate(x.shape):

@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import spox
-
 import onnx
+import spox
 from onnx import helper, numpy_helper
 
 from ...contracts.operator import Operator, TensorSpec
@@ -157,9 +156,7 @@ def _model(
     graph = helper.make_graph([proto], "node", inputs, outputs, initializers)
     opset = helper.make_opsetid("", OPSET)
     model = helper.make_model(graph, opset_imports=[opset], ir_version=10)
-    return onnx.shape_inference.infer_shapes(
-        model, strict_mode=True, data_prop=True
-    )
+    return onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
 
 
 def _attributes(operator: Operator) -> list[onnx.AttributeProto]:
@@ -188,9 +185,7 @@ def _info(name: str, x: Recorded) -> onnx.ValueInfoProto:
     return helper.make_tensor_value_info(name, element_type, x.shape)
 
 
-def _static_dtypes(
-    operator: Operator, inputs: Sequence[Any]
-) -> dict[int, np.dtype]:
+def _static_dtypes(operator: Operator, inputs: Sequence[Any]) -> dict[int, np.dtype]:
     """The dtypes of static inputs that ONNX requires to be those of other inputs, by position."""
     name = type(operator).__name__
     dtypes: dict[str, np.dtype] = {}  # by the type variable of the schema

@@ -76,9 +76,7 @@ def _answer(data: ReportData) -> Answer:
     if len(data.entries) == 1:
         return _alone(data.entries[0], during(data))
     measured = len(data.entries)
-    return Answer(
-        {}, [f"{measured} entries were measured and none were compared"]
-    )
+    return Answer({}, [f"{measured} entries were measured and none were compared"])
 
 
 def status(data: ReportData) -> str:
@@ -178,9 +176,7 @@ def _who(verdict: VerdictWord, rows: Sequence[EntryComparison]) -> Text:
     return [*subject, verb, verdict, *_by_how_much(verdict, rows)]
 
 
-def _by_how_much(
-    verdict: VerdictWord, rows: Sequence[EntryComparison]
-) -> list[Text]:
+def _by_how_much(verdict: VerdictWord, rows: Sequence[EntryComparison]) -> list[Text]:
     """The ratio, or the smallest and the largest of several, each with interval and n."""
     if verdict not in ("faster", "slower"):
         return []
@@ -198,9 +194,7 @@ def _alone(entry: EntryNumbers, during: str) -> Answer:
     median = absolute(entry)
     if entry.low is None:
         headline = [name, " was measured, but its median has no interval"]
-        return Answer(
-            {VerdictWord("refused"): 1}, headline, [("median", median)]
-        )
+        return Answer({VerdictWord("refused"): 1}, headline, [("median", median)])
     return Answer({}, ["The median of ", name, during, " is ", median])
 
 

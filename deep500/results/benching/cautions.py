@@ -92,9 +92,7 @@ def _of_entry(entry: EntryNumbers) -> list[str]:
 
 
 def _of_comparison(comparison: EntryComparison) -> list[str]:
-    return _notes(comparison.notes) + _refusals(
-        "no ratio at", comparison.quantiles
-    )
+    return _notes(comparison.notes) + _refusals("no ratio at", comparison.quantiles)
 
 
 def _notes(notes: Sequence[str]) -> list[str]:
@@ -119,9 +117,7 @@ def _refusals(
     return [f"{introduction} {listing} ({reason})"]
 
 
-def _by_message(
-    kind: str, said: Sequence[tuple[Text, list[str]]]
-) -> list[Text]:
+def _by_message(kind: str, said: Sequence[tuple[Text, list[str]]]) -> list[Text]:
     """One line for each message, with all that it is about."""
     names_by_message: dict[str, list[Text]] = {}
     for name, messages in said:

@@ -144,9 +144,7 @@ def ratios(data: ReportData) -> Table:
     return Table(["ratio of costs", *names, "n"], rows if levels else [])
 
 
-def _introduction(
-    data: ReportData, base: str, rows: Sequence[EntryComparison]
-) -> Text:
+def _introduction(data: ReportData, base: str, rows: Sequence[EntryComparison]) -> Text:
     """What the base takes, and up to which margin a ratio counts as the same."""
     margins = dict.fromkeys(percent(row.margin) for row in rows)
     return [
@@ -158,9 +156,7 @@ def _introduction(
     ]
 
 
-def _verdicts(
-    data: ReportData, comparisons: Sequence[EntryComparison]
-) -> Table:
+def _verdicts(data: ReportData, comparisons: Sequence[EntryComparison]) -> Table:
     rows = []
     for comparison in comparisons:
         other = comparison.other
@@ -261,9 +257,7 @@ def estimands(data: ReportData) -> Table:
 
 
 def _levelled(estimate: LevelledRatio) -> Number:
-    return ratio(
-        estimate.ratio, estimate.low, estimate.high, None, estimate.level
-    )
+    return ratio(estimate.ratio, estimate.low, estimate.high, None, estimate.level)
 
 
 def entry_name(data: ReportData, name: str) -> Text:

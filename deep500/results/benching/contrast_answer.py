@@ -21,9 +21,7 @@ WORDS = {
 def contrast_banner(answers: Mapping[str, Answer]) -> Banner:
     """The answer on a single entry, or how many of several are faster and slower."""
     verdicts = Counter(map(verdict_of_answer, answers.values()))
-    counts = {
-        VerdictWord(word): verdicts[word] for word in WORDS if verdicts[word]
-    }
+    counts = {VerdictWord(word): verdicts[word] for word in WORDS if verdicts[word]}
     if len(answers) == 1:
         [(name, answer)] = answers.items()
         sentence = _one(name, answer)
@@ -42,9 +40,7 @@ def verdict_of_answer(answer: Answer) -> str:
 def _one(name: str, answer: Answer) -> list[Text]:
     label = clean(name)
     if isinstance(answer, TooFewSamples):
-        return [
-            f"Not decided whether {label} is faster in A or in B: {clean(answer)}"
-        ]
+        return [f"Not decided whether {label} is faster in A or in B: {clean(answer)}"]
     factor = ratio(answer.ratio, answer.low, answer.high, answer.n)
     number = Number(factor.value, factor.interval)
     if answer.verdict == "inconclusive":

@@ -28,9 +28,7 @@ class ReportData:
     hash: str | None = None
     problems: Sequence[str] = ()
     sensors: Mapping[str, Any] | None = None
-    discarded: Mapping[str, Sequence["np.ndarray"]] = field(
-        default_factory=dict
-    )
+    discarded: Mapping[str, Sequence["np.ndarray"]] = field(default_factory=dict)
 
     @property
     def entries(self) -> Sequence[EntryNumbers]:

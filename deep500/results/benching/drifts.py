@@ -11,9 +11,7 @@ from .contents import between, entry_name, rounded
 from .data import ReportData
 
 MOST_NAMES = 3
-SEEN = (
-    "the level drifted over the run, so its interval holds for this time only: "
-)
+SEEN = "the level drifted over the run, so its interval holds for this time only: "
 HIDDEN = "a slow drift cannot be excluded, for it would have been seen only from this size on: "
 # A name, the entry or comparison, and the share from which on a drift matters.
 Drifting = tuple[Text, EntryNumbers | EntryComparison, object]

@@ -32,7 +32,9 @@ MOST_POINTS = 5000
 MOST_IN_ONE_COLUMN = 4  # panels
 # one in this many of the values cut as warm-up is drawn
 DISCARDED_SHARE = 20
-LABEL = "values in order of time, process after process (shading changes with the process)"
+LABEL = (
+    "values in order of time, process after process (shading changes with the process)"
+)
 CAPTION = (
     "A level band of points is a steady run. Horizontal lines: the median of each process. "
     "Ticks outside: values beyond the axis."
@@ -110,9 +112,7 @@ def _panel(axes: "Axes", one: Series, most: int) -> None:
     line_starts = borders - 0.5
     line_ends = starts[1:] - 0.5
     solid = {"color": INK, "lw": 1.4}
-    _strokes(
-        axes, line_starts, line_ends, medians, medians, axes.transData, solid
-    )
+    _strokes(axes, line_starts, line_ends, medians, medians, axes.transData, solid)
 
 
 def _positions(one: Series) -> tuple[np.ndarray, np.ndarray]:
@@ -161,9 +161,7 @@ def _shade(axes: "Axes", starts: np.ndarray) -> None:
     axes.add_patch(patch)
 
 
-def _dots(
-    axes: "Axes", x: np.ndarray, y: np.ndarray, view: Window, ink: str
-) -> None:
+def _dots(axes: "Axes", x: np.ndarray, y: np.ndarray, view: Window, ink: str) -> None:
     """Points inside the axes, ticks outside for values beyond them."""
     inside = (y >= view.low) & (y <= view.high)
     x_inside = x[inside]

@@ -59,9 +59,7 @@ def _before_the_run(about: object) -> list[list[Text]]:
         return [["before the run", used]]
     waited = _duration(moment.get("waited_s"))
     allowed = _duration(moment["asked_s"])
-    text = (
-        f"waited {waited} of {allowed} allowed for a quiet machine, then {used}"
-    )
+    text = f"waited {waited} of {allowed} allowed for a quiet machine, then {used}"
     return [["before the run", text]]
 
 

@@ -116,9 +116,7 @@ def _fences(samples: Sequence[np.ndarray]) -> tuple[float, float]:
     return float(min(lows)), float(max(highs))
 
 
-def _drawable(
-    data: ReportData, name: str
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def _drawable(data: ReportData, name: str) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """The samples and the values cut as warm-up, of every process that has samples."""
     samples = data.samples.get(name, ())
     discarded = data.discarded.get(name, ())

@@ -95,9 +95,7 @@ def _panel(
         _draw_quantile(axes, levels.index(quantile.q), quantile, ink)
 
 
-def _draw_quantile(
-    axes: "Axes", x: int, quantile: RatioAtQuantile, ink: str
-) -> None:
+def _draw_quantile(axes: "Axes", x: int, quantile: RatioAtQuantile, ink: str) -> None:
     """A point with its interval, or a cross at the foot for a quantile that was refused."""
     interval = _interval(quantile)
     if interval is None:
@@ -143,9 +141,7 @@ def _scale(axes: "Axes", drawn: Sequence[EntryComparison]) -> None:
         room = max(0.02, high - low)
         bottom = max(0, low - 0.15 * room)
         axes.set_ylim(bottom, high + 0.1 * room)
-    axes.yaxis.set_major_formatter(
-        FuncFormatter(lambda value, _: f"{value:.4g} ×")
-    )
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.4g} ×"))
 
 
 def _interval_ends(drawn: Sequence[EntryComparison]) -> list[float]:

@@ -94,7 +94,9 @@ def ecdf(data: ReportData) -> Picture | None:
         frameon=False,
         handlelength=2.6,
     )
-    caption = f"A curve further left is faster. Drawn at up to {ECDF_STEPS} ranks per entry."
+    caption = (
+        f"A curve further left is faster. Drawn at up to {ECDF_STEPS} ranks per entry."
+    )
     return Picture(
         name="ecdf",
         title="Share of values up to a time",
@@ -168,9 +170,7 @@ def _box(axes: "Axes", row: int, one: Series) -> None:
     cap = [row - 0.07, row + 0.07]
     for end in (low, high):
         axes.plot([end, end], cap, lw=1.6, color=ink, solid_capstyle="butt")
-    axes.fill_between(
-        [q1, q3], row - 0.13, row + 0.13, color=ink, alpha=0.55, lw=0
-    )
+    axes.fill_between([q1, q3], row - 0.13, row + 0.13, color=ink, alpha=0.55, lw=0)
 
 
 def _median(axes: "Axes", row: int, one: Series) -> None:
@@ -178,12 +178,8 @@ def _median(axes: "Axes", row: int, one: Series) -> None:
     if one.interval:
         median, low, high = one.interval
         tick = [row - 0.24, row + 0.24]
-        axes.plot(
-            [low, high], [row, row], color=INK, lw=4, solid_capstyle="butt"
-        )
-        axes.plot(
-            [median, median], tick, color=INK, lw=1.8, solid_capstyle="butt"
-        )
+        axes.plot([low, high], [row, row], color=INK, lw=4, solid_capstyle="butt")
+        axes.plot([median, median], tick, color=INK, lw=1.8, solid_capstyle="butt")
     modes = [mode.at for mode in one.entry.modes or ()]
     heights = [row + 0.3] * len(modes)
     axes.plot(modes, heights, marker="^", color=INK, ms=6, ls="none")

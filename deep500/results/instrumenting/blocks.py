@@ -94,9 +94,7 @@ def _check_steps(where: str, block: Any, before: int) -> int:
     seconds = steps["seconds"]
     count = len(seconds)
     if steps["first"] != before + 1 or not count:
-        raise Deep500Error(
-            f"{where} has no steps, or does not follow step {before}"
-        )
+        raise Deep500Error(f"{where} has no steps, or does not follow step {before}")
     if min(seconds) < 0:
         raise Deep500Error(f"{where} has a step of less than no time")
     lists = {
@@ -120,9 +118,7 @@ def _check_evaluation(where: str, block: Any, steps: int) -> None:
     evaluation = check_object(where, block["evaluation"], EVALUATION)
     step = evaluation["step"]
     if step != steps:
-        raise Deep500Error(
-            f"{where} evaluates step {step}, and {steps} were done"
-        )
+        raise Deep500Error(f"{where} evaluates step {step}, and {steps} were done")
     for name, seconds in evaluation["regions"].items():
         check_object(where, {name: seconds}, {name: NUMBER})
     for name, value in evaluation["qualities"].items():

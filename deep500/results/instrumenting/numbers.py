@@ -194,9 +194,7 @@ def _regions(blocks: Blocks) -> list[dict[str, Any]]:
     return rows
 
 
-def _region(
-    path: str, seconds: Sequence[float], whole: float
-) -> dict[str, Any]:
+def _region(path: str, seconds: Sequence[float], whole: float) -> dict[str, Any]:
     facts = summary(seconds)
     share = None
     if whole:
@@ -233,9 +231,7 @@ def _course(series: Sequence[float | None]) -> dict[str, Any]:
     return course
 
 
-def _qualities(
-    blocks: Blocks, better: Mapping[str, str]
-) -> list[dict[str, Any]]:
+def _qualities(blocks: Blocks, better: Mapping[str, str]) -> list[dict[str, Any]]:
     """The last value of every quality of every split, and the best one where a direction is known."""
     rows = []
     for (split, name), values in sorted(quality_series(blocks).items()):

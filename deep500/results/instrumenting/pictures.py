@@ -23,16 +23,12 @@ def script_pictures(record: Record) -> list[Picture]:
         series = list(value_series(record.blocks).items())
         for number, (name, values) in enumerate(series[:MOST_VALUES]):
             pictures += _curve(f"value-{number}", clean(name), values)
-        milliseconds = [
-            1e3 * seconds for seconds in step_seconds(record.blocks)
-        ]
+        milliseconds = [1e3 * seconds for seconds in step_seconds(record.blocks)]
         pictures += _curve("step-times", "time of a step (ms)", milliseconds)
         return pictures
 
 
-def _curve(
-    name: str, label: str, values: Sequence[float | None]
-) -> list[Picture]:
+def _curve(name: str, label: str, values: Sequence[float | None]) -> list[Picture]:
     """One value over the steps; at most MOST_POINTS of them, evenly spaced."""
     from ...reports.canvas import figure, svg
 

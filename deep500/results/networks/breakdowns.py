@@ -15,7 +15,7 @@ ROW_KEYS = ("node", "operator", "kernel", "direction")
 
 
 @dataclass(frozen=True)
-class MedianTime:
+class BreakdownTime:
     """The median of the times of all processes, with an interval if there are enough of them."""
 
     median: float
@@ -39,20 +39,20 @@ class OperatorMedian:
 
 
 @dataclass(frozen=True)
-class Breakdown:
+class NetworkBreakdown:
     """An entry, its operators one by one, and what the framework adds to them."""
 
     of: str
     processes: int
     level: float
-    network: MedianTime
-    operators_sum: MedianTime
-    overhead: MedianTime
+    network: BreakdownTime
+    operators_sum: BreakdownTime
+    overhead: BreakdownTime
     operators: Sequence[OperatorMedian]
 
 
 @dataclass(frozen=True)
-class NoBreakdown:
+class NoNetworkBreakdown:
     """An entry that could not be taken apart, and why."""
 
     of: str
@@ -63,12 +63,12 @@ class NoBreakdown:
 class NetworkNumbers(BenchNumbers):
     """Times of networks, and of their operators."""
 
-    breakdowns: Sequence[Breakdown | NoBreakdown]
+    breakdowns: Sequence[NetworkBreakdown | NoNetworkBreakdown]
 
 
 def breakdowns(
     blocks: Sequence[Block], level: float
-) -> list[Breakdown | NoBreakdown]:
+) -> list[NetworkBreakdown | NoNetworkBreakdown]:
     """One breakdown for each entry whose operators were timed one by one."""
     by_entry: dict[str, list[Block]] = {}
     for block in blocks:
@@ -81,10 +81,10 @@ def breakdowns(
 
 def _breakdown(
     name: str, blocks: Sequence[Block], level: float
-) -> Breakdown | NoBreakdown:
+) -> NetworkBreakdown | NoNetworkBreakdown:
     timed = [block for block in blocks if "unsupported" not in block]
     if not timed:
-        return NoBreakdown(name, blocks[0]["unsupported"])
+        return NoNetworkBreakdown(name, blocks[0]["unsupported"])
     network = []
     sums = []
     overhead = []
@@ -94,7 +94,7 @@ def _breakdown(
         network.append(whole)
         sums.append(operators)
         overhead.append(whole - operators)  # round by round
-    return Breakdown(
+    return NetworkBreakdown(
         of=name,
         processes=len(timed),
         level=level,
@@ -105,9 +105,7 @@ def _breakdown(
     )
 
 
-def _operator_rows(
-    blocks: Sequence[Block], level: float
-) -> list[OperatorMedian]:
+def _operator_rows(blocks: Sequence[Block], level: float) -> list[OperatorMedian]:
     """The median of every operator over all processes, the slowest first."""
     rows = []
     for i, operator in enumerate(blocks[0]["operators"]):
@@ -131,7 +129,7 @@ def _seconds(ns: Sequence[int]) -> np.ndarray:
     return np.asarray(ns, float) * 1e-9
 
 
-def _median(series: Sequence[np.ndarray], level: float) -> MedianTime:
+def _median(series: Sequence[np.ndarray], level: float) -> BreakdownTime:
     """The median of the times of all processes, with an interval if there are enough of them."""
     n = sum(map(len, series))
     samples = list(series) if len(series) > 1 else series[0]
@@ -139,5 +137,5 @@ def _median(series: Sequence[np.ndarray], level: float) -> MedianTime:
         middle = interval(samples, 0.5, level)
     except Refused:
         median = float(np.median(np.concatenate(series)))
-        return MedianTime(median, None, None, n)
-    return MedianTime(middle.estimate, middle.low, middle.high, n)
+        return BreakdownTime(median, None, None, n)
+    return BreakdownTime(middle.estimate, middle.low, middle.high, n)

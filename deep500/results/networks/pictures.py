@@ -9,7 +9,7 @@ from ...reports.blocks import Picture
 from ...reports.tables import is_number, unit_of
 from ...reports.text import clean, shortened
 from ..benching.data import ReportData
-from .breakdowns import Breakdown, NetworkNumbers
+from .breakdowns import NetworkBreakdown, NetworkNumbers
 
 LONGEST_NAME = 44
 MOST_KINDS = 8  # of operators that have a colour of their own
@@ -65,7 +65,7 @@ def breakdown_bars(data: ReportData) -> Picture | None:
     breakdowns = []
     if isinstance(data.derived, NetworkNumbers):
         for breakdown in data.derived.breakdowns:
-            if isinstance(breakdown, Breakdown):
+            if isinstance(breakdown, NetworkBreakdown):
                 breakdowns.append(breakdown)
     if not breakdowns:
         return None
@@ -186,9 +186,7 @@ def _latency_panel(
     axes.grid(True)
 
 
-def _latency_line(
-    axes: Any, i: int, label: str, points: Sequence[Point]
-) -> None:
+def _latency_line(axes: Any, i: int, label: str, points: Sequence[Point]) -> None:
     from ...reports.canvas import colour, dashes
 
     batches = []
@@ -208,9 +206,7 @@ def _latency_line(
         linestyle=dashes(i),
         label=label,
     )
-    axes.fill_between(
-        batches, lows, highs, color=colour(i), alpha=0.25, linewidth=0
-    )
+    axes.fill_between(batches, lows, highs, color=colour(i), alpha=0.25, linewidth=0)
 
 
 def _bar(axes: Any, row: int, times: Mapping[str, float], scale: float) -> None:
@@ -231,7 +227,7 @@ def _bar(axes: Any, row: int, times: Mapping[str, float], scale: float) -> None:
         end += width
 
 
-def _heaviest_kinds(breakdowns: Sequence[Breakdown]) -> list[str]:
+def _heaviest_kinds(breakdowns: Sequence[NetworkBreakdown]) -> list[str]:
     """The kinds of operators that take most of the time in all breakdowns, the heaviest first."""
     totals: dict[str, float] = {}
     for breakdown in breakdowns:
@@ -243,7 +239,7 @@ def _heaviest_kinds(breakdowns: Sequence[Breakdown]) -> list[str]:
 
 
 def _times_by_kind(
-    breakdown: Breakdown, kinds: Sequence[str]
+    breakdown: NetworkBreakdown, kinds: Sequence[str]
 ) -> dict[str, float]:
     """The sum of medians of each kind, and of all others."""
     times = dict.fromkeys((*kinds, OTHERS), 0.0)

@@ -60,9 +60,7 @@ def _panel(axes: "Axes", direction: str, sides: Sequence[CheckReport]) -> None:
         ink = colour(number)
         places = range(len(heights))
         label = clean(side.where)
-        axes.plot(
-            places, heights, "o", ms=3.5, color=ink, alpha=0.8, label=label
-        )
+        axes.plot(places, heights, "o", ms=3.5, color=ink, alpha=0.8, label=label)
         _name_first(axes, checks, heights, ink)
     number_axis(axes, "y", LEAST, 10 * highest, log=True)
     axes.set_ylabel("share of the bound")

@@ -50,9 +50,7 @@ def comparison_banner(
     return Banner(sentence, sentence, verdicts, status=status)
 
 
-def _main_place(
-    pairs: Sequence[Pair], answers: Sequence[MetricContrast]
-) -> int:
+def _main_place(pairs: Sequence[Pair], answers: Sequence[MetricContrast]) -> int:
     """The place of the metric that the answer is about."""
     for place, (metric, _) in enumerate(pairs):
         if metric["kind"] == "quality" and _says_something(answers[place]):
@@ -105,9 +103,7 @@ def _sentence(a: Metric, b: Metric, answer: MetricContrast) -> list[Text]:
     ]
 
 
-def _ratio_sentence(
-    answer: MetricContrast, value_a: str, value_b: str
-) -> list[Text]:
+def _ratio_sentence(answer: MetricContrast, value_a: str, value_b: str) -> list[Text]:
     factor = ratio(answer.value, answer.low, answer.high, answer.n)
     number = Number(factor.value, factor.interval)
     if answer.verdict == "same":

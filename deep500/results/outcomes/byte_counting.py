@@ -19,9 +19,7 @@ def byte_counting(data: OutcomeData) -> list[str]:
     for run in data.runs:
         total += _sum(run.counters, PREFIXES[0])
         modelled += _sum(run.counters, PREFIXES[1])
-        known = known or any(
-            name.startswith(PREFIXES[1]) for name in run.counters
-        )
+        known = known or any(name.startswith(PREFIXES[1]) for name in run.counters)
     if not total:
         return []
     if not known:

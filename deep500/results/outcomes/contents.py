@@ -143,9 +143,7 @@ def progress(data: OutcomeData) -> str:
             failure = clean(run.failure)[:LONGEST_REASON]
             parts.append(f"seed {run.seed} {failure}")
         else:
-            parts.append(
-                f"seed {run.seed} got through {reached} of {epochs} epochs"
-            )
+            parts.append(f"seed {run.seed} got through {reached} of {epochs} epochs")
     if len(others) > MOST_SEEDS_NAMED:
         parts.append(f"and {len(others) - MOST_SEEDS_NAMED} more were not")
     return ", ".join(parts)
@@ -198,8 +196,7 @@ def notes(data: OutcomeData) -> list[Text]:
             "The numbers are those of the seeds trained so far, and no verdict on the recipe."
         )
     lines += [
-        f"Mark: {clean(mark)}."
-        for mark in recipe_remarks(data.plan, data.blocks)
+        f"Mark: {clean(mark)}." for mark in recipe_remarks(data.plan, data.blocks)
     ]
     lines += map(resumption_sentence, data.resumptions)
     lines += byte_counting(data)
@@ -233,9 +230,7 @@ def interval_methods(data: OutcomeData) -> Details:
 
 def resumption_sentence(resumption: Resumption) -> str:
     """Where a run was resumed and what was different there, the facts that can change results first."""
-    place = (
-        f"Seed {resumption.seed} was resumed after epoch {resumption.epochs}"
-    )
+    place = f"Seed {resumption.seed} was resumed after epoch {resumption.epochs}"
     if not resumption.changes:
         return f"{place}, on the same machine with the same software."
     changes = [_change(change) for change in resumption.changes[:CHANGES_SHOWN]]

@@ -25,9 +25,7 @@ SAME = 1e-9
 Block = Mapping[str, Any]
 
 
-def recipe_contradictions(
-    plan: Plan, blocks: Blocks, dates: Dates
-) -> Iterator[str]:
+def recipe_contradictions(plan: Plan, blocks: Blocks, dates: Dates) -> Iterator[str]:
     """Every contradiction of the bundle of a recipe's run."""
     finished = dates.finished is not None
     yield from hashes(plan)
@@ -39,6 +37,7 @@ def recipe_contradictions(
         yield from sequence(where, of_seed, plan)
         yield from counts(where, of_seed)
         yield from evaluation_times(where, of_seed)
+        yield from within_epochs(where, of_seed, plan)
         if "distribution" not in plan:
             yield from step_times(where, of_seed)
             yield from run_times(where, of_seed)
@@ -116,9 +115,7 @@ def sequence(where: str, blocks: Sequence[Block], plan: Plan) -> Iterator[str]:
         yield f"{where}: {len(epochs)} epochs, and planned are {plan['epochs']}"
     if not ends or len(epochs) >= plan["epochs"]:
         return
-    diverged = any(
-        None in step_series(block)["loss"] for block in _epochs(blocks)
-    )
+    diverged = any(None in step_series(block)["loss"] for block in _epochs(blocks))
     end = blocks[ends[0]]
     why = end.get("ended") or end.get("crashed")
     if not why and not diverged:
@@ -159,6 +156,37 @@ def evaluation_times(where: str, blocks: Sequence[Block]) -> Iterator[str]:
             epoch = block["evaluation"]["epoch"]
             yield f"{where}, epoch {epoch}: evaluated at {claimed:g} s, and the steps until then took {total:g} s"
             return
+
+
+def within_epochs(where: str, blocks: Sequence[Block], plan: Plan) -> Iterator[str]:
+    """Whether every epoch was evaluated within, after as many steps as planned, at the time of all steps before."""
+    every = plan.get("evaluate_every")
+    seconds: list[float] = []
+    for block in _epochs(blocks):
+        number = block["evaluation"]["epoch"]
+        steps_before = len(seconds)
+        seconds += step_series(block)["seconds"]
+        planned = []
+        if every:
+            # the evaluation after the epoch is its last one
+            planned = [*range(steps_before + every, len(seconds), every)]
+        looks = block.get("within", [])
+        evaluated = [look["step"] for look in looks]
+        if evaluated != planned:
+            yield (
+                f"{where}, epoch {number}: evaluated within it after the steps {_short(evaluated)}, and planned are "
+                f"{_short(planned)}"
+            )
+            return
+        for look in looks:
+            total = math.fsum(seconds[: look["step"]])
+            step, claimed = look["step"], look["seconds"]
+            if not math.isclose(claimed, total, rel_tol=SAME, abs_tol=SAME):
+                yield f"{where}, step {step}: evaluated at {claimed:g} s, and the steps until then took {total:g} s"
+                return
+            if look["epoch"] != number:
+                yield f"{where}, step {step}: evaluated in epoch {look['epoch']}, and it is one of epoch {number}"
+                return
 
 
 def step_times(where: str, blocks: Sequence[Block]) -> Iterator[str]:
@@ -216,9 +244,7 @@ def moments(blocks: Blocks, dates: Dates) -> Iterator[str]:
     events = []
     for block in blocks:
         if "resumed" in block:
-            events.append(
-                ("a resumption", date_seconds(block["resumed"]["at"]))
-            )
+            events.append(("a resumption", date_seconds(block["resumed"]["at"])))
         unix_time = block.get("counters", {}).get("unix time")
         if unix_time is not None:
             epoch = block["evaluation"]["epoch"]
@@ -241,9 +267,7 @@ def whole_time(blocks: Blocks, dates: Dates) -> Iterator[str]:
     if dates.finished is None:
         return
     passed = dates.finished - dates.begun
-    run_s = math.fsum(
-        _run_seconds(of_seed) for of_seed in _by_seed(blocks).values()
-    )
+    run_s = math.fsum(_run_seconds(of_seed) for of_seed in _by_seed(blocks).values())
     if run_s > passed * (1 + CLOCK_SLACK) + CLOCK_SLACK_S:
         yield (
             f"samples.jsonl: its seeds ran for {run_s:g} s, and {passed:g} s passed between "
@@ -258,9 +282,7 @@ def _run_seconds(blocks: Sequence[Block]) -> float:
     for block in blocks:
         if "evaluation" in block:
             seconds += step_series(block)["seconds"]
-            run_s = block.get("counters", {}).get(
-                "run seconds", math.fsum(seconds)
-            )
+            run_s = block.get("counters", {}).get("run seconds", math.fsum(seconds))
         else:
             run_s += block["build_seconds"]
     return run_s

@@ -44,9 +44,7 @@ def convergence(data: OutcomeData) -> Picture | None:
         inner = INNER.format(level=level)
     caption = CAPTION.format(name=name, inner=inner, n=len(data.runs))
     title = f"Convergence of the {name} over steps"
-    return Picture(
-        "convergence", title, svg(canvas, "convergence", title), caption
-    )
+    return Picture("convergence", title, svg(canvas, "convergence", title), caption)
 
 
 def _draw_band(axes: "Axes", band: SeedBand, level: str) -> None:

@@ -180,9 +180,7 @@ def _draw_medians(
             )
 
 
-def _target_sentences(
-    targets: Mapping[float, Sequence[str]], main: Quality
-) -> str:
+def _target_sentences(targets: Mapping[float, Sequence[str]], main: Quality) -> str:
     sentences = ""
     for level, names in targets.items():
         owners = " and ".join(names)
@@ -242,9 +240,7 @@ def losses(data: OutcomeData) -> Picture | None:
     _legend(canvas, axes, len(curves))
     caption = LOSSES
     if longest > most:
-        caption += (
-            f" Of each seed at most {most} steps are drawn, chosen at random."
-        )
+        caption += f" Of each seed at most {most} steps are drawn, chosen at random."
     caption += f" n = {_count(curves, data)}."
     image = svg(canvas, "losses", "Training loss per step and seed")
     return Picture("losses", "Training loss step by step", image, caption)
@@ -275,7 +271,7 @@ def draw_targets(
 def _points(run: History, main: Quality) -> np.ndarray:
     """Seconds and quality after every epoch, as far as they can be drawn."""
     points = []
-    for evaluation in run.evaluations:
+    for evaluation in run.looks:
         value = evaluation["validation"].get(main.name)
         if 0 < evaluation["seconds"] < LARGEST and drawable(value, main):
             points.append((evaluation["seconds"], value))

@@ -83,9 +83,7 @@ def _check_own_code(recipe: Mapping[str, Any]) -> None:
         check_object(where, files, dict.fromkeys(files, str))
 
 
-def _check_types(
-    document: Mapping[str, Any], shape: Mapping[str, type]
-) -> None:
+def _check_types(document: Mapping[str, Any], shape: Mapping[str, type]) -> None:
     for key, kind in shape.items():
         if not isinstance(document.get(key), kind):
             raise Deep500Error(
@@ -104,6 +102,4 @@ def _check_division(plan: Mapping[str, Any]) -> None:
         raise Deep500Error("plan.json: the differences are not a list")
     for difference in differences:
         if not isinstance(difference, list) or len(difference) != 3:
-            raise Deep500Error(
-                "plan.json: a difference is not a key with two values"
-            )
+            raise Deep500Error("plan.json: a difference is not a key with two values")

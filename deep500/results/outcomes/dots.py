@@ -33,9 +33,7 @@ CAPTION = (
 
 def dots(data: OutcomeData) -> Picture | None:
     """One panel per metric; None if no metric has a value that can be drawn."""
-    drawn = [
-        metric for metric in data.metrics if drawable_values(metric["values"])
-    ]
+    drawn = [metric for metric in data.metrics if drawable_values(metric["values"])]
     drawn = drawn[:MOST_ENTRIES]
     if not drawn:
         return None
@@ -132,6 +130,4 @@ def draw_median_bar(axes: "Axes", metric: Metric, height: float) -> None:
         axes.plot([low, high], heights, color=INK, lw=4, solid_capstyle="butt")
     if median is not None:
         ends = [height - 0.17, height + 0.17]
-        axes.plot(
-            [median, median], ends, color=INK, lw=1.8, solid_capstyle="butt"
-        )
+        axes.plot([median, median], ends, color=INK, lw=1.8, solid_capstyle="butt")

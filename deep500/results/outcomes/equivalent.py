@@ -15,9 +15,7 @@ from .metric_text import POINTS, Metric, difference_unit, metric_name
 Answer = Equivalence | str  # the tests, or why there are none
 
 
-def equivalence_contrast(
-    a: Record, b: Record, margin: float, level: float
-) -> Contrast:
+def equivalence_contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
     """B - A of every quality that both runs have; see `quality_margin` for the unit of the margin."""
     qualities_a = _qualities(a)
     qualities_b = _qualities(b)
@@ -152,7 +150,9 @@ def _tested(
     pairs = paired_values(a, b, seeds_a, seeds_b)
     without_value = len(shared) - len(pairs)
     if without_value:
-        return f"{without_value} of {len(shared)} paired seeds diverged or have no value"
+        return (
+            f"{without_value} of {len(shared)} paired seeds diverged or have no value"
+        )
     differences = [second - first for first, second in pairs]
     try:
         return median_equivalence(differences, margin, 1 - level)

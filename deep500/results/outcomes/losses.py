@@ -29,9 +29,7 @@ def lost_seeds(
         if names:
             reason = clean(reasons.get(seed, ""))[:LONGEST_REASON]
             why = f" ({reason})" if reason else ""
-            sentences.append(
-                f"B lost seed {seed}{why}: no {' and no '.join(names)}"
-            )
+            sentences.append(f"B lost seed {seed}{why}: no {' and no '.join(names)}")
     return sentences
 
 

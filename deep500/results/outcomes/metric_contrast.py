@@ -38,7 +38,8 @@ TIMED = "cost", "rate"
 DRIFTING = *TIMED, "ratio"
 # The margin of a quality as a share of the margin of times: 2 % of a time, 0.2 points of an accuracy.
 QUALITY_SHARE = 0.1
-LOOKS = "a goal is looked for after every epoch only, so the interval is at least as wide as the epoch before it"
+LOOKS = "a goal is looked for {when} ({quantum}), so the interval is at least as wide as {stretch} before it"
+EPOCH = "one epoch"
 Values = Sequence[float | None]
 
 
@@ -132,11 +133,9 @@ def compare_metric(
         effect = _effect(a, sides, level)
     except TooFewSamples as error:
         return replace(blank, note=f"no interval: {error}")
-    note = LOOKS if has_goal(a) else ""
+    note = _looks(a, b) if has_goal(a) else ""
     if not (math.isfinite(effect.low) and math.isfinite(effect.high)):
-        return replace(
-            blank, note=f"{note}; it was reached before the second look"
-        )
+        return replace(blank, note=f"{note}; it was reached before the second look")
     ends = effect.estimate, effect.low, effect.high
     if a["kind"] in TIMED:
         ends = math.exp(ends[0]), math.exp(ends[1]), math.exp(ends[2])
@@ -151,6 +150,25 @@ def compare_metric(
         verdict=_verdict(effect, room, a),
         note=note,
     )
+
+
+def _looks(a: Metric, b: Metric) -> str:
+    """How often each side looked for a goal, and what follows from it."""
+    of_a, of_b = _quantum(a), _quantum(b)
+    quantum = f"its quantum is {of_a}"
+    if of_a != of_b:
+        quantum += f" in A and {of_b} in B"
+    if of_a == of_b == EPOCH:
+        return LOOKS.format(
+            when="after every epoch only", quantum=quantum, stretch="the epoch"
+        )
+    return LOOKS.format(when="now and then", quantum=quantum, stretch="the stretch")
+
+
+def _quantum(metric: Metric) -> str:
+    """The stretch of training between two looks for a goal."""
+    every = metric.get("looked_every")
+    return f"{every} steps" if every else EPOCH
 
 
 def _room(metric: Metric, margin: float) -> tuple[float, str]:
@@ -198,9 +216,7 @@ def _by_ranks(
     """A test by ranks, in which a seed without a value is the worst; B has to be apart by more than the margin."""
     reached_a = len(a["values"]) - never(a)
     reached_b = len(b["values"]) - never(b)
-    reached = (
-        f"{reached_b}/{len(b['values'])} against {reached_a}/{len(a['values'])}"
-    )
+    reached = f"{reached_b}/{len(b['values'])} against {reached_a}/{len(a['values'])}"
     verb = "reached it" if has_goal(a) else "have a value"
     note = f"{reached} seeds {verb} (B against A)"
     if reached_a == reached_b == 0:
@@ -209,9 +225,7 @@ def _by_ranks(
     if verdict == "inconclusive":
         note += "; ranks do not decide"
     method += ", seeds without a value last"
-    return replace(
-        blank, verdict=verdict, note=note, reached=reached, method=method
-    )
+    return replace(blank, verdict=verdict, note=note, reached=reached, method=method)
 
 
 def verdict_by_ranks(
@@ -275,9 +289,7 @@ def _effect(metric: Metric, sides: Sides, level: float) -> Interval:
         return effect
     least = of_sides(metric, sides.a, sides.early_b, scale, level)
     most = of_sides(metric, sides.early_a, sides.b, scale, level)
-    return replace(effect, low=least.low, high=most.high).around(
-        effect.estimate
-    )
+    return replace(effect, low=least.low, high=most.high).around(effect.estimate)
 
 
 def _of_pairs(
@@ -303,9 +315,9 @@ def _of_pairs(
         widest = math.inf
     low, high = max(low, -widest), min(high, widest)
     method = "t on the paired differences"
-    return _interval(
-        median(differences), low, high, count, level, method
-    ).around(median(differences))
+    return _interval(median(differences), low, high, count, level, method).around(
+        median(differences)
+    )
 
 
 def _of_two(

@@ -126,9 +126,7 @@ def metric_scale(metric: Metric) -> Scale:
     low, high = metric.get("range", (None, None))
     if low is None and high is None:
         return usual_scale(metric["kind"], metric["unit"])
-    return Scale(
-        -math.inf if low is None else low, math.inf if high is None else high
-    )
+    return Scale(-math.inf if low is None else low, math.inf if high is None else high)
 
 
 def has_goal(metric: Metric) -> bool:
@@ -166,13 +164,9 @@ def _doubt(metric: Metric) -> str:
     if metric["acceptable"] and metric["sure"]:
         return ""
     if metric["acceptable"]:
-        return (
-            "the estimate meets the target, but the interval does not clear it"
-        )
+        return "the estimate meets the target, but the interval does not clear it"
     if _interval_reaches_target(metric):
-        return (
-            "the interval reaches the target: more seeds may decide otherwise"
-        )
+        return "the interval reaches the target: more seeds may decide otherwise"
     return ""
 
 
@@ -191,9 +185,7 @@ def seed_range(metric: Metric) -> str:
     if is_unavailable(metric):
         return NOTHING
     if not reached:
-        return (
-            "no seed reached it" if has_goal(metric) else "no seed has a value"
-        )
+        return "no seed reached it" if has_goal(metric) else "no seed has a value"
     low = single(min(reached), unit)
     high = single(max(reached), unit)
     text = high

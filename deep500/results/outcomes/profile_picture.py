@@ -61,10 +61,6 @@ def _profile_picture(profiles: Profiles, metric: str) -> Picture:
         axes.grid()
         legend_below(canvas, 2)
         problems = len(profiles.problems)
-        count = (
-            "n = 1 problem." if problems == 1 else f"n = {problems} problems."
-        )
+        count = "n = 1 problem." if problems == 1 else f"n = {problems} problems."
         drawn = svg(canvas, "profiles", "Performance profiles of all systems")
-        return Picture(
-            "profiles", "Performance profiles", drawn, CAPTION + count
-        )
+        return Picture("profiles", "Performance profiles", drawn, CAPTION + count)

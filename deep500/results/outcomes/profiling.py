@@ -214,9 +214,7 @@ def _problem_names(records: Sequence[Record]) -> list[str]:
         recipe = record.plan["recipe"]
         name = clean(recipe["name"])
         variants = variants_by_name.setdefault(name, [])
-        variant = json.dumps(
-            [recipe["fixed"], record.plan["epochs"]], sort_keys=True
-        )
+        variant = json.dumps([recipe["fixed"], record.plan["epochs"]], sort_keys=True)
         if variant not in variants:
             variants.append(variant)
         place = variants.index(variant)

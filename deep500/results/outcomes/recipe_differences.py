@@ -144,9 +144,7 @@ def _own_files(record: Record, imports: bool) -> dict[str, str]:
     return own | files
 
 
-def difference_blocks(
-    differences: Differences, a: Record, b: Record
-) -> list[Block]:
+def difference_blocks(differences: Differences, a: Record, b: Record) -> list[Block]:
     """Whether A and B ran the same recipe, a table of what differs, and the hashes that prove it."""
     rows = []
     for part, label in LABELS.items():
@@ -181,9 +179,7 @@ def source_difference(a: Any, b: Any) -> str:
     return f" with another {', '.join(differing)}"
 
 
-def _same_recipe(
-    differences: Mapping[str, Sequence[Any]], a: Record, b: Record
-) -> str:
+def _same_recipe(differences: Mapping[str, Sequence[Any]], a: Record, b: Record) -> str:
     own = own_code_differences(a, b)
     files = ", ".join(map(clean, own[:MOST_FILES]))
     if len(own) > MOST_FILES:
@@ -197,7 +193,9 @@ def _same_recipe(
         )
     same = "FIXED and MUTABLE are the same in both"
     if differences["mutable"]:
-        same = "FIXED is the same in both; what differs is MUTABLE, which a recipe allows"
+        same = (
+            "FIXED is the same in both; what differs is MUTABLE, which a recipe allows"
+        )
     if not own:
         return f"{same}."
     entries = same.replace("FIXED", "The entries of FIXED", 1).replace(

@@ -12,7 +12,9 @@ from ...reports.tables import seconds
 # Of evaluating an example in CPU time, for each second of training with one: a forward pass is a third of a step.
 DEFERRED = 2.0
 LEAST_CPU_S = 0.05  # below, nothing is said of CPU times
-OUTSIDE = 2.0  # CPU time outside of steps and evaluations, for each second within the steps
+OUTSIDE = (
+    2.0  # CPU time outside of steps and evaluations, for each second within the steps
+)
 LEAST_OUTSIDE_S = 1.0
 # Of the time that passed, by the clock of the run; less is noticed if it is also this many seconds less.
 LEAST_COUNTED = 0.5
@@ -41,9 +43,7 @@ def left_out_seeds(plan: Plan) -> Iterator[str]:
         yield f"the seeds are {listed}: `d5 run` trains 0 to {len(seeds) - 1} unless it is told which"
 
 
-def deferred_work(
-    plan: Plan, by_seed: Mapping[int, Sequence[Block]]
-) -> Iterator[str]:
+def deferred_work(plan: Plan, by_seed: Mapping[int, Sequence[Block]]) -> Iterator[str]:
     """That evaluating an example took much more CPU time than training with one: steps left work to be done later.
 
     Of every seed, the cheapest evaluation counts: the first one may compile.
@@ -51,9 +51,7 @@ def deferred_work(
     examples = plan.get("examples", {}).get("validation", 0)
     training, evaluation, total = [], [], 0.0
     for epochs in by_seed.values():
-        costs = [
-            _costs(before, after, examples) for before, after in _steps(epochs)
-        ]
+        costs = [_costs(before, after, examples) for before, after in _steps(epochs)]
         known = [cost for cost in costs if cost is not None]
         if len(known) < 2:
             continue
@@ -130,7 +128,8 @@ def _costs(
     of_events = _gain(before, after, "event cpu seconds")
     of_training = _gain(before, after, "training cpu seconds") - of_events
     training = of_training / samples
-    evaluation = _gain(before, after, "evaluation cpu seconds") / examples
+    evaluated = examples * (1 + len(after.get("within", [])))
+    evaluation = _gain(before, after, "evaluation cpu seconds") / evaluated
     return training, evaluation
 
 

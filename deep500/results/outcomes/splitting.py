@@ -113,9 +113,7 @@ def _split(
         logs_b = list(map(logarithm, arrivals_b))
         return _factor(logs_a, logs_b, paired, level)
 
-    step_time = factor(
-        lambda arrival: math.log(arrival.seconds / arrival.steps)
-    )
+    step_time = factor(lambda arrival: math.log(arrival.seconds / arrival.steps))
     time = steps = None
     if not censored:
         time = factor(lambda arrival: math.log(arrival.seconds))
@@ -123,9 +121,7 @@ def _split(
     return TimeSplit(name, time, steps, step_time, censored, paired, level)
 
 
-def _arrivals(
-    metric: Metric, runs: Sequence[History]
-) -> dict[int, TargetArrival]:
+def _arrivals(metric: Metric, runs: Sequence[History]) -> dict[int, TargetArrival]:
     """Where every seed reached the target."""
     return {run.seed: _arrival(metric, run) for run in runs}
 
@@ -144,11 +140,9 @@ def _took_time(arrivals: Mapping[int, TargetArrival]) -> bool:
 def _arrival(metric: Metric, run: History) -> TargetArrival:
     """The first evaluation at the time that the metric gives; the last one if the run never reached the target."""
     seconds = None if run.crashed else metric.value(run)
-    for evaluation in run.evaluations:
+    for evaluation in run.looks:
         if evaluation["seconds"] == seconds:
-            return TargetArrival(
-                evaluation["step"], evaluation["seconds"], True
-            )
+            return TargetArrival(evaluation["step"], evaluation["seconds"], True)
     last = run.evaluations[-1]
     return TargetArrival(last["step"], last["seconds"], False)
 

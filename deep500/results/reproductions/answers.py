@@ -184,9 +184,7 @@ def _epoch_rows(blocks: Blocks) -> list[Row]:
         same_bits = block["same_losses"] and block["same_weights"]
         if block["same_epochs"]:
             continue
-        text = (
-            f"seed {block['seed']} differs from epoch {block['first_epoch']} on"
-        )
+        text = f"seed {block['seed']} differs from epoch {block['first_epoch']} on"
         if same_bits:
             verdict = NO
             text += ", and its losses and weights do not"
@@ -216,9 +214,7 @@ def ratio_text(answer: Mapping[str, Any]) -> str:
     return f"{text} [{answer['low']:.3g}, {answer['high']:.3g}]"
 
 
-def _equivalent(
-    plan: Plan, summary: Block, before: Metric, again: Metric
-) -> str:
+def _equivalent(plan: Plan, summary: Block, before: Metric, again: Metric) -> str:
     if lost_value(before, again):
         return NO
     seeds_before = plan["original"]["seeds"]
@@ -245,9 +241,7 @@ def times(plan: Plan, blocks: Blocks) -> list[dict[str, Any]]:
     for before, again in _metric_pairs(plan, summary):
         if before["kind"] not in TIMED:
             continue
-        answer = time_answer(
-            plan["original"], summary, before, again, plan["level"]
-        )
+        answer = time_answer(plan["original"], summary, before, again, plan["level"])
         rows.append({"metric": metric_name(before), **answer})
     return rows
 
@@ -268,9 +262,7 @@ def interpretable(plan: Plan) -> Answer:
 
 def _metric_pairs(plan: Plan, summary: Block) -> list[tuple[Metric, Metric]]:
     """The metrics that both runs have, the original's first."""
-    metrics_again = {
-        metric_name(metric): metric for metric in summary["metrics"]
-    }
+    metrics_again = {metric_name(metric): metric for metric in summary["metrics"]}
     pairs = []
     for before in plan["original"]["metrics"]:
         again = metrics_again.get(metric_name(before))

@@ -42,9 +42,7 @@ def _environment_items(record: Record) -> list[Item]:
     processor = None
     if model is not None:
         processor = model.value
-    items.append(
-        _item("hardware: processor", processor is not None, str(processor))
-    )
+    items.append(_item("hardware: processor", processor is not None, str(processor)))
     return items
 
 
@@ -90,9 +88,7 @@ def _recipe_items(plan: Mapping[str, Any]) -> list[Item]:
 def _result_items(record: Record, files: Mapping[str, str]) -> list[Item]:
     derived = record.derived or {"metrics": [], "seeds": []}
     seeds = derived["seeds"]
-    targets = [
-        metric for metric in derived["metrics"] if metric["target"] is not None
-    ]
+    targets = [metric for metric in derived["metrics"] if metric["target"] is not None]
     with_interval = [metric for metric in targets if metric["low"] is not None]
     all_intervals = targets and with_interval == targets
     weights = 0
@@ -106,8 +102,6 @@ def _result_items(record: Record, files: Mapping[str, str]) -> list[Item]:
         _item("weights of every seed", weights == len(seeds), f"{weights}"),
         _item("run: finished", record.finished, finished),
         _item("targets", targets, f"{len(targets)} metrics have one"),
-        _item(
-            "intervals of all targets", all_intervals, f"{len(with_interval)}"
-        ),
+        _item("intervals of all targets", all_intervals, f"{len(with_interval)}"),
         _item("claims", claims, f"{len(claims)}"),
     ]

@@ -117,8 +117,6 @@ def _reason(runs: Sequence[Conditions | None], limit: float) -> str:
         if run is None or run["others"] is None:
             shares.append(f"the load of {name} is not known")
         else:
-            shares.append(
-                f"others used {run['others']:.0%} of the CPUs during {name}"
-            )
+            shares.append(f"others used {run['others']:.0%} of the CPUs during {name}")
     allowed = "any factor" if math.isinf(limit) else f"a factor of {limit:.3g}"
     return f"{', '.join(shares)}, which can explain {allowed}"

@@ -31,9 +31,7 @@ def finite(event: str, name: str, value: Any) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if is_number and math.isfinite(value):
         return value
-    raise Deep500Error(
-        f"{event}: {name} is {value!r}, and it must be a finite number"
-    )
+    raise Deep500Error(f"{event}: {name} is {value!r}, and it must be a finite number")
 
 
 def check_writable(path: Path) -> None:

@@ -16,9 +16,7 @@ class Plateau(Event):
     Only an improvement by more than `change` counts.
     """
 
-    def __init__(
-        self, patience: int, quality: str | None = None, change: float = 0.0
-    ):
+    def __init__(self, patience: int, quality: str | None = None, change: float = 0.0):
         self.patience = whole_number("Plateau", "patience", patience)
         self.quality = quality
         self.change = finite("Plateau", "change", change)
@@ -35,5 +33,7 @@ class Plateau(Event):
                 best = score
                 waited = 0
             if waited >= self.patience:
-                return f"validation {quality.name} has not got better for {waited} epochs"
+                return (
+                    f"validation {quality.name} has not got better for {waited} epochs"
+                )
         return None

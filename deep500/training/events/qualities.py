@@ -20,6 +20,4 @@ def main_quality(trainer: "Trainer", name: str | None = None) -> Quality:
 
 def validation_values(trainer: "Trainer", quality: Quality) -> list[float]:
     """The values of a quality on validation data, one for each epoch."""
-    return [
-        record["validation"][quality.name] for record in trainer.evaluations
-    ]
+    return [record["validation"][quality.name] for record in trainer.evaluations]

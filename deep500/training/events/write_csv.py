@@ -57,9 +57,7 @@ class WriteCsv(Event):
         self.written = 0
 
     def _columns(self, trainer: "Trainer") -> list[str]:
-        qualities = [
-            f"validation {quality.name}" for quality in trainer.task.qualities
-        ]
+        qualities = [f"validation {quality.name}" for quality in trainer.task.qualities]
         return ["step", *_placed_series(trainer), *qualities]
 
     def _rows(self, trainer: "Trainer") -> Iterator[list[Any]]:

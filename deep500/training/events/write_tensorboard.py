@@ -45,9 +45,7 @@ class WriteTensorboard(Event):
                 events.append(scalar(now, step, f"train/{name}", number))
             self.written[name] = len(numbers)
         for name, value in record["validation"].items():
-            events.append(
-                scalar(now, record["step"], f"validation/{name}", value)
-            )
+            events.append(scalar(now, record["step"], f"validation/{name}", value))
         self._append(events)
 
     def after_run(self, trainer: "Trainer") -> None:

@@ -44,21 +44,15 @@ class Loader:
                 f"workers is {workers}: give a number from 0 to {MOST_WORKERS}"
             )
         if kind not in ("processes", "threads"):
-            raise Deep500Error(
-                f"workers are 'processes' or 'threads', not {kind!r}"
-            )
+            raise Deep500Error(f"workers are 'processes' or 'threads', not {kind!r}")
         if not timeout_s > 0:
-            raise Deep500Error(
-                f"timeout_s is {timeout_s}: give more than 0 seconds"
-            )
+            raise Deep500Error(f"timeout_s is {timeout_s}: give more than 0 seconds")
         self.split = split
         self.workers = workers
         self.kind = kind
         self.timeout_s = timeout_s
 
-    def batches(
-        self, indices: Iterable[np.ndarray], epoch: int = 0
-    ) -> Iterator[Batch]:
+    def batches(self, indices: Iterable[np.ndarray], epoch: int = 0) -> Iterator[Batch]:
         """The batches of these index arrays, in order. Starting an iterator invalidates the previous one."""
         if not self.workers:
             return (self.split.batch(rows, epoch) for rows in indices)
@@ -98,9 +92,7 @@ class Loader:
         most_waiting = AHEAD * self.workers
         self._take_back()
         for turn, rows in enumerate(indices):
-            while waiting and (
-                len(waiting) == most_waiting or self._too_large(rows)
-            ):
+            while waiting and (len(waiting) == most_waiting or self._too_large(rows)):
                 worker, count = waiting.popleft()
                 yield self._hand_over(reading, worker, count)
             if self._too_large(rows):
@@ -144,9 +136,7 @@ class Loader:
         self._ring.indices(slot, count)[:] = rows
         worker.ask(slot, count, epoch)
 
-    def _hand_over(
-        self, reading: object, worker: LoaderWorker, count: int
-    ) -> Batch:
+    def _hand_over(self, reading: object, worker: LoaderWorker, count: int) -> Batch:
         if self._reading is not reading or self._ring is None:
             raise Deep500Error(
                 "this iterator cannot go on: its loader was closed, or another iterator was begun"

@@ -78,9 +78,7 @@ class SharedRing:
         self.free.append(slot)
         return copies
 
-    def _arrays(
-        self, buffer: Any, start: int, count: int
-    ) -> dict[str, np.ndarray]:
+    def _arrays(self, buffer: Any, start: int, count: int) -> dict[str, np.ndarray]:
         arrays: dict[str, np.ndarray] = {}
         for name, spec in self.specs.items():
             shape = (count, *spec.shape)

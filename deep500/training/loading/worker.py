@@ -61,9 +61,7 @@ class LoaderWorker:
 
     def answer(self, timeout_s: float) -> int:
         """The slot of the next batch that is ready; raises a Deep500Error if there is none within the time."""
-        ready = [
-            descriptor for descriptor, _ in self.events.poll(timeout_s * 1000)
-        ]
+        ready = [descriptor for descriptor, _ in self.events.poll(timeout_s * 1000)]
         if not ready:
             raise Deep500Error(
                 f"{self.name} of the loader (process {self.process.pid}) has not answered for "

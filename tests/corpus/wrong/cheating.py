@@ -186,7 +186,7 @@ class PatchesComparison(Cheat):
 
     def attack(self, inputs):
         for module in [*sys.modules.values()]:
-            if getattr(module, "__name__", "").startswith("deep500.validation"):
+            if getattr(module, "__name__", "").startswith("deep500.check"):
                 for name, value in [*vars(module).items()]:
                     if inspect.isfunction(value) and name in (
                         "allowed",

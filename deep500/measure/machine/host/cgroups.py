@@ -44,9 +44,7 @@ def memory_limit(host: HostFiles) -> float | str:
     return round(tightest / 2**30, 3)
 
 
-def _settings(
-    host: HostFiles, controller: str, name: str
-) -> Iterator[tuple[str, str]]:
+def _settings(host: HostFiles, controller: str, name: str) -> Iterator[tuple[str, str]]:
     """Folder and text of every file `name` from this process's group up to the top; `""` is version 2."""
     for mount, group in _groups(host, controller):
         parts = [part for part in group.split("/") if part not in ("", "..")]

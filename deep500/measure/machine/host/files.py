@@ -116,9 +116,7 @@ def whole(text: str, origin: str) -> int:
         return int(text)
     except ValueError:
         start = text[:40]
-        raise Unavailable(
-            f"{origin}: {start!r} is not a whole number"
-        ) from None
+        raise Unavailable(f"{origin}: {start!r} is not a whole number") from None
 
 
 def cpu_list(text: str) -> list[int]:
@@ -156,9 +154,7 @@ def _run(command: tuple[str, ...]) -> str | Unavailable:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Unavailable(
-            f"{name} did not answer within {COMMAND_TIMEOUT_S:g} s"
-        )
+        return Unavailable(f"{name} did not answer within {COMMAND_TIMEOUT_S:g} s")
     except OSError as error:
         reason = error.strerror or error
         return Unavailable(f"{name} cannot be started: {reason}")

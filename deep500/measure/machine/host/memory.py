@@ -34,9 +34,7 @@ def memory_size(host: HostFiles) -> float:
 def memory_type(host: HostFiles) -> list[str]:
     paths = host.glob("/sys/firmware/dmi/entries/17-*/raw")
     if not paths:
-        raise Unavailable(
-            "/sys/firmware/dmi/entries: no memory module is listed"
-        )
+        raise Unavailable("/sys/firmware/dmi/entries: no memory module is listed")
     modules = [_module(host, path) for path in paths]
 
     counts = Counter(sorted(filter(None, modules)))
@@ -48,9 +46,7 @@ def _module(host: HostFiles, path: str) -> str | None:
     try:
         raw = (host.root / path.lstrip("/")).read_bytes()
     except OSError as error:
-        raise Unavailable(
-            f"{path}: {error.strerror} (readable by root only)"
-        ) from None
+        raise Unavailable(f"{path}: {error.strerror} (readable by root only)") from None
     if len(raw) < 0x17:
         raise Unavailable(f"{path}: shorter than a memory device")
     size = int.from_bytes(raw[0x0C:0x0E], "little")

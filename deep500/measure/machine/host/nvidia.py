@@ -12,9 +12,7 @@ from .files import Unavailable
 def open_library() -> Any:
     """The started library as a module; whoever opens it calls its `nvmlShutdown()`."""
     if importlib.util.find_spec("pynvml") is None:
-        raise Unavailable(
-            "module pynvml is not installed (pip install nvidia-ml-py)"
-        )
+        raise Unavailable("module pynvml is not installed (pip install nvidia-ml-py)")
     nvml = importlib.import_module("pynvml")
     try:
         nvml.nvmlInit()

@@ -10,9 +10,7 @@ HIDDEN = "***"
 _NAME = r"(?:token(?!s|iz)|secret|passw|passphrase|credential|(?:api|access|private)[_-]?key)"
 _VALUE = r"(?:\"[^\"]*\"|'[^']*'|[^\s,;&]+)"
 _LOGIN = re.compile(r"(//)[^/\s@]{1,500}@")
-_AUTHORISATION = re.compile(
-    r"\b(bearer|authorization:\s{0,9}\w{1,20})\s{1,9}\S+", re.I
-)
+_AUTHORISATION = re.compile(r"\b(bearer|authorization:\s{0,9}\w{1,20})\s{1,9}\S+", re.I)
 _SETTING = re.compile(
     rf"({_NAME}[\w.-]{{0,40}}['\"]?\s{{0,9}}[=:]\s{{0,9}}){_VALUE}", re.I
 )

@@ -21,9 +21,7 @@ from .files import HostFiles, Unavailable
 _BLAS_FILE = re.compile(
     r"/(lib\w*(?:openblas|mkl_|blis|atlas|blas|armpl)[^/\s]*\.so[^/\s]*)$", re.M
 )
-_OPENMP_FILE = re.compile(
-    r"/(lib(?:gomp|iomp5|omp)\b[^/\s]*\.so[^/\s]*)$", re.M
-)
+_OPENMP_FILE = re.compile(r"/(lib(?:gomp|iomp5|omp)\b[^/\s]*\.so[^/\s]*)$", re.M)
 
 
 def variable(name: str) -> Callable[[HostFiles], str]:
@@ -169,9 +167,7 @@ def _entries(node: ast.Dict) -> dict[object, ast.expr]:
 
 
 def blas_loaded(host: HostFiles) -> list[str]:
-    return _loaded(
-        host, _BLAS_FILE, "no BLAS library is loaded in this process yet"
-    )
+    return _loaded(host, _BLAS_FILE, "no BLAS library is loaded in this process yet")
 
 
 def openmp_loaded(host: HostFiles) -> list[str]:
@@ -180,9 +176,7 @@ def openmp_loaded(host: HostFiles) -> list[str]:
     )
 
 
-def _loaded(
-    host: HostFiles, file_name: re.Pattern[str], reason: str
-) -> list[str]:
+def _loaded(host: HostFiles, file_name: re.Pattern[str], reason: str) -> list[str]:
     """The libraries in this process whose file name matches; without any, Unavailable with that reason."""
     libraries = set(file_name.findall(host.text("/proc/self/maps")))
     if not libraries:

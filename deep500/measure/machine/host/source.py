@@ -74,9 +74,7 @@ def _git_status(host: HostFiles) -> str:
     """One call for all facts; takes no lock, and starts no monitor program that a checkout may configure."""
     options = ("--no-optional-locks", "-c", "core.fsmonitor=false")
     try:
-        return host.command(
-            "git", *options, "status", "--porcelain=v2", "--branch"
-        )
+        return host.command("git", *options, "status", "--porcelain=v2", "--branch")
     except Unavailable as reason:
         if "not a git repository" in str(reason):
             raise Unavailable(NO_CHECKOUT) from None

@@ -52,9 +52,7 @@ def _mount(host: HostFiles, folder: str) -> Mount:
         if os.path.commonpath([mount.point, folder]) == mount.point:
             above.append(mount)
     if not above:
-        raise Unavailable(
-            f"{MOUNTS}: nothing is mounted at or above the folder"
-        )
+        raise Unavailable(f"{MOUNTS}: nothing is mounted at or above the folder")
     return max(reversed(above), key=lambda mount: len(mount.point))
 
 

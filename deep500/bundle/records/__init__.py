@@ -1,0 +1,1 @@
+"""Bundles as records of runs: ledger, recording, loading, dates, verification, signatures, comparison."""

@@ -1,1 +1,0 @@
-"""Networks checked and measured: costs, benchmarks, agreement of frameworks."""
