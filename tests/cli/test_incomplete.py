@@ -87,3 +87,17 @@ def test_a_derivative_that_returns_nothing_is_wrong(
 
 def test_a_sampler_without_a_seed_is_checked() -> None:
     assert main(["check", "sampler", "mine.py:NoSeed", "--out", "bundle"]) == 0
+
+
+def test_a_scheme_that_wants_more_than_the_worker_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("more.py").write_text(
+        "import deep500 as d5\n\n\nclass More(d5.Scheme):\n    def step(self, worker, batch):\n        yield\n"
+    )
+    words = "run digits_mlp --tier tiny --seeds 1 --ranks 2 --transport virtual --scheme more.py:More --out bundle"
+    assert main(words.split()) == 2
+    assert (
+        "More.step (more.py, line 5) is called with the worker alone"
+        in capsys.readouterr().err
+    )
