@@ -37,6 +37,7 @@ from ..errors import (
     Unsupported,
     errors_of_user_code,
     one_line,
+    place_of,
     raise_if_internal,
     with_place,
 )
@@ -623,12 +624,29 @@ def _metric_value(metric: Metric, history: History) -> float | None:
     """The value of a metric of the recipe; None if it is not finite, since a bundle cannot hold such a number."""
     try:
         value = metric.value(history)
-        return None if value is None else _finite(float(value))
+        if value is None:
+            return None
+        if not _is_number(value):
+            raise Deep500Error(
+                f"{place_of(metric.value)} gives {shown(value)}: `value` returns a number, or None"
+            )
+        return _finite(float(value))
+    except Deep500Error:
+        raise
     except Exception as error:  # a user's code may raise anything
         raise_if_internal(error)
         name = type(metric).__name__
         reason = with_place(error)
         raise Deep500Error(f"the metric {name} cannot be computed: {reason}") from None
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is a number, or an array of a single one."""
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return not isinstance(value, str | bytes)
 
 
 def _written_look(record: Mapping[str, Any]) -> dict[str, Any]:

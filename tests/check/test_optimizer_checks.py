@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pytest
@@ -304,3 +305,22 @@ def test_a_lost_state_of_such_a_class_is_found_in_the_same_process() -> None:
     report = d5.check_optimizer(Forgets(), "reference", steps=3)
     [first, *_] = [c for c in report.wrong if c.name == "resumption"]
     assert "resumed in the same process" in first.text
+
+
+MOMENTA: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
+
+
+class SignsWithMomentumLost(d5.UpdateRuleOptimizer):
+    """Of every object, but not in its attributes: no checkpoint has it."""
+
+    def update_rule(self, grad, old_param, param_name):
+        momenta = MOMENTA.setdefault(self, {})
+        momentum = momenta.get(param_name, np.zeros_like(grad))
+        momenta[param_name] = 0.99 * momentum + 0.01 * grad
+        return old_param - 0.001 * np.sign(0.9 * momentum + 0.1 * grad)
+
+
+def test_a_lost_momentum_of_signs_is_found() -> None:
+    report = d5.check_optimizer(SignsWithMomentumLost(), "reference", steps=3)
+    assert {c.name for c in report.wrong} == {"resumption"}
+    assert d5.check_optimizer("Lion(0.001)", "reference", steps=3)
