@@ -130,6 +130,15 @@ class Parts:
             return set(self.settings)
         return {*list(signature.parameters)[: len(self.args)], *self.settings}
 
+    def takes(self, setting: str) -> bool:
+        """Whether there is a setting of this name, as far as is known."""
+        signature = None if self.is_chain else _signature(self.maker)
+        if signature is None:
+            return not self.is_chain
+        kinds = [parameter.kind for parameter in signature.parameters.values()]
+        takes_any = inspect.Parameter.VAR_KEYWORD in kinds
+        return takes_any or setting in signature.parameters
+
 
 def definition_of(text: str, folder: str, names: Names | None = None) -> Any:
     """The definition that a text describes; `folder` is its kind, such as "schemes"."""

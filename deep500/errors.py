@@ -1,6 +1,7 @@
 """The errors that Deep500 raises for users, and how their messages are written.
 
 Deep500Error          every error meant for users: one line, exit code 2
+├── Incomplete        a definition lacks what its kind needs: it cannot be judged
 ├── Unsupported       a framework (or this machine) cannot do what was asked
 ├── Wrong             what was timed gives wrong results, so its times are not shown: exit code 1
 └── Refused           it could be computed, and it would mislead
@@ -33,6 +34,10 @@ class Deep500Error(Exception):
 
 class Deep500Warning(UserWarning):
     """Something that a user should know, and that stops nothing."""
+
+
+class Incomplete(Deep500Error):
+    """A definition has no method of a name that its kind needs, or one of its methods returns None."""
 
 
 class Unsupported(Deep500Error):
@@ -78,10 +83,10 @@ def unknown(
     )
 
 
-def lacking(definition: object, method: str) -> Deep500Error:
+def lacking(definition: object, method: str) -> Incomplete:
     """The error for a method that every definition of a kind needs and that this one does not have."""
     name = type(definition).__name__
-    return Deep500Error(
+    return Incomplete(
         f"{name} has no method {method!r}, which it needs: write one in its class"
     )
 
@@ -189,13 +194,11 @@ def raising_function(error: BaseException) -> str | None:
 
 def user_function(frames: Sequence[tuple[FrameType, int]]) -> str | None:
     """The last of these frames that is neither of ours nor installed: its function, with file and line."""
-    import sysconfig
+    from .import_path import is_users_path
 
-    installed = [str(Path(__file__).parent), *sysconfig.get_paths().values()]
-    not_user_code = ("<", *(folder + "/" for folder in installed))
     for frame, line in reversed(frames):
         code = frame.f_code
-        if not code.co_filename.startswith(not_user_code):
+        if not code.co_filename.startswith("<") and is_users_path(code.co_filename):
             file = Path(code.co_filename).name
             return f"{code.co_qualname} ({file}, line {line})"
     return None

@@ -1,7 +1,8 @@
 """Modules beside a user's files: `import helper` finds the helper.py of the folder of the file that imports it.
 
 Python keeps one module of a name. Two recipes or operators in two folders may each have a helper.py, so that such a
-module gets a name of its own, and is never in sys.modules as plain `helper`.
+module gets a name of its own, and is never in sys.modules as plain `helper`. A package keeps its name, by which its
+modules import each other: of two packages of one name, each is in sys.modules while files of its folder are imported.
 """
 
 import os
@@ -14,10 +15,12 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import FrameType, ModuleType
 
-from .import_path import add_import_folder
+from .import_path import PACKAGE_FOLDERS, add_import_folder
 
-PACKAGE_FOLDERS = ("site-packages", "dist-packages")
 Load = Callable[[Path], ModuleType]
+
+# packages by the folder of theirs, while those of another folder have their names
+_ASIDE: dict[str, dict[str, ModuleType]] = {}
 
 
 class OwnModuleFinder(MetaPathFinder):
@@ -41,6 +44,8 @@ class OwnModuleFinder(MetaPathFinder):
         folder = _importing_folder()
         if folder not in self.folders:
             return None
+        if fullname in _packages(Path(folder)) and not _is_installed(fullname):
+            return PathFinder.find_spec(fullname, [folder])
         file = Path(folder) / f"{fullname}.py"
         if not file.is_file() or _is_installed(fullname):
             return None
@@ -66,13 +71,18 @@ def own_modules(folder: Path, load: Load) -> Iterator[None]:
     """While a file of this folder is imported, and later in its functions, the modules beside it are its own."""
     add_import_folder(folder)
     finder = _finder(load)
-    finder.folders.add(os.path.abspath(folder))
-    hidden = _others(Path(os.path.abspath(folder)))
+    place = os.path.abspath(folder)
+    finder.folders.add(place)
+    other_packages = _other_packages(Path(place))
+    hidden = {**_others(Path(place)), **other_packages}
     for name in hidden:
         del sys.modules[name]
+    sys.modules.update(_ASIDE.get(place, {}))
     try:
         yield
     finally:
+        if other_packages:
+            _ASIDE[place] = _taken_out(set(map(_root, other_packages)))
         sys.modules.update(hidden)
 
 
@@ -96,6 +106,43 @@ def _others(folder: Path) -> dict[str, ModuleType]:
         if not _is_installed(file.stem):
             others[file.stem] = module
     return others
+
+
+def _other_packages(folder: Path) -> dict[str, ModuleType]:
+    """The packages that were imported from elsewhere and have the name of one in this folder, with their modules."""
+    roots = set()
+    for name in _packages(folder):
+        places = getattr(sys.modules.get(name), "__path__", None)
+        if places is None or str(folder / name) in places:
+            continue
+        if not _is_installed(name):
+            roots.add(name)
+    return _modules_of(roots)
+
+
+def _packages(folder: Path) -> list[str]:
+    """The names of the packages in a folder."""
+    return [file.parent.name for file in folder.glob("*/__init__.py")]
+
+
+def _taken_out(roots: set[str]) -> dict[str, ModuleType]:
+    """The modules of these packages, which are no longer in sys.modules."""
+    modules = _modules_of(roots)
+    for name in modules:
+        del sys.modules[name]
+    return modules
+
+
+def _modules_of(roots: set[str]) -> dict[str, ModuleType]:
+    modules = {}
+    for name, module in [*sys.modules.items()]:
+        if _root(name) in roots:
+            modules[name] = module
+    return modules
+
+
+def _root(name: str) -> str:
+    return name.partition(".")[0]
 
 
 def _is_installed(name: str) -> bool:

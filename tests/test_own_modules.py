@@ -215,3 +215,35 @@ def test_a_neighbour_that_changed_is_read_again(tmp_path: Path) -> None:
     (tmp_path / "part.py").write_text("A = 22\n")
     (tmp_path / "whole.py").write_text("import part  # again\n")
     assert imported(tmp_path / "whole.py").part.A == 22
+
+
+PACKAGE_USER = """
+import bundled.sub
+from bundled import FACTOR
+from bundled.sub import Marker, factor
+
+KEPT = bundled.sub
+"""
+
+
+def test_packages_of_one_name_in_two_folders_are_two(tmp_path: Path) -> None:
+    for factor in (2, 3):
+        package = tmp_path / str(factor) / "bundled"
+        package.mkdir(parents=True)
+        package.joinpath("__init__.py").write_text(f"FACTOR = {factor}\n")
+        package.joinpath("sub.py").write_text(
+            "import bundled\nfrom . import FACTOR\n\n\n"
+            "class Marker:\n    pass\n\n\ndef factor():\n    return FACTOR, bundled.FACTOR\n"
+        )
+        for name in ("user", "another"):
+            package.with_name(f"{name}.py").write_text(PACKAGE_USER)
+    users = {factor: imported(tmp_path / str(factor) / "user.py") for factor in (2, 3)}
+    later = {
+        factor: imported(tmp_path / str(factor) / "another.py") for factor in (3, 2)
+    }
+    for factor, user in users.items():
+        assert user.FACTOR == factor
+        assert user.factor() == (factor, factor)
+        assert later[factor].KEPT is user.KEPT
+        assert later[factor].Marker is user.Marker
+    assert users[2].Marker is not users[3].Marker

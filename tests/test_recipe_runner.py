@@ -334,6 +334,21 @@ def test_a_metric_of_ones_own_that_fails_is_one_line(home: Path) -> None:
         )
 
 
+def test_a_metric_of_ones_own_that_gives_a_text_is_one_line(home: Path) -> None:
+    class Wordy(d5.Metric):
+        def value(self, history: d5.History) -> Any:
+            return "3 or so"
+
+    said = r"Wordy.value \(test_recipe_runner.py, line \d+\) gives '3 or so': `value` returns a number"
+    with pytest.raises(Deep500Error, match=said):
+        d5.run_recipe(
+            SMALL,
+            HOW | {"optimizer_args": (0.1,)},
+            [(Wordy(), None)],
+            folder=home / "run",
+        )
+
+
 def test_a_loss_that_diverges_is_written_as_null_and_read_back(home: Path) -> None:
     fixed = SMALL | {"task": d5.tasks.Reconstruction(), "epochs": 3}
     with np.errstate(all="ignore"):

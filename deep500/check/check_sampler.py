@@ -51,7 +51,8 @@ class CheckSampler(NounCheck):
         }
 
     def _with_seed(self, text: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings, with the seed unless the text gives one."""
-        if "seed" in parts_of(text, "samplers").given:
+        """The settings, with the seed unless the text gives one, or the sampler takes none."""
+        parts = parts_of(text, "samplers")
+        if "seed" in parts.given or not parts.takes("seed"):
             return dict(settings)
         return {"seed": self.seed, **settings}

@@ -119,8 +119,14 @@ def _add_field(
     usual = "N" if is_number else "NAME"
     parser.add_argument(
         f"--{field.name.replace('_', '-')}",
-        type=type(field.default),
+        type=type(field.default) if is_number else _given_text,
         default=field.default,
         metavar=cls.field_metavar.get(field.name, usual),
         help=cls.field_help.get(field.name, f"({field.default})"),
     )
+
+
+def _given_text(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it is empty: give a name, or no option")
+    return text

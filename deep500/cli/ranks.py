@@ -75,6 +75,15 @@ def rank_settings(args: argparse.Namespace, own: Mapping[str, Any]) -> dict[str,
     return settings
 
 
+def check_ranks_are_given(recipe: "Recipe", settings: Mapping[str, Any]) -> None:
+    """Raise a Deep500Error if the settings say how ranks train together, and nobody how many ranks there are."""
+    for key in ("scheme", "codec"):
+        if key in settings and not recipe.has("ranks"):
+            raise Deep500Error(
+                f"recipe {recipe.name}: a {key} is for several ranks, and the recipe has no 'ranks': give --ranks"
+            )
+
+
 def rank_definition(key: str, text: str, own: Mapping[str, Any]) -> Any:
     """The scheme or the codec that a text describes."""
     from ..check.codecs.loading import load_codec

@@ -203,7 +203,9 @@ def changed_recipe(recipe: "Recipe", args: argparse.Namespace) -> "Recipe":
             raise Deep500Error(f"--device {args.device}: give {' or '.join(devices)}")
         before = settings.get("executor_kwargs", recipe.entry("executor_kwargs", {}))
         settings["executor_kwargs"] = {**before, "device": devices[args.device]}
-    return recipe.with_settings(settings, args.division)
+    changed = recipe.with_settings(settings, args.division)
+    ranks.check_ranks_are_given(changed, settings)
+    return changed
 
 
 def definition_entries(key: str, text: str, own: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import registry
 from ..definition import Definition
-from ..errors import Deep500Error, lacking, place_of, unknown
+from ..errors import Deep500Error, Incomplete, lacking, place_of, unknown
 from .layout import Bucket, Layout, Slot
 from .random_key import derive
 
@@ -319,9 +319,8 @@ def _check_returned(
     if size is not None:
         wanted += f" with {size} elements"
     if not isinstance(value, np.ndarray):
-        raise Deep500Error(
-            f"{place_of(method)} returned {value!r:.80}: return {wanted}"
-        )
+        kind = Incomplete if value is None else Deep500Error
+        raise kind(f"{place_of(method)} returned {value!r:.80}: return {wanted}")
     is_right = value.ndim == 1 and size in (None, value.size)
     if not is_right or (dtype is not None and value.dtype != dtype):
         raise Deep500Error(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from ..canonical import shown
 from ..definition import Definition
-from ..errors import Deep500Error
+from ..errors import Deep500Error, Incomplete, place_of
 from ..namespace import kind
 from . import random_key
 from .dtypes import bits
@@ -280,7 +280,12 @@ class Operator(Definition):
         values.update(_named("", (*self.outputs, *self.saved), results))
         values.update(_named("d", self.outputs, grads))
         arguments = {name: values[name] for name in self.wanted}
-        gradients = _as_tuple(self.backward(xp, **arguments))
+        returned = self.backward(xp, **arguments)
+        if returned is None:
+            raise Incomplete(
+                f"{place_of(type(self).backward)} returned None: return a gradient for every input, None for some"
+            )
+        gradients = _as_tuple(returned)
         self._check_gradient_count(len(gradients))
         remaining = iter(gradients)
         by_input: list[Any] = []

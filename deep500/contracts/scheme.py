@@ -139,7 +139,15 @@ class Scheme(Definition):
 
 def program_of(method: Callable[[Any], Any], worker: Any) -> Program:
     """The program that a method of a scheme makes; refuses one that yields nothing."""
-    program = method(worker)
+    try:
+        program = method(worker)
+    except TypeError as error:
+        traceback = error.__traceback__
+        if traceback is None or traceback.tb_next is not None:
+            raise  # it was called, and raised this inside
+        raise Deep500Error(
+            f"{place_of(method)} is called with the worker alone: {error}"
+        ) from error
     if isinstance(program, Generator):
         return program
     raise Deep500Error(

@@ -1,6 +1,7 @@
 """The training loop on many ranks: the trainer's own loop, with a scheme's program for every epoch."""
 
 import json
+import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -43,8 +44,8 @@ class DistributedTrainer(Trainer):
 
     The history has what every run has ("loss" is that of the whole batch, "seconds" that of the slowest rank), and for
     every rank r "seconds of rank r" (from batch to batch), "waiting of rank r" (of these, for others), and the counters
-    "bytes of rank r" and "messages of rank r". Schemes whose replicas may differ add a "consensus distance" after
-    every epoch.
+    "bytes of rank r" and "messages of rank r", and after every epoch a "consensus distance", measured whatever the
+    scheme says of itself.
     """
 
     def __init__(
@@ -216,8 +217,14 @@ class DistributedTrainer(Trainer):
             self.series.setdefault(name, []).extend(numbers)
         for name, number in merged.counters.items():
             self.counters[name] = self.counters.get(name, 0) + number
-        if not self.scheme.synchronous:
-            self.record("consensus distance", self._consensus())
+        distance = self._consensus()
+        self.record("consensus distance", distance)
+        if distance and self.scheme.synchronous and self.lead.rank == 0:
+            warnings.warn(
+                f"{self.scheme} is declared synchronous, but the replicas differ by {distance:.4g} after epoch "
+                f"{self.epoch + 1}: `d5 check scheme` looks for the reason",
+                stacklevel=2,
+            )
 
     _evaluated: Mapping[str, np.ndarray] = MappingProxyType({})
     # examples of this epoch that the progress bar has been told of
@@ -240,10 +247,22 @@ class DistributedTrainer(Trainer):
                 self._end(hook, ending)
 
     def _consensus(self) -> float:
+        checksums = self._gather_json({r: self._checksum(r) for r in self.replicas})
+        if len({checksums[rank] for rank in self.trainers}) == 1:
+            return 0.0
         distances = self.run_programs(
             lambda worker: consensus_distance(worker, self.trainers)
         )
         return distances[self.lead.rank]
+
+    def _checksum(self, rank: int) -> int:
+        """Of a replica's parameters."""
+        checksum = 0
+        for buffer in self.replicas[rank].params().values():
+            checksum = zlib.crc32(
+                np.ascontiguousarray(buffer).view(np.uint8).data, checksum
+            )
+        return checksum
 
     def _evaluate(self) -> dict[str, Any]:
         record = super()._evaluate()

@@ -245,12 +245,14 @@ class NativeLoss:
         self.kernel = kernel
         # for the last prediction
         self._last: tuple[TensorSpec, Network] | None = None
+        # the arrays of that network, which no step changes
+        self._constants: Outputs = {}
 
     def __call__(self, prediction: Any, target: Any) -> Any:
         spec = TensorSpec(tuple(prediction.shape), name_of(prediction.dtype))
         network = self._network(spec)
         target = self.xp.astype(target, network.inputs["target"].dtype)
-        values = {"prediction": prediction, "target": target}
+        values = {**self._constants, "prediction": prediction, "target": target}
         nodes = network.nodes
         results, _ = tape.forward(
             self.xp, nodes, values, {LOSS}, self.kernel, record=False
@@ -267,6 +269,13 @@ class NativeLoss:
         network.add_input("prediction", prediction.shape, prediction.dtype)
         network.add_output("prediction")
         network = self.loss.attach(network, "prediction", "target")
+        if network.trainable:
+            raise Deep500Error(
+                f"the loss {type(self.loss).__name__} trains a parameter, {network.trainable[0]!r}, and the loss of a "
+                "framework's own model cannot: add it with trainable=False"
+            )
+        for name, array in network.params.items():
+            self._constants[name] = self.xp.asarray(array, array.dtype.name)
         self._last = prediction, network
         return network
 

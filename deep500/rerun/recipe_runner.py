@@ -25,7 +25,7 @@ from ..contracts.dataset_splits import loaded_splits
 from ..contracts.executor import Executor
 from ..contracts.metric import History, Metric
 from ..contracts.procedure import Procedure
-from ..contracts.recipe import Recipe, own_definitions
+from ..contracts.recipe import Recipe, construct, own_definitions
 from ..contracts.result import Record
 from ..contracts.sampler import Sampler
 from ..contracts.transport import DEADLINE
@@ -37,6 +37,7 @@ from ..errors import (
     Unsupported,
     errors_of_user_code,
     one_line,
+    place_of,
     raise_if_internal,
     with_place,
 )
@@ -172,8 +173,8 @@ class RecipeRun:
     ):
         self.recipe = recipe
         self.plan = plan
-        self.events = (*recipe.entry("events", ()), *events)
-        _check_events(recipe.name, self.events)
+        given = (*recipe.entry("events", ()), *events)
+        self.events = _checked_events(recipe.name, given)
         self.data = data
         self.expected_data: Mapping[str, str] = {}
         self.crew: Crew | None = None  # the ranks, if there are several
@@ -604,25 +605,48 @@ class _Record(Event):
         self.recipe_run.keep(trainer, self.seed, record, load)
 
 
-def _check_events(recipe: str, events: Iterable[Any]) -> None:
+def _checked_events(recipe: str, events: Iterable[Any]) -> tuple[Event, ...]:
+    """The events as objects: a class stands for one with its defaults."""
+    checked = []
     for event in events:
+        if isinstance(event, type) and issubclass(event, Event):
+            event = construct("", event, (), {})
         if not isinstance(event, Event):
             raise Deep500Error(
                 f"recipe {recipe}: 'events' holds {shown(event)}: give objects, such as d5.events.Plateau(3); "
                 "`d5 list events` names them"
             )
+        checked.append(event)
+    return tuple(checked)
 
 
 def _metric_value(metric: Metric, history: History) -> float | None:
     """The value of a metric of the recipe; None if it is not finite, since a bundle cannot hold such a number."""
     try:
         value = metric.value(history)
-        return None if value is None else _finite(float(value))
+        if value is None:
+            return None
+        if not _is_number(value):
+            raise Deep500Error(
+                f"{place_of(metric.value)} gives {shown(value)}: `value` returns a number, or None"
+            )
+        return _finite(float(value))
+    except Deep500Error:
+        raise
     except Exception as error:  # a user's code may raise anything
         raise_if_internal(error)
         name = type(metric).__name__
         reason = with_place(error)
         raise Deep500Error(f"the metric {name} cannot be computed: {reason}") from None
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is a number, or an array of a single one."""
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return not isinstance(value, str | bytes)
 
 
 def _written_look(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from .instrumenting.numbers import numbers
 class Instrumented(ResultKind):
     """Blocks are stretches of steps, evaluations and the end of the run."""
 
+    procedure = 2
+
     def check_plan(self, plan: object) -> dict[str, Any]:
         return check_plan(plan)
 

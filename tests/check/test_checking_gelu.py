@@ -156,3 +156,29 @@ def test_errors_are_found_by_every_reference(reference: str, dtype: str) -> None
     for planted in PLANTED:
         check = output_check(example, [planted(right, *inputs)])
         assert check.ok is False, planted.__name__
+
+
+@pytest.mark.parametrize("shape", [SMALL, LARGE])
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_another_constant_is_found_by_a_function_of_tensors(
+    framework: str, shape: tuple[int, int]
+) -> None:
+    """What its own evaluation in float32 is off by is allowed, and less than 5 digits of a constant."""
+    module = pytest.importorskip(FRAMEWORKS[framework])
+
+    def tanh_gelu(
+        x: Any, b: Any, r: Any, cubic: Any = 0.044715, tanh: Any = None
+    ) -> Any:
+        u = x + b
+        inner = 0.7978845608028654 * (u + cubic * u**3)
+        return r + 0.5 * u * (1 + (tanh or module.tanh)(inner))
+
+    if framework == "jax":
+        module = module.numpy
+    x, b, r = [np.float32(1.7) * x for x in inputs_in("float32", shape)]
+    operator = function_operator(tanh_gelu, None, framework)
+    example = Example("gelu", operator, (x, b, r), None)
+    right = output_check(example, [tanh_gelu(x, b, r, tanh=np.tanh)])
+    assert right.ok, right.text
+    wrong = tanh_gelu(x, b, r, cubic=np.float32(0.04471), tanh=np.tanh)
+    assert output_check(example, [wrong]).ok is False

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deep500.cli import VERBS, main
+from deep500.cli import main
 from deep500.errors import Deep500Error, InternalError, raise_if_internal
 
 
@@ -11,7 +11,7 @@ def planted(args):
 
 
 def test_defect_has_its_own_exit_code_and_one_line(monkeypatch, capsys):
-    monkeypatch.setattr(VERBS["doctor"], "call", planted)
+    monkeypatch.setattr("deep500.cli.doctor.call", planted)
     assert main(["doctor"]) == 70
     answer = capsys.readouterr()
     assert answer.out == ""
@@ -21,7 +21,7 @@ def test_defect_has_its_own_exit_code_and_one_line(monkeypatch, capsys):
 
 
 def test_traceback_on_request(monkeypatch, capsys):
-    monkeypatch.setattr(VERBS["doctor"], "call", planted)
+    monkeypatch.setattr("deep500.cli.doctor.call", planted)
     monkeypatch.setenv("DEEP500_TRACEBACK", "1")
     assert main(["doctor"]) == 70
     assert "no_such_option_of_ours" in capsys.readouterr().err

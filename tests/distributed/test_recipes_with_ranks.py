@@ -287,6 +287,18 @@ def test_what_cannot_be_run_is_refused(
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.parametrize(
+    "option", [["--scheme", "LocalSGD(period=2)"], ["--codec", "Sign()"]], ids=str
+)
+def test_a_scheme_or_a_codec_without_ranks_is_refused(
+    recipe: Path, option: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    recipe.write_text(RECIPE.replace('"ranks": 2, ', ""))
+    assert main(["run", str(recipe), *option]) == 2
+    [said] = capfd.readouterr().err.splitlines()
+    assert said.endswith("the recipe has no 'ranks': give --ranks")
+
+
 def test_times_of_virtual_ranks_are_unavailable(recipe: Path, tmp_path: Path) -> None:
     """Virtual ranks compute in no time: a rate per second would be a number of nothing."""
     metrics = "(d5.Throughput(), 1.0), (d5.metrics.ExposedCommunication(), None)]"

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import deep500 as d5
+from deep500.contracts.loss import Loss
+from deep500.contracts.network import Network
 from deep500.contracts.optimizer import Optimizer
 from deep500.frameworks import framework
 from deep500.optimizers import SGD, Adam, Momentum
@@ -269,6 +271,32 @@ def test_a_model_with_its_own_loss_needs_none() -> None:
     )
     outputs = executor.inference_and_backprop({"x": batch(0)["input"]})
     assert [*outputs] == ["loss", "logits"] and executor.gradients["layer.weight"].any()
+
+
+class HalfSquares(Loss):
+    trained: bool = False
+
+    def add(self, network: Network, prediction: str, target: str) -> str:
+        half = np.array(0.5, "float32")
+        factor = network.add_param("half", half, trainable=self.trained)
+        error = network.add_node("Sub", (prediction, target))
+        square = network.add_node("Mul", (error, error))
+        scaled = network.add_node("Mul", (square, factor))
+        return network.add_node("ReduceMean", (scaled,), ["loss"], keepdims=0)
+
+
+def test_a_loss_with_a_constant_array() -> None:
+    module = Several(lambda y: y)
+    executor = PYTORCH.from_model(module, loss=HalfSquares())
+    x = batch(0)["input"]
+    y = module.layer(torch.tensor(x))
+    target = np.ones(tuple(y.shape), "float32")
+    outputs = executor.inference_and_backprop({"x": x, "label": target})
+    expected = 0.5 * (y - torch.tensor(target)).square().mean()
+    assert outputs["loss"].item() == pytest.approx(expected.item(), rel=1e-6)
+    trained = PYTORCH.from_model(module, loss=HalfSquares(True))
+    with pytest.raises(d5.Deep500Error, match="'half'.* trainable=False"):
+        trained.inference_and_backprop({"x": x, "label": target})
 
 
 def test_other_names() -> None:

@@ -186,7 +186,7 @@ def test_run_takes_every_form(folder: Path, key: str, way: str) -> None:
         words = [OPTIONS[key], text] if way == "option" else ["--set", f"{key}={text}"]
         parser = argparse.ArgumentParser()
         run_verb.arguments(parser)
-        args = parser.parse_args(["recipe.py", *words])
+        args = parser.parse_args(["recipe.py", "--ranks", "2", *words])
         changed = run_verb.changed_recipe(recipe, args)
         made = changed.make(key)
         expected = definition_of(text, kind, Names(recipe.definitions))

@@ -176,6 +176,23 @@ def test_a_loss_that_is_not_finite_is_kept_and_said(tmp_path):
     assert load(folder).derived["values"]["loss"]["not_finite_at"] == 2
 
 
+def test_a_quality_that_is_not_finite_is_counted_and_said(tmp_path):
+    folder = tmp_path / "run"
+    with start(folder, better={"accuracy": "higher"}) as run:
+        for step in range(1, 6):
+            run.step(loss=math.nan if step == 3 else 1.0)
+        run.evaluation(accuracy=50.0, other=math.inf)
+        run.evaluation(accuracy=math.nan, other=math.inf)
+    record = load(folder)
+    [accuracy, other] = record.derived["qualities"]
+    assert accuracy["n"] == 2 and accuracy["not_finite"] == 1
+    assert accuracy["last"] is None and accuracy["best"] == 50.0
+    assert other["n"] == other["not_finite"] == 2 and other["best"] is None
+    text = " ".join(rendered(terminal, report_of(load(folder))).split())
+    assert "| not a number | 50.00 | 2, 1 of them not a number |" in text
+    assert "step 3 (1 of 5)" in text
+
+
 def test_a_value_of_some_steps_only(tmp_path):
     folder = tmp_path / "run"
     with start(folder) as run:

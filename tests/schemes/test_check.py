@@ -2,12 +2,14 @@
 
 import re
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from deep500 import codecs, schemes
 from deep500.check.schemes import check_scheme
+from deep500.check.schemes.apart import is_of_schemes
 from deep500.check.schemes.checks import CHECKS
 from deep500.check.schemes.loading import load_scheme
 from deep500.check.schemes.trials import Trials
@@ -177,6 +179,18 @@ def test_ranks_that_share_an_imported_module_are_found(tmp_path: Path) -> None:
     scheme = load_scheme(f"{tmp_path / 'shares.py'}:Shares")
     check = CHECKS["apart"](Trials(scheme, 3, "reference", 0))
     assert check.ok is False and "parameters that differ by" in check.text
+
+
+@pytest.mark.parametrize(
+    "folder",
+    ["/home/user/.local/lib/python3/site-packages", "/usr/lib/python3/dist-packages"],
+)
+def test_packages_of_another_environment_are_not_imported_again(folder: str) -> None:
+    package = ModuleType("package")
+    package.__file__ = f"{folder}/package/__init__.py"
+    assert not is_of_schemes(package)
+    package.__file__ = "/home/user/package/__init__.py"
+    assert is_of_schemes(package)
 
 
 def test_a_scheme_of_a_function_is_not_checked_apart() -> None:

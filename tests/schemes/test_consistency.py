@@ -1,5 +1,7 @@
 """Staleness bounds, bytes by formula, consensus, resumption and lost ranks."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
@@ -146,6 +148,24 @@ def test_mixing_gradients_never_reaches_consensus() -> None:
     bad = distributed(GradientMixing(), 6, epochs=6).run().series["consensus distance"]
     assert bad[-1] > 3 * good[-1]
     assert bad[-1] > 1.5 * bad[0]  # it goes on drifting apart
+
+
+class Alone(Scheme):
+    """Declares that replicas are equal, and never communicates."""
+
+    synchronous: ClassVar[bool] = True
+
+    def step(self, worker: Worker) -> Program:
+        yield from backprop(worker)
+        yield from update(worker)
+
+
+def test_consensus_is_measured_of_schemes_that_declare_it() -> None:
+    equal = distributed(schemes.AllReduce(), 3, epochs=2).run()
+    assert equal.series["consensus distance"] == [0.0, 0.0]
+    with pytest.warns(UserWarning, match="Alone.* declared synchronous, but"):
+        apart = distributed(Alone(), 3, epochs=2).run()
+    assert min(apart.series["consensus distance"]) > 0.01
 
 
 @pytest.mark.parametrize("scheme", EVERY, ids=str)

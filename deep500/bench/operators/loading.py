@@ -94,6 +94,7 @@ def _own_names(module: ModuleType) -> list[str]:
     names = []
     for name, value in vars(module).items():
         is_own = getattr(value, "__module__", "") == module.__name__
+        is_own = is_own and not name.startswith("_")
         if is_own and isinstance(value, type | FunctionType):
             names.append(name)
     return names

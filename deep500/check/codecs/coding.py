@@ -7,7 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...contracts.codec import Codec, Key
-from ...errors import Deep500Error, one_line, raise_if_mistake, with_place
+from ...errors import (
+    Deep500Error,
+    Incomplete,
+    one_line,
+    raise_if_mistake,
+    with_place,
+)
 from ..report import CheckResult
 from .inputs import REGIMES, SIZES, gradient
 
@@ -88,6 +94,8 @@ def guarded(
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             yield from checks
+    except Incomplete:
+        raise
     except Deep500Error as error:
         yield case.check(name, False, text=one_line(error, LONGEST))
     except Exception as error:

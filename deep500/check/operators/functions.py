@@ -10,8 +10,8 @@ import numpy as np
 
 from ...errors import Deep500Error, with_place
 from ...frameworks import framework as find_framework
-from .formats import Values, map_arrays
-from .opaque import shaken, with_errors_inside
+from .formats import Values, map_arrays, map_floats
+from .opaque import shaken, shaken_by_evaluation, with_errors_inside
 
 MODULES = {"pytorch": "torch", "jax": "jax", "tensorflow": "tensorflow"}
 
@@ -58,8 +58,12 @@ class FrameworkFunction:
         return tuple([framework.array(result) for result in results])
 
     def shaken(self, noise: Any, inputs: Values) -> tuple:
-        """Results with errors as large as a rounded input: what happens inside is not seen."""
-        return shaken(self(*inputs), noise, inputs)
+        """Results with errors as large as its evaluation in float32 shows, elsewhere as large as a rounded input."""
+        results = self(*inputs)
+        if noise.dtype != "float32":
+            return tuple(shaken(results, noise, inputs))
+        rounded = self(*map_floats(np.float32, inputs))
+        return shaken_by_evaluation(results, rounded, noise, inputs)
 
 
 def by_itself(function: Callable, framework: str) -> Callable:

@@ -14,7 +14,7 @@ import numpy as np
 from ...contracts.framework import gradient_formula
 from ...contracts.operator import Operator
 from ...custom.cpp import CppOp
-from ...errors import Deep500Error
+from ...errors import Deep500Error, Incomplete
 from .formats import (
     FORMATS,
     Values,
@@ -22,6 +22,8 @@ from .formats import (
     largest_finite,
     map_floats,
 )
+
+MANY_VALUES = 256  # of one output
 
 
 def run(operator: Operator, xp: Any, inputs: Values) -> tuple:
@@ -53,7 +55,8 @@ def require_arrays(results: Any, name: str) -> None:
         array = np.asarray(result)
         if not is_left_out and array.dtype.kind in "OSUMm":
             value = array.item() if array.ndim == 0 else result
-            raise Deep500Error(
+            kind = Incomplete if value is None else Deep500Error
+            raise kind(
                 f"{name} returns a {type(value).__name__}: it has to return arrays of numbers"
             )
 
@@ -117,6 +120,41 @@ def _perturbed(
         return call()
 
 
+def shaken_by_evaluation(
+    results: Sequence[Any], rounded: Sequence[Any], noise: Any, inputs: Values
+) -> tuple:
+    """Results that are off by half of what an evaluation in float32 was seen to be off anywhere.
+
+    By half a unit of rounding of the largest result at least, by a unit of the inputs together at most. A result of a
+    few values shows too little of what rounding does: it is off by the latter.
+    """
+    most = noise.eps * _size(inputs)
+    moved = []
+    for exact, narrow in zip(results, rounded, strict=True):
+        size = most
+        if _shows_rounding(exact, narrow):
+            seen = largest_finite(exact - narrow.astype("float64"))
+            least = noise.eps * largest_finite(exact)
+            size = min(most, max(seen, least) / 2)
+        moved.append(_off(exact, noise, size))
+    return tuple(moved)
+
+
+def _shows_rounding(exact: Any, rounded: Any) -> bool:
+    """Whether these are float32 results of so many values that the largest error among them says something."""
+    if rounded.dtype != np.float32 or rounded.shape != exact.shape:
+        return False
+    return len(np.unique(exact)) >= MANY_VALUES
+
+
+def _off(y: Any, noise: Any, size: float) -> Any:
+    """The floats, each off by this size up or down; others as they are."""
+    if not is_float(y):
+        return y
+    signs = 1 - 2 * noise.draw.integers(0, 2, y.shape, "int8")
+    return y + size * signs
+
+
 def shaken(
     results: Sequence[Any], noise: Any, inputs: Values, seeds: Values = ()
 ) -> Any:
@@ -126,8 +164,7 @@ def shaken(
         size = max(1.0, size) * _size(seeds)
 
     def off(y: Any) -> Any:
-        signs = 1 - 2 * noise.draw.integers(0, 2, y.shape, "int8")
-        return y + noise.eps * size * signs
+        return _off(y, noise, noise.eps * size)
 
     moved = map_floats(off, results)
     return list(moved) if isinstance(results, list) else moved

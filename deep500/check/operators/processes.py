@@ -6,7 +6,7 @@ from contextlib import ExitStack, closing
 from typing import Any
 
 from ...contracts.operator import Operator
-from ...errors import Deep500Error, Unsupported
+from ...errors import Deep500Error, Incomplete, Unsupported
 from ...supervision.child import Child, Died, Silent
 from ..wire import LONGEST, ArrayFile, Malformed, decoded, encoded
 from .formats import Values
@@ -137,6 +137,8 @@ class OperatorProcess:
             }:
                 if self.role == "reference":
                     raise ReferenceFailed(text[:1000])
+                if answer.get("incomplete") is True:
+                    raise Incomplete(text[:1000])
                 if unsupported:
                     raise Unsupported(text[:1000])
                 raise Raised(text[:1000])

@@ -13,6 +13,7 @@ from ...custom.cpp import CppOp
 from ...custom.operators import CustomOp
 from ...errors import (
     Deep500Error,
+    Incomplete,
     InternalError,
     Unsupported,
     one_line,
@@ -153,7 +154,11 @@ class QuestionSession:
             # a user's or a framework's code may raise anything
             if isinstance(error, Exception):
                 raise_if_mistake(error)
-            return {"raised": said(error), "unsupported": is_missing(error)}
+            return {
+                "raised": said(error),
+                "unsupported": is_missing(error),
+                "incomplete": isinstance(error, Incomplete),
+            }
 
 
 def said(error: BaseException) -> str:

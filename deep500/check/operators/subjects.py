@@ -19,6 +19,7 @@ from ...custom.loading import load_operator
 from ...custom.operators import CustomOp
 from ...errors import (
     Deep500Error,
+    Incomplete,
     Unsupported,
     raise_if_mistake,
     unknown,
@@ -357,8 +358,8 @@ def _working(examples: list[Example]) -> list[Example]:
             example.operator.infer(*example.tensors)
             _ = example.outputs
             working.append(example)
-        except ReferenceFailed:
-            raise  # not the operator's fault
+        except (ReferenceFailed, Incomplete):
+            raise  # no other inputs would help
         except Exception as error:
             # a formula may raise anything for such inputs
             raise_if_mistake(error)

@@ -12,6 +12,7 @@ from ...contracts.optimizer import Optimizer
 from ...contracts.three_step import ThreeStepOptimizer
 from ...errors import (
     Deep500Error,
+    Incomplete,
     InternalError,
     raise_if_internal,
     with_place,
@@ -331,7 +332,12 @@ class _Checks:
         return deviation(path, native_path, problem.start, "float64")
 
     def _raise_if_ours(self, error: Exception) -> None:
-        """Raise an InternalError for a defect of Deep500. What a user's optimizer returns may fail in our code, too."""
+        """Raise an InternalError for a defect of Deep500, and what says that the optimizer is incomplete.
+
+        What a user's optimizer returns may fail in our code, too.
+        """
+        if isinstance(error, Incomplete):
+            raise error
         if is_built_in(self.optimizer) or isinstance(error, InternalError):
             raise_if_internal(error)
 

@@ -133,8 +133,13 @@ def resume_all(
 
 
 def _batches(problem: TrainingProblem, dtype: str) -> list[Any]:
+    """Gradients at random points: where their signs never change, a rule that takes signs needs no momentum."""
+    rng = np.random.default_rng(0)
     batches = []
     for number in range(STEPS):
-        gradients = problem.gradient(problem.start, number)
+        point = {}
+        for name, value in problem.start.items():
+            point[name] = value + rng.standard_normal(value.shape)
+        gradients = problem.gradient(point, number)
         batches.append(batch_of(gradients, dtype))
     return batches

@@ -64,6 +64,6 @@ def named_sampler(name: str, settings: Mapping[str, Any]) -> Sampler:
     """
     parts = parts_of(name, "samplers")
     options = {**parts.settings, **settings}
-    if "batch_size" not in parts.given:
+    if "batch_size" not in parts.given and parts.takes("batch_size"):
         options.setdefault("batch_size", 4)
     return create(parts.maker, *parts.args, **options)

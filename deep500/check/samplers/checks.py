@@ -1,5 +1,6 @@
 """The checks of a sampler, one function for each property."""
 
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -197,7 +198,8 @@ def seeds_are_independent(draws: SamplerDraws, level: float) -> CheckResult:
 
 
 def _other_seed(sampler: Sampler) -> Sampler | None:
-    if sampler.ranks > 1:
+    takes_seed = "seed" in inspect.signature(type(sampler)).parameters
+    if sampler.ranks > 1 or not takes_seed:
         return None
     return replace(sampler, seed=sampler.seed + 1)
 

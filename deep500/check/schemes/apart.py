@@ -1,9 +1,7 @@
 """A run whose ranks each have a copy of the scheme's modules, as processes have: they share what they send alone."""
 
 import sys
-import sysconfig
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -11,12 +9,12 @@ import numpy as np
 from ...contracts.scheme import Scheme, Worker
 from ...contracts.transport import Program
 from ...errors import errors_of_user_code
+from ...import_path import is_users_path
 from ...supervision.isolation import isolated
 from ...user_files import forget_modules
 from .resuming import DEADLINE, process_arguments, scheme_in_new_process
 from .trials import Trials, replicas
 
-PACKAGE = Path(__file__).parents[2]
 SCHEMES = f"{__name__.partition('.')[0]}.schemes."
 
 
@@ -60,7 +58,7 @@ def train(
     sys.path[:] = import_path
     copies = []
     for _ in range(ranks):
-        forget_modules(_is_of_schemes)
+        forget_modules(is_of_schemes)
         scheme = scheme_in_new_process(text, name)
         if scheme is None:
             return None
@@ -72,12 +70,11 @@ def train(
     return replicas(run).tolist()
 
 
-def _is_of_schemes(module: ModuleType) -> bool:
+def is_of_schemes(module: ModuleType) -> bool:
     """Whether a module is one of schemes, or of a user: neither of ours nor installed."""
     file = getattr(module, "__file__", None)
     if module.__name__.startswith(SCHEMES):
         return True
     if file is None or module.__name__ == "__main__":
         return False
-    installed = [str(PACKAGE), *sysconfig.get_paths().values()]
-    return not file.startswith(tuple(folder + "/" for folder in installed))
+    return is_users_path(file)

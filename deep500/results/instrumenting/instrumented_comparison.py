@@ -127,8 +127,10 @@ def _qualities(a: Record, b: Record) -> list[Row]:
             "name": name,
             "a": value_a,
             "b": value_b,
-            "difference": value_b - value_a,
+            "difference": None,
         }
+        if value_a is not None and value_b is not None:
+            row["difference"] = value_b - value_a
         rows.append(row)
     return rows
 
@@ -232,7 +234,7 @@ def _quality_table(qualities: list[Row]) -> Table:
         split = clean(row["split"])
         name = clean(row["name"])
         difference = number(row["difference"])
-        if row["difference"] > 0:
+        if (row["difference"] or 0) > 0:
             difference = f"+{difference}"
         cells = [
             f"{split} {name}",

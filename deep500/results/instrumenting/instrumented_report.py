@@ -29,6 +29,7 @@ PARTS = {
     "outside": "outside steps and evaluations",
     "recording": "writing this bundle",
 }
+NOT_A_NUMBER = "not a number"
 QUEUED = (
     "Times are the host's. With an engine that works asynchronously (JAX, a GPU), a step ends when it is queued; "
     "`wait=True` makes each step wait for its values."
@@ -81,7 +82,7 @@ def _banner(record: Record, derived: Derived) -> Banner:
     for quality in derived["qualities"]:
         split = clean(quality["split"])
         name = clean(quality["name"])
-        figures.append((f"{split} {name}", number(quality["last"])))
+        figures.append((f"{split} {name}", _last(quality)))
     return Banner(headline, headline, {}, figures)
 
 
@@ -91,12 +92,24 @@ def _qualities(derived: Derived) -> Table:
         row = [
             clean(quality["split"]),
             clean(quality["name"]),
-            number(quality["last"]),
+            _last(quality),
             number(quality["best"]),
-            str(quality["n"]),
+            _evaluations(quality),
         ]
         rows.append(row)
     return Table(["split", "quality", "last", "best", "evaluations"], rows, "llrrr")
+
+
+def _last(quality: Mapping[str, Any]) -> Text:
+    if quality["last"] is None:
+        return NOT_A_NUMBER
+    return number(quality["last"])
+
+
+def _evaluations(quality: Mapping[str, Any]) -> str:
+    if quality["not_finite"]:
+        return f"{quality['n']}, {quality['not_finite']} of them {NOT_A_NUMBER}"
+    return str(quality["n"])
 
 
 def _values(derived: Derived) -> Table:
@@ -109,7 +122,7 @@ def _values(derived: Derived) -> Table:
             number(course["least"]),
             number(course["most"]),
             str(course["n"]),
-            _or_nothing(course["not_finite_at"]),
+            _not_finite(course),
         ]
         rows.append(row)
     headers = [
@@ -119,9 +132,16 @@ def _values(derived: Derived) -> Table:
         "least",
         "most",
         "steps",
-        "not finite from step",
+        "not finite",
     ]
     return Table(headers, rows, "lrrrrrr")
+
+
+def _not_finite(course: Mapping[str, Any]) -> str:
+    """The first step whose value was not finite, and how many there were."""
+    if course["not_finite_at"] is None:
+        return NOTHING
+    return f"step {course['not_finite_at']} ({course['not_finite']} of {course['n']})"
 
 
 def _or_nothing(value: object) -> str:

@@ -67,7 +67,7 @@ def value_series(blocks: Blocks) -> dict[str, list[float | None]]:
 
 
 def quality_series(blocks: Blocks) -> dict[tuple[str, str], list[float]]:
-    """The finite values of every quality by split and name, one for each evaluation."""
+    """The values of every quality by split and name, one for each evaluation that gave one."""
     series: dict[tuple[str, str], list[float]] = {}
     for block in blocks:
         if "evaluation" not in block:
@@ -75,7 +75,7 @@ def quality_series(blocks: Blocks) -> dict[tuple[str, str], list[float]]:
         split = block["evaluation"]["split"]
         for name, value in block["evaluation"]["qualities"].items():
             number = _number(value)
-            if number is not None and math.isfinite(number):
+            if number is not None:
                 series.setdefault((split, name), []).append(number)
     return series
 
@@ -219,6 +219,7 @@ def _course(series: Sequence[float | None]) -> dict[str, Any]:
         "least": None,
         "most": None,
         "not_finite_at": None,
+        "not_finite": len(steps_not_finite),
         "n": len(finite) + len(steps_not_finite),
     }
     if finite:
@@ -232,24 +233,26 @@ def _course(series: Sequence[float | None]) -> dict[str, Any]:
 
 
 def _qualities(blocks: Blocks, better: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The last value of every quality of every split, and the best one where a direction is known."""
+    """The last value of every quality of every split, None if it is not finite, and the best one of known direction."""
     rows = []
     for (split, name), values in sorted(quality_series(blocks).items()):
         direction = better.get(name)
+        finite = list(filter(math.isfinite, values))
         row = {
             "split": split,
             "name": name,
             "better": direction,
             "n": len(values),
-            "last": values[-1],
-            "best": _best(values, direction),
+            "not_finite": len(values) - len(finite),
+            "last": values[-1] if math.isfinite(values[-1]) else None,
+            "best": _best(finite, direction),
         }
         rows.append(row)
     return rows
 
 
 def _best(values: Sequence[float], direction: str | None) -> float | None:
-    if direction is None:
+    if direction is None or not values:
         return None
     if direction == "higher":
         return max(values)
