@@ -1,6 +1,7 @@
 """The shapes of a network's inputs and values, once its open dimensions have sizes."""
 
 from collections.abc import Mapping
+from numbers import Integral
 
 from ..contracts.network import Network
 from ..contracts.operator import TensorSpec
@@ -16,8 +17,8 @@ def input_tensors(
 
     Raises `Deep500Error` if a dimension has no size.
     """
-    if batch < 1:
-        raise Deep500Error(f"a batch of {batch}: give 1 or more")
+    if not isinstance(batch, Integral) or batch < 1:
+        raise Deep500Error(f"a batch of {batch!r}: give a whole number, 1 or more")
     dimensions: dict[str, int] = {}
     for tensor in network.inputs.values():
         if tensor.shape and isinstance(tensor.shape[0], str):

@@ -7,6 +7,7 @@ import pytest
 
 import deep500 as d5
 from deep500.check.operators import processes
+from deep500.errors import Deep500Error
 
 
 class Cube(d5.CustomPythonOp):
@@ -123,3 +124,12 @@ def test_many_large_questions_are_asked_in_several_messages(
     )
     assert report.ok
     assert {1, 2} <= {*counts} and len(counts) > 50
+
+
+def ragged(x: Any) -> Any:
+    return [[1.0, 2.0], [3.0]]
+
+
+def test_a_ragged_list_is_refused() -> None:
+    with pytest.raises(Deep500Error, match="returns lists of different lengths"):
+        d5.check_operator(ragged, framework="reference", inputs=[(4, 6)])

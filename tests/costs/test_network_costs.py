@@ -193,3 +193,9 @@ def test_an_executor_times_its_operators_on_request(engine):
         {"composed"} if engine == "reference" else {"native"}
     )
     assert all(len(t.ns) == 3 and min(t.ns) > 0 for t in times)
+
+
+def test_a_batch_that_is_no_whole_number_is_refused() -> None:
+    network = d5.networks.Mlp(hidden=(3,)).build((4,), 2)
+    with pytest.raises(Deep500Error, match="a batch of 'two': give a whole number"):
+        d5.network_costs(network, batch="two")  # type: ignore[arg-type]

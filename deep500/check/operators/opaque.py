@@ -50,6 +50,11 @@ def derive(operator: Operator, xp: Any, inputs: Values, seeds: Values) -> list:
 def require_arrays(results: Any, name: str) -> None:
     """Raise a Deep500Error if a result is no array of numbers; of several, some may be left out."""
     several = results if isinstance(results, tuple | list) else (results,)
+    lengths = {len(result) for result in several if isinstance(result, list)}
+    if len(lengths) > 1:
+        raise Deep500Error(
+            f"{name} returns lists of different lengths: it has to return arrays of numbers"
+        )
     for result in several:
         is_left_out = result is None and len(several) > 1
         array = np.asarray(result)
