@@ -1,7 +1,6 @@
 """The shapes of a network's inputs and values, once its open dimensions have sizes."""
 
 from collections.abc import Mapping
-from numbers import Integral
 
 from ..contracts.network import Network
 from ..contracts.operator import TensorSpec
@@ -17,7 +16,8 @@ def input_tensors(
 
     Raises `Deep500Error` if a dimension has no size.
     """
-    if not isinstance(batch, Integral) or batch < 1:
+    is_whole = hasattr(batch, "__index__")
+    if not is_whole or batch < 1:
         raise Deep500Error(f"a batch of {batch!r}: give a whole number, 1 or more")
     dimensions: dict[str, int] = {}
     for tensor in network.inputs.values():

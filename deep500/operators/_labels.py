@@ -7,7 +7,7 @@ import numpy as np
 
 from ..errors import Deep500Error
 
-Reduction = Literal["none", "sum", "mean"]
+LossReduction = Literal["none", "sum", "mean"]
 
 
 def hot(xp, labels, scores):

@@ -1,6 +1,6 @@
 from ..contracts.operator import Operator, TensorSpec, case
 from ._labels import (
-    Reduction,
+    LossReduction,
     by_loss,
     check_labels,
     hot,
@@ -15,7 +15,7 @@ class SoftmaxCrossEntropyLoss(Operator):
 
     since = 12
     ignore_index: int | None = None
-    reduction: Reduction = "mean"
+    reduction: LossReduction = "mean"
     integers = ("labels",)
     outputs = ("loss", "log_prob")
 

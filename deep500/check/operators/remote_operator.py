@@ -18,7 +18,7 @@ from .subjects import arity, declared_domain, free_rank, is_compiled
 
 
 @dataclass
-class History:
+class AnswerHistory:
     """How code answers: a question of each form with its truth, and whether another answer has come since."""
 
     truths: dict[str, tuple[tuple, Any]] = field(default_factory=dict)
@@ -99,8 +99,8 @@ class Remote(Operator):
         return outputs
 
     @cached_property
-    def _history(self) -> "History":
-        return History()
+    def _history(self) -> "AnswerHistory":
+        return AnswerHistory()
 
     @cached_property
     def _inferred(self) -> dict[str, Any]:
