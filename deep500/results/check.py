@@ -214,11 +214,13 @@ def _name(report: CheckReport) -> str:
 
 def _line(report: CheckReport) -> list[Text]:
     """One framework in one line: the verdict, and the first reason against it."""
-    reason = f"{len(report.checks)} checks"
+    count = len(report.checks)
+    reason = "1 check" if count == 1 else f"{count} checks"
     if report.wrong:
         wrong = f"{len(report.wrong)} of {reason}"
         first = clean(report.wrong[0].name)
-        reason = f"{wrong} are wrong, the first: {first}"
+        verb = "is" if len(report.wrong) == 1 else "are"
+        reason = f"{wrong} {verb} wrong, the first: {first}"
     elif report.undecided:
         reason = clean(report.undecided[0].text)
     verdict = VerdictWord(report.verdict)
