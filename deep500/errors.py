@@ -194,13 +194,11 @@ def raising_function(error: BaseException) -> str | None:
 
 def user_function(frames: Sequence[tuple[FrameType, int]]) -> str | None:
     """The last of these frames that is neither of ours nor installed: its function, with file and line."""
-    import sysconfig
+    from .import_path import is_users_path
 
-    installed = [str(Path(__file__).parent), *sysconfig.get_paths().values()]
-    not_user_code = ("<", *(folder + "/" for folder in installed))
     for frame, line in reversed(frames):
         code = frame.f_code
-        if not code.co_filename.startswith(not_user_code):
+        if not code.co_filename.startswith("<") and is_users_path(code.co_filename):
             file = Path(code.co_filename).name
             return f"{code.co_qualname} ({file}, line {line})"
     return None

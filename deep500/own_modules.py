@@ -15,9 +15,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import FrameType, ModuleType
 
-from .import_path import add_import_folder
+from .import_path import PACKAGE_FOLDERS, add_import_folder
 
-PACKAGE_FOLDERS = ("site-packages", "dist-packages")
 Load = Callable[[Path], ModuleType]
 
 # packages by the folder of theirs, while those of another folder have their names

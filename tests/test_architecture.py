@@ -14,7 +14,8 @@ ROOT = Path(__file__).parents[1] / "deep500"
 
 # From the bottom up. A module may import itself and what is in lower rows; modules of one row are strangers.
 LAYERS = [
-    "errors import_path canonical",
+    "import_path",
+    "errors canonical",
     "own_modules schema",
     "progress home supervision user_files",
     "import_address",

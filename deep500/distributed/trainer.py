@@ -251,7 +251,9 @@ class DistributedTrainer(Trainer):
         """Of a replica's parameters."""
         checksum = 0
         for buffer in self.replicas[rank].params().values():
-            checksum = zlib.crc32(np.ascontiguousarray(buffer).view(np.uint8), checksum)
+            checksum = zlib.crc32(
+                np.ascontiguousarray(buffer).view(np.uint8).data, checksum
+            )
         return checksum
 
     def _evaluate(self) -> dict[str, Any]:

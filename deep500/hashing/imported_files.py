@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from .source_form import PACKAGE, is_users_path
+from ..import_path import is_users_path
 
-_OUR_RECIPES = f"{PACKAGE.parent}/recipes/"
+_OUR_RECIPES = f"{Path(__file__).parents[2]}/recipes/"
 # the name by which a file is recorded, and where it is
 Files = Mapping[str, Path]
 

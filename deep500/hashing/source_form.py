@@ -3,14 +3,14 @@
 import ast
 import hashlib
 import inspect
-import os
 import sys
-import sysconfig
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from ..import_path import is_users_path
 
 RECIPE_MODULE = "d5_recipe_"  # how the names of modules of recipes begin
 
@@ -129,17 +129,5 @@ def users_file(value: Any) -> Path | None:
     return Path(name)
 
 
-def is_users_path(path: str) -> bool:
-    """Whether a file is neither ours, nor Python's, nor one of an installed package."""
-    installed = not INSTALLED.isdisjoint(path.split(os.sep))
-    return not installed and not path.startswith(NOT_USERS)
-
-
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-PACKAGE = Path(__file__).parents[1]
-NOT_USERS = tuple(f"{folder}/" for folder in (PACKAGE, *sysconfig.get_paths().values()))
-# `pip install --user`, Debian's packages and other environments lie elsewhere
-INSTALLED = {"site-packages", "dist-packages"}

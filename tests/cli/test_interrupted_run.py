@@ -52,8 +52,6 @@ def test_the_command_that_goes_on(
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         text=True,
-        # a shell that runs a command in the background ignores Ctrl-C, and its children inherit that
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as process:
         deadline = time.monotonic() + 120
         while not any(lines(file) > 1 for file in tmp_path.rglob("samples.jsonl")):

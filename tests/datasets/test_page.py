@@ -17,7 +17,9 @@ splits = d5.datasets.load("spirals", turns=2, size=200)
 assert [len(split) for split in splits.values()] == [120, 40, 40]
 assert d5.dataset_bias(splits).splits[0].deviation == 0
 executor = d5.framework("reference").from_model(d5.networks.Mlp((8,)).build((2,), 2))
-history = d5.Trainer(executor, d5.optimizers.SGD(0.1), splits, d5.ShuffleSampler(16), 2, events=[], workers=1).run()
+sampler = d5.ShuffleSampler(16)
+optimizer = d5.optimizers.SGD(0.1)
+history = d5.Trainer(executor, optimizer, splits=splits, sampler=sampler, epochs=2, events=[], workers=1).run()
 assert history.steps == 16
 try:
     d5.datasets.load("spirals", turns=0)

@@ -9,7 +9,7 @@ import numpy as np
 from ...contracts.scheme import Scheme, Worker
 from ...contracts.transport import Program
 from ...errors import errors_of_user_code
-from ...hashing.source_form import is_users_path
+from ...import_path import is_users_path
 from ...supervision.isolation import isolated
 from ...user_files import forget_modules
 from .resuming import DEADLINE, process_arguments, scheme_in_new_process
