@@ -1,7 +1,7 @@
 """A check of anything: every promise in every place, with its value, its bound and its verdict."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from ..check.report import CheckReport, CheckResult
 from ..contracts.result import Blocks, Plan, Record, ResultKind
@@ -53,6 +53,9 @@ UNFINISHED = "unfinished: the run was ended before all frameworks were checked"
 class Check(ResultKind):
     """One block per framework: all its checks. Whether all is well, and the worst of every promise, follow."""
 
+    # whether the page and --verbose list every case, beside the worst of every promise
+    lists_cases: ClassVar[bool] = False
+
     def check_plan(self, plan: object) -> dict[str, Any]:
         checked = check_object("plan.json", plan, PLAN)
         return _with_subject("plan.json", checked)
@@ -85,7 +88,7 @@ class Check(ResultKind):
         sections = []
         for report in reports:
             lines.append(_line(report))
-            sections.append(_section(report, short=several))
+            sections.append(_section(report, several, self.lists_cases))
         blocks: list[Block] = [
             _banner(subject, reports, self.remark(reports)),
             Problems(problems),
@@ -227,8 +230,8 @@ def _line(report: CheckReport) -> list[Text]:
     return [f"{_name(report)}: ", verdict, f", {reason}"]
 
 
-def _section(report: CheckReport, short: bool) -> Section:
-    """What is wrong and what was tried; if `short`, the table of all checks is only on the page."""
+def _section(report: CheckReport, short: bool, lists_cases: bool) -> Section:
+    """What is wrong and what was tried; if `short`, the table of the worst checks is only on the page."""
     blocks: list[Block] = [Bullets(_faults(report))]
     cases = _case_count(report)
     if cases:
@@ -238,6 +241,8 @@ def _section(report: CheckReport, short: bool) -> Section:
         if short:
             details = [PageOnly(details)]
         blocks += details
+        if lists_cases:
+            blocks.append(PageOnly([Sentence("Every check:"), _case_table(report)]))
     else:  # of a scheme or a codec, whose checks have no cases
         blocks.append(PageOnly([_table(report)]))
     subject = clean(report.subject)
@@ -316,6 +321,12 @@ def _table(report: CheckReport) -> Table:
     headers = ["check", "dtype", "verdict", "value", "bound", "note"]
     rows = [_row(check) for check in report.summary()]
     return Table(headers, rows, "lllrrt")
+
+
+def _case_table(report: CheckReport) -> Table:
+    headers = ["case", "check", "dtype", "verdict", "value", "bound", "note"]
+    rows = [[clean(check.case), *_row(check)] for check in report.checks]
+    return Table(headers, rows, "llllrrt")
 
 
 def _row(check: CheckResult) -> list[Text]:
