@@ -102,7 +102,7 @@ class CheckVerb:
         return show_record(args, finished, args.report)
 
     def _check(self, args: argparse.Namespace) -> "NounCheck":
-        values = {}
+        values: dict[str, Any] = {}
         for field in fields(self.check_class):
             option = "dtype" if field.name == "dtypes" else field.name
             values[field.name] = getattr(args, option, field.default)
