@@ -246,9 +246,9 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def _what_next(interrupt: KeyboardInterrupt) -> str:
-    """What a verb noted about going on with what was interrupted, or where to see what was kept."""
+    """What a verb noted about going on with what was interrupted, or else a bundle about what it has kept."""
     notes = getattr(interrupt, "__notes__", [])
-    return " ".join(notes) or "`d5 list` shows what was kept"
+    return notes[-1] if notes else "nothing had been begun"
 
 
 def _confess(error: Exception, message: str) -> int:

@@ -102,10 +102,10 @@ class CheckVerb:
         return show_record(args, finished, args.report)
 
     def _check(self, args: argparse.Namespace) -> "NounCheck":
-        values = {}
+        values: dict[str, Any] = {}
         for field in fields(self.check_class):
             option = "dtype" if field.name == "dtypes" else field.name
-            values[field.name] = getattr(args, option)
+            values[field.name] = getattr(args, option, field.default)
         return self.check_class(**values)
 
 
@@ -120,7 +120,8 @@ def _add_field(
     parser.add_argument(
         f"--{field.name.replace('_', '-')}",
         type=type(field.default) if is_number else _given_text,
-        default=field.default,
+        # argparse would check a text that is the default as one that was given
+        default=field.default if is_number else argparse.SUPPRESS,
         metavar=cls.field_metavar.get(field.name, usual),
         help=cls.field_help.get(field.name, f"({field.default})"),
     )

@@ -1,7 +1,6 @@
 """The training loop on many ranks: the trainer's own loop, with a scheme's program for every epoch."""
 
 import json
-import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -217,14 +216,7 @@ class DistributedTrainer(Trainer):
             self.series.setdefault(name, []).extend(numbers)
         for name, number in merged.counters.items():
             self.counters[name] = self.counters.get(name, 0) + number
-        distance = self._consensus()
-        self.record("consensus distance", distance)
-        if distance and self.scheme.synchronous and self.lead.rank == 0:
-            warnings.warn(
-                f"{self.scheme} is declared synchronous, but the replicas differ by {distance:.4g} after epoch "
-                f"{self.epoch + 1}: `d5 check scheme` looks for the reason",
-                stacklevel=2,
-            )
+        self.record("consensus distance", self._consensus())
 
     _evaluated: Mapping[str, np.ndarray] = MappingProxyType({})
     # examples of this epoch that the progress bar has been told of

@@ -29,6 +29,7 @@ from ..contracts.recipe import Recipe, construct, own_definitions
 from ..contracts.result import Record
 from ..contracts.sampler import Sampler
 from ..contracts.transport import DEADLINE
+from ..distributed.consensus import warn_of_apart_replicas
 from ..distributed.crew import Crew, raise_for_all_ranks
 from ..distributed.distribution import recipe_distribution
 from ..errors import (
@@ -367,6 +368,8 @@ class RecipeRun:
                 raise
             self._append_crash(seed, reason, trainer.build_seconds)
             return
+        if self.crew:
+            warn_of_apart_replicas(self.crew.distribution.scheme, history)
         weights = save(trainer.trained_arrays())
         self._save_weights(seed, weights)
         block = {

@@ -1,7 +1,7 @@
 """A check of anything: every promise in every place, with its value, its bound and its verdict."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from ..check.report import CheckReport, CheckResult
 from ..contracts.result import Blocks, Plan, Record, ResultKind
@@ -53,6 +53,9 @@ UNFINISHED = "unfinished: the run was ended before all frameworks were checked"
 class Check(ResultKind):
     """One block per framework: all its checks. Whether all is well, and the worst of every promise, follow."""
 
+    # whether the page and --verbose list every case, beside the worst of every promise
+    lists_cases: ClassVar[bool] = False
+
     def check_plan(self, plan: object) -> dict[str, Any]:
         checked = check_object("plan.json", plan, PLAN)
         return _with_subject("plan.json", checked)
@@ -85,7 +88,7 @@ class Check(ResultKind):
         sections = []
         for report in reports:
             lines.append(_line(report))
-            sections.append(_section(report, short=several))
+            sections.append(_section(report, several, self.lists_cases))
         blocks: list[Block] = [
             _banner(subject, reports, self.remark(reports)),
             Problems(problems),
@@ -214,19 +217,21 @@ def _name(report: CheckReport) -> str:
 
 def _line(report: CheckReport) -> list[Text]:
     """One framework in one line: the verdict, and the first reason against it."""
-    reason = f"{len(report.checks)} checks"
+    count = len(report.checks)
+    reason = "1 check" if count == 1 else f"{count} checks"
     if report.wrong:
         wrong = f"{len(report.wrong)} of {reason}"
         first = clean(report.wrong[0].name)
-        reason = f"{wrong} are wrong, the first: {first}"
+        verb = "is" if len(report.wrong) == 1 else "are"
+        reason = f"{wrong} {verb} wrong, the first: {first}"
     elif report.undecided:
         reason = clean(report.undecided[0].text)
     verdict = VerdictWord(report.verdict)
     return [f"{_name(report)}: ", verdict, f", {reason}"]
 
 
-def _section(report: CheckReport, short: bool) -> Section:
-    """What is wrong and what was tried; if `short`, the table of all checks is only on the page."""
+def _section(report: CheckReport, short: bool, lists_cases: bool) -> Section:
+    """What is wrong and what was tried; if `short`, the table of the worst checks is only on the page."""
     blocks: list[Block] = [Bullets(_faults(report))]
     cases = _case_count(report)
     if cases:
@@ -236,6 +241,8 @@ def _section(report: CheckReport, short: bool) -> Section:
         if short:
             details = [PageOnly(details)]
         blocks += details
+        if lists_cases:
+            blocks.append(PageOnly([Sentence("Every check:"), _case_table(report)]))
     else:  # of a scheme or a codec, whose checks have no cases
         blocks.append(PageOnly([_table(report)]))
     subject = clean(report.subject)
@@ -314,6 +321,12 @@ def _table(report: CheckReport) -> Table:
     headers = ["check", "dtype", "verdict", "value", "bound", "note"]
     rows = [_row(check) for check in report.summary()]
     return Table(headers, rows, "lllrrt")
+
+
+def _case_table(report: CheckReport) -> Table:
+    headers = ["case", "check", "dtype", "verdict", "value", "bound", "note"]
+    rows = [[clean(check.case), *_row(check)] for check in report.checks]
+    return Table(headers, rows, "llllrrt")
 
 
 def _row(check: CheckResult) -> list[Text]:

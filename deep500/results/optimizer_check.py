@@ -23,6 +23,8 @@ PLAN = {
 class OptimizerCheck(Check):
     """One block per framework: all its checks. Whether all is well, and the worst of every promise, follow."""
 
+    lists_cases = True
+
     def check_plan(self, plan: object) -> dict[str, Any]:
         return check_object("plan.json", plan, PLAN)
 

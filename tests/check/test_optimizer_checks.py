@@ -324,3 +324,9 @@ def test_a_lost_momentum_of_signs_is_found() -> None:
     report = d5.check_optimizer(SignsWithMomentumLost(), "reference", steps=3)
     assert {c.name for c in report.wrong} == {"resumption"}
     assert d5.check_optimizer("Lion(0.001)", "reference", steps=3)
+
+
+def test_the_verb_needs_no_reference(tmp_path: Path) -> None:
+    words = ["check", "optimizer", "SGD", "--framework", "reference", "--steps", "3"]
+    assert main([*words, "--out", str(tmp_path / "right")]) == 0
+    assert main([*words, "--reference", ""]) == 2

@@ -101,7 +101,7 @@ def test_control_c_before_the_first_epoch_leaves_nothing(folder, moment):
     code, err = stopped(folder, moment, signal.SIGINT)
     assert code in (130, -signal.SIGINT)
     if moment == "recipe":  # nothing has been begun
-        next_command = "`d5 list` shows what was kept"
+        next_command = "nothing had been begun"
     else:
         next_command = f"go on with `d5 {shlex.join(RUN)}`"
     assert err == f"d5: interrupted; {next_command}\n"
@@ -125,7 +125,7 @@ def test_a_control_c_that_a_library_hides_is_still_one(folder):
     (folder / "recipe.py").write_text(RECIPE.replace(waiting, hiding))
     code, err = stopped(folder, "recipe", signal.SIGINT)
     assert code in (130, -signal.SIGINT)
-    assert err == "d5: interrupted; `d5 list` shows what was kept\n"
+    assert err == "d5: interrupted; nothing had been begun\n"
 
 
 @pytest.mark.slow

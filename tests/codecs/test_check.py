@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import deep500 as d5
+from deep500.check.codecs.coding import SIZES
 from deep500.contracts.codec import Codec
 
 codecs: Any = d5.codecs
@@ -38,6 +39,21 @@ class NeedsShare(Codec):
     """Has a setting without a default."""
 
     share: float
+
+
+class FailsForSeveralRanks(codecs.Identity):
+    def decode(self, payload: Any, size: int, dtype: str) -> Any:
+        if size not in SIZES:
+            raise ValueError("planted")
+        return super().decode(payload, size, dtype)
+
+
+def test_what_ends_the_checks_of_many_inputs_is_not_said_of_one() -> None:
+    report = d5.check_codec(FailsForSeveralRanks(), dtypes=["float32"])
+    aggregation = [check for check in report.wrong if check.name == "aggregation"]
+    assert [check.case for check in aggregation] == [""]
+    cases = {check.case for check in report.checks}
+    assert {"", "0 elements", "1 element"} <= cases
 
 
 @pytest.mark.parametrize("codec", ["Sign", codecs.Sign])

@@ -104,7 +104,7 @@ def test_it_has_no_hash_of_a_run_that_failed(tmp_path):
     assert (
         found.ok
         and found.ledger.word == "unknown"
-        and "it is failed" in found.ledger.sentence
+        and "it failed" in found.ledger.sentence
     )
 
 

@@ -179,6 +179,21 @@ def test_what_differs_in_the_recipe_is_said():
     assert not contrast.data["fixed_equal"] and "| model" in text
 
 
+def test_the_same_bits_are_said_before_the_metrics():
+    blocks = [{"seed": seed, "weights": f"digest {seed}"} for seed in range(2)]
+    short, long = (
+        run(metric("TestAccuracy", [97.0])),
+        run(metric("TestAccuracy", [97.0] * 2)),
+    )
+    a, b = replace(short, blocks=blocks[:1]), replace(long, blocks=blocks)
+    _, text = compared(a, b)
+    said = "The weights of A and B are the same bits (1 seed)."
+    assert 0 < text.index(said) < text.index("median over seeds")
+    other = replace(long, blocks=[blocks[0], {"seed": 1, "weights": "other"}])
+    assert "same bits" not in compared(b, other)[1]
+    assert "same bits" not in compared(short, long)[1]
+
+
 def test_another_machine_is_a_warning_for_times_only():
     times, accuracy = (
         metric("Time", [1.0, 1.1, 0.9], "cost"),

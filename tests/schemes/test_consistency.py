@@ -9,7 +9,8 @@ from deep500 import schemes, topologies
 from deep500.contracts.scheme import Scheme, Worker, backprop, update
 from deep500.contracts.topology import Topology
 from deep500.contracts.transport import Program, RankFailure, exchange
-from deep500.errors import Deep500Error
+from deep500.distributed.consensus import warn_of_apart_replicas
+from deep500.errors import Deep500Error, Deep500Warning
 from deep500.schemes._partition import partition
 from deep500.transports.virtual import Virtual
 from tests.distributed.training import distributed
@@ -163,8 +164,10 @@ class Alone(Scheme):
 def test_consensus_is_measured_of_schemes_that_declare_it() -> None:
     equal = distributed(schemes.AllReduce(), 3, epochs=2).run()
     assert equal.series["consensus distance"] == [0.0, 0.0]
-    with pytest.warns(UserWarning, match="Alone.* declared synchronous, but"):
-        apart = distributed(Alone(), 3, epochs=2).run()
+    warn_of_apart_replicas(schemes.AllReduce(), equal)
+    apart = distributed(Alone(), 3, epochs=2).run()
+    with pytest.warns(Deep500Warning, match="Alone.* declared synchronous, but"):
+        warn_of_apart_replicas(Alone(), apart)
     assert min(apart.series["consensus distance"]) > 0.01
 
 

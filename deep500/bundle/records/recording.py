@@ -139,6 +139,7 @@ def recording(
     except KeyboardInterrupt as interrupt:  # Ctrl-C, or a signal
         if opened:
             _abandon(opened, interrupt)
+            interrupt.add_note("`d5 list` shows what was kept")
         ledger.interrupted(run, str(interrupt) or "Ctrl-C")
         raise
     except Exception as error:

@@ -13,6 +13,14 @@ from .ledger import Ledger, LedgerRun
 AGREES = "the ledger knows this run and agrees"
 CHANGED = "the ledger knows this manifest, but the bundle is not as the run left it"
 UNKNOWN = "the ledger does not know it"
+# what became of a run, by its state in the ledger
+STATES = {
+    "finished": "it is finished",
+    "failed": "it failed",
+    "interrupted": "it was interrupted",
+    "running": "it is running",
+    "unfinished": "it is unfinished",
+}
 
 
 @dataclass(frozen=True)
@@ -43,7 +51,7 @@ def testimony(bundle: Bundle) -> Testimony:
     if run.manifest is None:
         return Testimony(
             "unknown",
-            f"the ledger has no hash of run {run.run}: it is {run.state}",
+            f"the ledger has no hash of run {run.run}: {STATES[run.state]}",
         )
     return Testimony("differs", _difference(bundle, run))
 

@@ -46,6 +46,13 @@ class CodecCase:
     def key(self) -> Key:
         return Key(self.seed, tensor="checked")
 
+    @property
+    def _name(self) -> str:
+        """How long the input is; nothing where checks of many inputs have ended early, which have no regime."""
+        if not self.regime:
+            return ""
+        return "1 element" if self.size == 1 else f"{self.size} elements"
+
     def decoded(self, x: np.ndarray, key: Key | None = None) -> np.ndarray:
         payload = self.codec.encoded(x, key or self.key)
         return self.codec.decoded(payload, x.size, x.dtype)
@@ -60,7 +67,7 @@ class CodecCase:
         fault: str = "",
     ) -> CheckResult:
         """A check of this case; `fault` replaces the text if it fails."""
-        case = f"{self.size} elements"
+        case = self._name
         if fault and ok is False:
             text = fault
         return CheckResult(name, ok, value, bound, text, self.dtype, case, self.regime)

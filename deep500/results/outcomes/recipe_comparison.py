@@ -15,6 +15,7 @@ from ...reports.blocks import (
     Figures,
     PageOnly,
     Picture,
+    Sentence,
     Table,
 )
 from ...reports.tables import NOTHING, Number, count, percent, quantity, ratio
@@ -25,7 +26,7 @@ from .data import outcome_data
 from .loads import different_loads, different_shares
 from .losses import lost_seeds, missing_metrics, shortened_list
 from .metric_contrast import TIMED, MetricContrast, compare_metric
-from .metric_text import Metric, amount, is_unavailable, metric_name
+from .metric_text import Metric, amount, is_unavailable, metric_name, seed_count
 from .recipe_differences import (
     changed_sources,
     difference_blocks,
@@ -100,6 +101,7 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
             worse.append(metric.name)
     pairing = _pairing(answers, seeds_a, seeds_b, level)
     blocks: list[Block] = [
+        *_same_bits(a, b),
         _metric_table(pairs, answers),
         Bullets(
             [
@@ -168,6 +170,24 @@ def _metrics_by_name(record: Record) -> dict[str, Metric]:
 
 def _seeds(record: Record) -> list[int]:
     return record.derived["seeds"] if record.derived else []
+
+
+def _same_bits(a: Record, b: Record) -> list[Block]:
+    """That all seeds which both runs have trained ended with the same weights, if they did."""
+    weights_a = _weights(a)
+    weights_b = _weights(b)
+    shared = weights_a.keys() & weights_b.keys()
+    if not shared or any(weights_a[seed] != weights_b[seed] for seed in shared):
+        return []
+    seeds = seed_count(len(shared))
+    return [Sentence(f"The weights of A and B are the same bits ({seeds}).")]
+
+
+def _weights(record: Record) -> dict[int, str]:
+    """The SHA-256 of the trained weights of every seed."""
+    return {
+        block["seed"]: block["weights"] for block in record.blocks if "weights" in block
+    }
 
 
 def _effect(answer: MetricContrast, unavailable: bool) -> Text:

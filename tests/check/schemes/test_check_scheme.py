@@ -262,5 +262,5 @@ def test_the_talks_consistent_neighbors_is_told_what_is_wrong_with_it(
     file = Path(__file__).parents[2] / "distributed" / "consistent_neighbors.py"
     assert main(["check", "scheme", f"{file}:ConsistentNeighbors"]) == 1
     out = capsys.readouterr().out
-    assert "1 of 13 checks are wrong" in out
+    assert "1 of 13 checks is wrong" in out
     assert "replicas drift apart" in out and "D-PSGD mixes parameters" in out
