@@ -18,7 +18,7 @@ from deep500.frameworks import framework
 from deep500.frameworks.reference.namespace import NumpyNamespace
 from deep500.namespace import Namespace, count, ints, slice_axis, window_counts
 
-NO_FUNCTIONS = {"threads"}
+NO_FUNCTIONS = {"threads", "calls_back"}
 CORE = set(Namespace.__annotations__) - NO_FUNCTIONS
 DERIVED = {name for name in vars(Namespace) if not name.startswith("_")} - {
     "host",
