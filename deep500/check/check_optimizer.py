@@ -51,7 +51,7 @@ class CheckOptimizer(NounCheck):
         return LoadedOptimizer(load_optimizer(text, settings), origin)
 
     def accept(self, text: str, settings: Mapping[str, Any]) -> None:
-        """CheckReport errors in texts, unless they name a file or a module, whose code runs only in a new process."""
+        """Refuse errors in texts, unless they name a file or a module, whose code runs only in a new process."""
         from .optimizers.subjects import load_optimizer
 
         if self.steps < 2:
