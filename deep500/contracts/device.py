@@ -1,12 +1,18 @@
-"""Devices that a recipe requests; they are looked up when they are used, not when they are created."""
+"""Devices: what a user asks for, what a framework has, and which of them is meant."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from ..definition import Definition
+from ..errors import Unsupported
+
+HOST = "cpu"
+ACCELERATOR = "gpu"  # the framework's accelerator, whatever its own name for it is
 
 
 class Device(Definition):
-    """A device on which an executor computes. `kind` is "cpu" or "gpu"; `index` counts the devices of that kind."""
+    """A device that a recipe asks for: it is looked up when it is used. `index` counts the devices of its kind."""
 
     kind: ClassVar[str]
     index: int = 0
@@ -29,3 +35,41 @@ class GPUDevice(Device):
     """A graphics processor."""
 
     kind = "gpu"
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """A device that a framework has on this machine. What is not known is an empty text or 0."""
+
+    word: str  # as the framework names it: "cpu", "cuda:0", "mps:0", "sim:1"
+    name: str = ""  # of the product
+    driver: str = ""
+    memory: int = 0  # bytes
+
+    @property
+    def kind(self) -> str:
+        return self.word.partition(":")[0]
+
+    @property
+    def index(self) -> int:
+        """The place among the devices of its kind."""
+        return int(self.word.partition(":")[2] or 0)
+
+
+def resolve(asked: str, devices: Sequence[DeviceInfo], owner: str) -> DeviceInfo:
+    """The device that is meant by "cpu", "gpu", "gpu:1" or by a framework's own word, such as "cuda:0" or "mps".
+
+    Raises `Unsupported`, which names the devices that `owner` has, if there is no such device.
+    """
+    kind, _, number = asked.partition(":")
+    if kind == ACCELERATOR:
+        kinds = [device.kind for device in devices if device.kind != HOST]
+        kind = next(iter(kinds), kind)
+    for device in devices:
+        if device.kind == kind and str(device.index) == (number or "0"):
+            return device
+    known = ", ".join(device.word for device in devices)
+    raise Unsupported(
+        f"{owner} has no device {asked!r} on this machine, only {known}: "
+        "give one of them, or leave the device out (`--device cpu`)"
+    )

@@ -1,5 +1,6 @@
 """The framework contract: an adapter of a framework that runs operators and networks."""
 
+import copy
 import importlib
 import importlib.util
 import os
@@ -9,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -23,11 +24,12 @@ from ..errors import (
 from ..graph.shape_inference import spec_of
 from ..graph.wrapping import Wrapping, refuse_foreign_model
 from ..measure.allocations import Allocations
+from ..measure.device_event import DeviceEvent
 from ..namespace import Namespace
 from . import calls, random_key
 from .calls import Call
 from .calls import results as as_tuple
-from .device import Device
+from .device import HOST, Device, DeviceInfo, resolve
 from .dtypes import PLAIN, listed
 from .inputs import canonical_gradients, canonical_inputs
 from .loss import Loss
@@ -83,6 +85,8 @@ class Framework(ABC):
     trains: ClassVar[bool] = True
     # those that it can store and convert; kernels may support fewer
     dtypes: ClassVar[frozenset[str]] = PLAIN
+    # where `tensor` puts values, and kernels and formulas run; `on` returns an adapter of another device
+    device: str = HOST
 
     @classmethod
     def available(cls) -> bool:
@@ -116,6 +120,33 @@ class Framework(ABC):
     def _namespace(self) -> Namespace:
         """A new namespace."""
 
+    def devices(self) -> list[DeviceInfo]:
+        """The devices that it can use on this machine, the host first. Imports the framework."""
+        self.require()
+        return [DeviceInfo(HOST)]
+
+    def on(self, device: Device | str | None) -> Self:
+        """This framework on a device: "cpu", "gpu", "gpu:1", or the framework's own word for one, such as "cuda:0".
+
+        None is the device that it is on. Raises `Unsupported`, which names the devices that exist, if there is none
+        of this word.
+        """
+        word = device.word if isinstance(device, Device) else device
+        if word in (None, self.device):
+            return self
+        found = resolve(word, self.devices(), self.name)
+        if found.word == self.device:
+            return self
+        bound = copy.copy(self)
+        vars(bound).pop("xp", None)  # its arrays are created on the device
+        bound.device = found.word
+        return bound
+
+    @property
+    def device_info(self) -> DeviceInfo:
+        """The device that this adapter is bound to."""
+        return resolve(self.device, self.devices(), self.name)
+
     def dtype(self, name: str) -> str:
         """The name itself; raises Unsupported if the framework has no such dtype."""
         if name not in self.dtypes:
@@ -132,8 +163,16 @@ class Framework(ABC):
     def array(self, tensor: Any) -> np.ndarray:
         """A NumPy array from a native value."""
 
-    def sync(self) -> None:  # noqa: B027 - most frameworks have nothing to do
-        """Wait until the device has finished; does nothing if calls return only when they have finished."""
+    def sync(self, outputs: Any = None) -> None:  # noqa: B027 - on the host, calls return when they have finished
+        """Wait until all streams of the device have finished; some frameworks can only wait for `outputs`."""
+
+    def event(self) -> DeviceEvent | None:
+        """A new mark for the device's own clock; None on the host, and where there is none."""
+        return None
+
+    def overwrite(self, tensor: Any, array: np.ndarray) -> bool:
+        """Write other values into a native tensor, where it lies; False if the framework's tensors are immutable."""
+        return False
 
     def allocations(self) -> Allocations:
         """A context that records the bytes that are allocated in a block of code."""
@@ -358,15 +397,16 @@ class Framework(ABC):
         `seed` determines the draws of random operators. `execution` is one of `executions` (deferred, eager, compiled),
         the framework's usual one by default; `compile=True` is short for "compiled". `optimize` lets the executor run
         the network after its `passes`; the network itself, and what the executor reports about it, do not change.
-        `threads` is passed to `set_threads`. `device` can only be "cpu" so far.
+        `threads` is passed to `set_threads`. `device` is as in `on`.
         """
         self.require()
         execution = self._execution(execution, compile)
-        self._settle(seed, threads, device)
+        self._settle(seed, threads)
+        framework = self.on(device)
         network = _network(network)
         network.check_complete()
         try:
-            executor = self._executor(network, seed, execution)
+            executor = framework._executor(network, seed, execution)
         except Deep500Error:
             raise
         except Exception as error:
@@ -409,17 +449,8 @@ class Framework(ABC):
             f"{self.name} has no {asked} execution of networks, only {offered}: {advice}"
         )
 
-    def _settle(
-        self, seed: int, threads: int | None, device: Device | str | None
-    ) -> None:
+    def _settle(self, seed: int, threads: int | None) -> None:
         """Check the options of an executor, and set the threads."""
-        if isinstance(device, Device):
-            device = device.word
-        if device not in (None, "cpu"):
-            raise Unsupported(
-                f"{self.name} cannot run on device {device!r}: only 'cpu' is supported here; leave device out, "
-                "or give device='cpu' (`d5 run` takes --device cpu)"
-            )
         if not 0 <= seed < 2**63:
             raise Deep500Error(
                 f"seed is {seed}: give a whole number from 0 to 2**63 - 1"
@@ -476,8 +507,10 @@ class Framework(ABC):
             return self._from_network(model, loss, options)
         refuse_foreign_model(model, self.name)
         self.require()
-        self._settle(seed or 0, threads, device)
-        executor = self._wrap(model, wrapping, seed, str(options["execution"]))
+        self._settle(seed or 0, threads)
+        executor = self.on(device)._wrap(
+            model, wrapping, seed, str(options["execution"])
+        )
         if "loss" not in executor.structure.outputs:
             names = {"params": params, "inputs": inputs, "outputs": outputs}
             executor.model = model
