@@ -129,25 +129,23 @@ def measured(kind: str, hostile: str, trial: int, seconds: float, seed: int) -> 
         candidates, budget_s=seconds, processes=PROCESSES, seed=seed + trial
     )
     elapsed = time.monotonic() - began
-    found = result.derived["comparisons"][0]
-    entries = result.derived["entries"][:2]
+    found = result.derived.comparisons[0]
+    entries = result.derived.entries[:2]
     noted = []
     for entry in entries:
-        noted.append(
-            any("in a row of its own calls" in note for note in entry["notes"])
-        )
+        noted.append(any("in a row of its own calls" in note for note in entry.notes))
     why = ""
-    if found["verdict"] == "inconclusive":
-        interval = f"[{found['low']}, {found['high']}]"
-        why = "; ".join([interval, *found["notes"]])
+    if found.verdict == "inconclusive":
+        interval = f"[{found.low}, {found.high}]"
+        why = "; ".join([interval, *found.notes])
     loads = [block["load"]["others"] for block in result.blocks if "load" in block]
     return Seen(
         kind=kind,
         hostile=hostile,
         trial=trial,
-        verdict=found["verdict"],
-        ratio=found["ratio"],
-        medians=[entry["median"] for entry in entries],
+        verdict=found.verdict,
+        ratio=found.ratio,
+        medians=[entry.median for entry in entries],
         noted=noted,
         why=why,
         load=float(np.median(loads)) if loads else math.nan,
@@ -186,12 +184,13 @@ def runs(args: argparse.Namespace) -> Iterator[Seen]:
     for trial in range(args.trials):
         for kind in args.kinds.split(","):
             for hostile in (ALONE, *HOSTILE):
-                seen = kept.get((kind, hostile, trial))
-                if seen is None:
-                    seen = measured(kind, hostile, trial, args.seconds, args.seed)
-                    if args.out:
-                        with args.out.open("a") as file:
-                            file.write(json.dumps(asdict(seen)) + "\n")
+                if known := kept.get((kind, hostile, trial)):
+                    yield known
+                    continue
+                seen = measured(kind, hostile, trial, args.seconds, args.seed)
+                if args.out:
+                    with args.out.open("a") as file:
+                        file.write(json.dumps(asdict(seen)) + "\n")
                 yield seen
 
 
