@@ -11,9 +11,12 @@ from deep500.bundle.records.loading import load
 from deep500.bundle.records.recording import Recording, recording
 from deep500.check.conformance import page
 from deep500.check.conformance.verdicts import CaseName
-from deep500.contracts.result import Record
 from deep500.errors import Deep500Error
-from deep500.results.conformance import documentation_page, verdicts_of
+from deep500.results.conformance import (
+    ConformanceRecord,
+    documentation_page,
+    verdicts_of,
+)
 
 
 def main() -> None:
@@ -25,14 +28,15 @@ def main() -> None:
     if options.page:
         Path(options.page).write_text(documentation_page(record), encoding="utf-8")
     if options.json:
-        data = page.as_json(*verdicts_of(record), record.plan["versions"])
+        plan = record.plan
+        data = page.as_json(plan.cases, verdicts_of(record), plan.versions)
         Path(options.json).write_text(
             json.dumps(data, indent=1) + "\n", encoding="utf-8"
         )
     print(f"bundle: {record.bundle}")
 
 
-def judged(options: argparse.Namespace) -> Record:
+def judged(options: argparse.Namespace) -> ConformanceRecord:
     """Judge the cases on every column, into a bundle."""
     from deep500.check.conformance import running, suite
 
@@ -49,7 +53,7 @@ def judged(options: argparse.Namespace) -> Record:
         else suite.load()
     )
     cases = [case for case in cases if options.only in case.name]
-    names = [CaseName(case.name, case.kind, case.operator or "") for case in cases]
+    names = [CaseName(case.name, case.kind, case.operator) for case in cases]
     plan = {
         "cases": [vars(name) for name in names],
         "columns": columns,

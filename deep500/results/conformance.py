@@ -1,8 +1,8 @@
 """ONNX's own test suite on the installed frameworks: every verdict on every case."""
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from ..check.conformance import page
 from ..check.conformance.verdicts import (
@@ -11,8 +11,7 @@ from ..check.conformance.verdicts import (
     CaseName,
     CaseVerdict,
 )
-from ..contracts.result import Blocks, Plan, Record, ResultKind
-from ..contracts.shapes import check_object
+from ..contracts.result import Record, ResultKind
 from ..errors import Deep500Error
 from ..reports.blocks import (
     Banner,
@@ -27,57 +26,84 @@ from ..reports.blocks import (
 from ..reports.surroundings import environment_section, raw_data
 from ..reports.text import clean
 
-PLAN = {"cases": [dict], "columns": [str], "versions": dict}
-CASE = {"name": str, "kind": str, "operator": str}
-BLOCK = {"column": str, "words": [str], "texts": [str]}
 UNFINISHED = "unfinished: the run was ended before all columns were judged"
 
 
-class Conformance(ResultKind):
+@dataclass(frozen=True)
+class ConformancePlan:
+    """Which cases were judged, and by which packages."""
+
+    cases: Sequence[CaseName]
+    columns: Sequence[str]
+    versions: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class JudgedColumn:
+    """A block: what one framework, or our derivatives, made of every case of the plan."""
+
+    column: str
+    words: Sequence[str]
+    texts: Sequence[str]
+
+    def __post_init__(self) -> None:
+        if len(self.words) != len(self.texts):
+            raise ValueError("as many words as texts")
+
+    @property
+    def verdicts(self) -> list[CaseVerdict]:
+        pairs = zip(self.words, self.texts, strict=True)
+        return [CaseVerdict(word, text) for word, text in pairs]
+
+
+@dataclass(frozen=True)
+class ConformanceNumbers:
+    """How many cases of every column end in each word."""
+
+    cases: int
+    columns: Mapping[str, Mapping[str, int]]
+
+
+ConformanceRecord = Record[ConformancePlan, JudgedColumn, ConformanceNumbers]
+
+
+class Conformance(ResultKind[ConformancePlan, JudgedColumn, ConformanceNumbers]):
     """One block per column (a framework, or our derivatives): a word and a text for every case of the plan."""
 
-    def check_plan(self, plan: object) -> dict[str, Any]:
-        checked = check_object("plan.json", plan, PLAN)
-        for case in checked["cases"]:
-            check_object("plan.json: a case", case, CASE)
-        versions = checked["versions"]
-        check_object("plan.json: versions", versions, dict.fromkeys(versions, str))
-        return checked
-
     def check_blocks(
-        self, plan: Plan, blocks: Sequence[object]
-    ) -> list[dict[str, Any]]:
-        cases = len(plan["cases"])
-        checked = []
-        for number, block in enumerate(blocks):
-            where = f"samples.jsonl: block {number}"
-            column = check_object(where, block, BLOCK)
-            if not len(column["words"]) == len(column["texts"]) == cases:
-                raise Deep500Error(f"{where} does not fit the {cases} cases")
-            checked.append(column)
-        names = {column["column"] for column in checked}
+        self, plan: ConformancePlan, blocks: Sequence[object]
+    ) -> list[JudgedColumn]:
+        checked = super().check_blocks(plan, blocks)
+        cases = len(plan.cases)
+        for number, block in enumerate(checked):
+            if len(block.words) != cases:
+                raise Deep500Error(
+                    f"samples.jsonl: block {number} does not fit the {cases} cases"
+                )
+        names = {block.column for block in checked}
         if len(names) < len(checked):
             raise Deep500Error("samples.jsonl: two blocks are of the same column")
         return checked
 
-    def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
+    def derive(
+        self, plan: ConformancePlan, blocks: Sequence[JudgedColumn]
+    ) -> ConformanceNumbers | None:
         if not blocks:
             return None
-        columns: dict[str, dict[str, int]] = {}
-        for block in blocks:
-            columns[block["column"]] = dict(Counter(block["words"]))
-        return {"cases": len(plan["cases"]), "columns": columns}
+        columns = {block.column: dict(Counter(block.words)) for block in blocks}
+        return ConformanceNumbers(len(plan.cases), columns)
 
-    def report(self, record: Record) -> Report:
+    def report(self, record: ConformanceRecord) -> Report:
         if record.derived is None:
             raise Deep500Error(
                 f"{record.bundle} holds no verdicts yet: nothing was judged before it ended"
             )
-        cases, verdicts = verdicts_of(record)
+        cases = record.plan.cases
+        verdicts = verdicts_of(record)
         problems = [] if record.finished else [UNFINISHED]
         kinds = _clean(page.kinds(cases, verdicts))
         blocks: list[Block] = [
-            _banner(record),
+            _banner(record.derived),
             Problems(problems),
             Section("Totals", [_clean(page.totals(verdicts))]),
             Section("Passes by kind of case", [kinds]),
@@ -101,38 +127,23 @@ class Conformance(ResultKind):
         return Report("Deep500 conformance", "ONNX's test suite", blocks)
 
 
-def verdicts_of(
-    record: Record,
-) -> tuple[list[CaseName], dict[str, list[CaseVerdict]]]:
-    """The cases, and the verdicts on all of them by column."""
-    cases = []
-    for case in record.plan["cases"]:
-        name = CaseName(
-            name=case["name"],
-            kind=case["kind"],
-            operator=case["operator"],
-        )
-        cases.append(name)
-    verdicts = {}
-    for block in record.blocks:
-        pairs = zip(block["words"], block["texts"], strict=True)
-        verdicts[block["column"]] = [CaseVerdict(word, text) for word, text in pairs]
-    return cases, verdicts
+def verdicts_of(record: ConformanceRecord) -> dict[str, list[CaseVerdict]]:
+    """The verdicts on all cases, by column."""
+    return {block.column: block.verdicts for block in record.blocks}
 
 
-def documentation_page(record: Record) -> str:
+def documentation_page(record: ConformanceRecord) -> str:
     """docs/conformance.md, from the bundle alone."""
-    return page.markdown(*verdicts_of(record), record.plan["versions"])
+    plan = record.plan
+    return page.markdown(plan.cases, verdicts_of(record), plan.versions)
 
 
-def _banner(record: Record) -> Banner:
-    derived = record.derived or {}
+def _banner(numbers: ConformanceNumbers) -> Banner:
     passes = []
-    for block in record.blocks:
-        column = block["column"]
-        count = derived["columns"][column].get(PASS, 0)
+    for column, counts in numbers.columns.items():
+        count = counts.get(PASS, 0)
         passes.append(f"{clean(column)} {count}")
-    headline = f"Passes of {derived['cases']} cases: {', '.join(passes)}"
+    headline = f"Passes of {numbers.cases} cases: {', '.join(passes)}"
     return Banner(f"{headline}.", headline)
 
 

@@ -1,5 +1,6 @@
 """Recorded bundles of every kind print what they printed when they were recorded."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from deep500 import bundle, registry
 
 from .golden import GOLDEN, names, printed
+
+NUMBER = re.compile(r"\d+\.\d{7,}(e[+-]\d+)?")
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +20,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", names())
 def test_it_prints_what_it_printed(name: str) -> None:
     for file, text in printed(name).items():
-        assert text == (GOLDEN / file).read_text(), file
+        kept = (GOLDEN / file).read_text()
+        assert NUMBER.sub("#", text) == NUMBER.sub("#", kept), file
+        assert numbers(text) == pytest.approx(numbers(kept), rel=1e-9), file
+
+
+def numbers(text: str) -> list[float]:
+    """Those with many digits: another processor may round the last ones of a logarithm differently."""
+    return [float(match.group()) for match in NUMBER.finditer(text)]
 
 
 def test_there_is_one_of_every_kind() -> None:

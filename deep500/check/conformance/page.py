@@ -19,8 +19,8 @@ from .verdicts import (
     UNSUPPORTED,
     VERDICTS,
     WRONG,
+    CaseName,
     CaseVerdict,
-    Named,
 )
 
 # verdicts by column, in the order of the cases
@@ -61,7 +61,7 @@ infinity) and say nothing. The others have no derivative between floats, are ran
 
 
 def markdown(
-    cases: Sequence[Named],
+    cases: Sequence[CaseName],
     columns: Columns,
     versions: Mapping[str, str] | None = None,
 ) -> str:
@@ -91,7 +91,7 @@ def markdown(
 
 
 def as_json(
-    cases: Sequence[Named],
+    cases: Sequence[CaseName],
     columns: Columns,
     versions: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def totals(columns: Columns) -> Table:
     return Table(["framework", *VERDICTS, "passes, bound"], rows)
 
 
-def kinds(cases: Sequence[Named], columns: Columns) -> Table:
+def kinds(cases: Sequence[CaseName], columns: Columns) -> Table:
     """Passes by kind of case."""
     rows = []
     for kind, text in KINDS.items():
@@ -153,7 +153,7 @@ def derivatives(columns: Columns) -> str:
     return DERIVATIVES.format(right=right, judged=judged, unstable=unstable)
 
 
-def operators(cases: Sequence[Named], columns: Columns) -> Table:
+def operators(cases: Sequence[CaseName], columns: Columns) -> Table:
     """Passes by operator, among the cases of one node."""
     places: dict[str, list[int]] = {}
     for i, case in enumerate(cases):
@@ -174,7 +174,7 @@ def operators(cases: Sequence[Named], columns: Columns) -> Table:
     return Table(headers, rows)
 
 
-def failures(cases: Sequence[Named], columns: Columns) -> Table:
+def failures(cases: Sequence[CaseName], columns: Columns) -> Table:
     """Every wrong result and every error, by name."""
     rows = []
     for column, verdicts in columns.items():

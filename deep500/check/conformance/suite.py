@@ -15,6 +15,8 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from .verdicts import CaseName
+
 KINDS = ("node", "real", "simple", "pytorch-converted", "pytorch-operator")
 # cases of which only shape and dtype can be compared
 RANDOM = re.compile(r"test_bernoulli|test_training_dropout(?!_zero_ratio)")
@@ -22,12 +24,9 @@ DataSet = tuple[list[Any], list[Any]]  # inputs and expected outputs
 
 
 @dataclass(frozen=True)
-class SuiteCase:
+class SuiteCase(CaseName):
     """One test: a model and data sets of its inputs and expected outputs, in the order of the model's."""
 
-    name: str
-    kind: str  # "expanded" for a node that is replaced by its function body, or one of KINDS
-    operator: str  # of a model with one node; empty for others
     model: onnx.ModelProto
     data: tuple[DataSet, ...]
     rtol: float

@@ -1,7 +1,6 @@
 """The verdicts on the suite's cases, without an import of ONNX: recorded results are read where it is not installed."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
 PASS, WRONG, UNSUPPORTED, ERROR = VERDICTS = (
     "pass",
@@ -31,23 +30,10 @@ class CaseVerdict:
 UNDECLARED = CaseVerdict(SKIPPED, "no derivative declared")
 
 
-class Named(Protocol):
-    """The properties of a case that a page shows."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def kind(self) -> str: ...
-
-    @property
-    def operator(self) -> str: ...
-
-
 @dataclass(frozen=True)
 class CaseName:
     """A case as a bundle records it, without its model and data."""
 
     name: str
-    kind: str
-    operator: str
+    kind: str  # "expanded" for a node that is replaced by its function body, or one of KINDS
+    operator: str  # of a model with one node; empty for others
