@@ -25,24 +25,6 @@ class LogGP(Definition):
                     f"{name} of LogGP is {value}: give seconds, 0 or more"
                 )
 
-    def stream(self, nbytes: int) -> float:
+    def stream(self, nbytes: float) -> float:
         """The seconds that the bytes after the first one take."""
         return max(0, nbytes - 1) * self.G
-
-    def collective(self, kind: str, nbytes: int, size: int) -> float:
-        """The seconds of an engine's own collective, with the best known schedule for large messages.
-
-        An allreduce is a reduce-scatter and an allgather, a broadcast a scatter and an allgather. `nbytes` is one
-        rank's array.
-        """
-        if size == 1:
-            return 0.0
-        rounds = math.ceil(math.log2(size)) * (self.L + 2 * self.o)
-        share = nbytes * self.G * (size - 1) / size
-        costs = {
-            "AllReduce": 2 * rounds + 2 * share,
-            "Broadcast": 2 * rounds + 2 * share,
-            "AllGather": rounds + (size - 1) * nbytes * self.G,
-            "Barrier": rounds,
-        }
-        return costs[kind]

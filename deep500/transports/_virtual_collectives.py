@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ..contracts.engine_cost import engine_cost
 from ..contracts.loggp import LogGP
 from ..contracts.transport import AllGather, AllReduce, Broadcast
 from ._fingerprints import check_fingerprints, fingerprint
@@ -30,7 +31,7 @@ def complete_collective(
         results = _gathered(steps)
     most_bytes = max(_nbytes(step) for step in steps)
     begin = max(request.posted for request in in_order)
-    cost = network.collective(type(first).__name__, most_bytes, len(steps))
+    cost = engine_cost(type(first).__name__, len(steps), most_bytes).seconds(network)
     for request, result in zip(in_order, results, strict=True):
         request.result = result
         request.ready = begin + cost

@@ -69,7 +69,7 @@ OWN = {
     "schemes": ("Together", "period=2", "LocalSGD"),
     "codecs": ("Signs", "0.25", "TopK"),
     "topologies": ("Graph", "rows=2", "Torus"),
-    "collectives": ("Sum", "first_tag=7", "Ring"),
+    "collectives": ("Sum", "tag=7", "Ring"),
     "samplers": ("Order", "batch_size=4", "ShuffleSampler"),
 }
 NESTED = {
