@@ -28,7 +28,7 @@ LAYERS = [
     "onnx",
     "operators networks optimizers schedules losses initializers datasets samplers frameworks metrics tasks"
     " augmentations precisions claims",
-    "formats transformations costs",
+    "formats transformations costs testing",
     "codecs collectives topologies transports",
     "schemes",
     "training",

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ..errors import Deep500Error
-from ..frameworks import framework
+from ..frameworks import devices_of, framework
 from ..measure.plan import Plan
 from .benchmark import Benchmark, Blocks, Trial, check_distinct, combinations
 from .networks.breakdown import breakdown_blocks
@@ -91,12 +91,15 @@ class NetworkBenchmark(Benchmark):
         return list(dict.fromkeys(words))
 
     def about(self, trials: Sequence[Trial], notes: Notes) -> dict[str, Any]:
-        return {
+        about = {
             "network": self.model,
             "file": _digest(self.model),
             "threads": threads_text(self.threads, self.frameworks),
             "inputs": "the same in every call, on the framework's side already",
         }
+        if devices := devices_of(self.frameworks):
+            about["devices"] = devices
+        return about
 
     def more_blocks(self, plan: Plan, budget_s: float, notes: Notes) -> Blocks:
         yield from breakdown_blocks(plan, BREAKDOWN_SHARE * budget_s, notes)

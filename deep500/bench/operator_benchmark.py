@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from ..check.operators.formats import FORMATS
 from ..contracts.result import Plan, Record
 from ..errors import Deep500Error
-from ..frameworks import framework
+from ..frameworks import devices_of, framework
 from ..measure.bounds.roofline import SECONDS as PEAKS_S
 from ..measure.bounds.roofline import kept_peaks, peaks, refute_peak
 from ..measure.machine.host.files import HostFiles
@@ -97,6 +97,8 @@ class OperatorBenchmark(Benchmark):
             about["differing"] = differing
         if self.scope:
             about["scope"] = self.scope
+        if devices := devices_of(self.frameworks):
+            about["devices"] = devices
         return about
 
     def finished(self, record: Record[Plan, Any, BenchNumbers], notes: Notes) -> None:

@@ -27,6 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="how networks run: deferred, eager, compiled, or all that a framework has (its usual one)",
     )
     options.threads(parser)
+    options.device(parser)
     benchmarking.arguments(parser, 30.0, 300.0)
 
 
@@ -35,6 +36,7 @@ def call(args: argparse.Namespace) -> int:
     from ..bench.networks.jobs import MODES
     from ..bench.threads import checked_threads
 
+    options.on_devices(args)
     benchmark = NetworkBenchmark(
         args.model,
         options.settings(args.set),

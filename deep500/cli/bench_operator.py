@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..errors import Deep500Error, Unsupported
+from ..errors import Deep500Error
 from . import benchmarking, options
 
 if TYPE_CHECKING:
@@ -61,12 +61,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the direction: forward, backward (forward)",
     )
     options.threads(parser)
-    add(
-        "--device",
-        default="cpu",
-        metavar="DEVICE",
-        help="the device it runs on: cpu, the only one there is",
-    )
+    options.device(parser)
     benchmarking.arguments(parser, 10.0, 120.0)
 
 
@@ -74,10 +69,7 @@ def call(args: argparse.Namespace) -> int:
     from ..bench.operator_benchmark import OperatorBenchmark
     from ..bench.threads import checked_threads
 
-    if args.device != "cpu":
-        raise Unsupported(
-            f"--device {args.device}: operators run on the CPU here, there is no GPU; leave it out"
-        )
+    options.on_devices(args)
     problems, scope = _problems(args)
     benchmark = OperatorBenchmark(
         tuple(problems),

@@ -31,6 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="what it is compared with: an engine that is a function (engine.py:run), or a network that is the truth",
     )
     options.framework(parser, "pytorch; for two files none is needed", [])
+    options.device(parser)
     add(
         "--data",
         type=Path,
@@ -57,6 +58,7 @@ def call(args: argparse.Namespace) -> int:
     from ..check.networks.loading import load_network
     from ..results.network_check import side_block
 
+    options.on_devices(args)
     _check_arguments(args)
     names = _networks(args)
     settings = options.settings(args.set)
@@ -159,6 +161,7 @@ def _plan(
         "data": str(args.data) if args.data else "",
         "remarks": list(dict.fromkeys(remarks)),
         "seed": args.seed,
+        **options.device_facts(args),
     }
 
 

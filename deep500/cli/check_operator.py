@@ -25,6 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a built-in one (Relu), or one in a file: my_op.py:IPowOp, ipowop.cpp:ipowop, my.py:fast_relu",
     )
     options.framework(parser, "pytorch", ["pytorch"])
+    options.device(parser)
     options.reference(parser)
     options.shape(parser, "checked")
     options.renamed(
@@ -68,6 +69,7 @@ def call(args: argparse.Namespace) -> int:
     from ..bundle.records.recording import recording
     from ..results.check import check_block
 
+    options.on_devices(args)
     _check_arguments(args)
     furthest: list[FurthestOutputs] = []
     with (
@@ -103,6 +105,7 @@ def _plan(args: argparse.Namespace) -> dict[str, Any]:
         "domain": args.domain,
         "sanitize": args.sanitize,
         "seed": args.seed,
+        **options.device_facts(args),
     }
 
 

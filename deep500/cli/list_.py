@@ -57,6 +57,7 @@ def _print_list(args: argparse.Namespace) -> None:
         first, *others = zip(headers, *rows, strict=True)
         print(table_text(Table(first, others), sys.stdout.isatty()))
         print("\nyes: the framework has it by itself; d5: it has it through Deep500")
+        print("`d5 list devices` shows where each of them can compute here")
     else:
         cells = [[clean(cell) for cell in row] for row in rows]
         alignment = "lt" if len(headers) == 2 else ""
@@ -103,6 +104,23 @@ def _frameworks(most: int) -> tuple[list[str], list[list]]:
     headers = ["framework", "installed"]
     headers += [column.replace("_", " ") for column in columns]
     return headers, rows
+
+
+def _devices(most: int) -> tuple[list[str], list[list]]:
+    from ..frameworks import available_frameworks
+    from ..frameworks.device_listing import devices_by_framework
+
+    rows: list[list] = []
+    for name, devices in devices_by_framework(available_frameworks()).items():
+        if isinstance(devices, Deep500Error):
+            rows.append([name, "", str(devices), "", ""])
+            continue
+        for device in devices:
+            row = [name, device.word, device.name, device.driver, device.memory or ""]
+            rows.append(row)
+    rows.append(["pytorch", "sim", "simulated: on any machine, for tests", "", ""])
+    headers = ["framework", "device", "name", "driver", "memory (bytes)"]
+    return headers, rows[:most]
 
 
 def _recipes(most: int) -> tuple[list[str], list[list]]:
@@ -194,6 +212,7 @@ LISTS: dict[str, Callable[[int], tuple[list[str], list[list]]]] = {
     "runs": _runs,
     "sensors": _sensors,
     "frameworks": _frameworks,
+    "devices": _devices,
     "recipes": _recipes,
     "events": _events,
     "benchmarks": _benchmarks,

@@ -42,6 +42,38 @@ def framework(
     )
 
 
+def device(parser: Parser) -> None:
+    parser.add_argument(
+        "--device",
+        nargs="+",
+        default=[],
+        metavar="DEVICE",
+        help="the device: cpu, gpu, gpu:1, a framework's own word (cuda:0, mps), or sim, a simulated accelerator (cpu; "
+        "several are compared)",
+    )
+
+
+def on_devices(args: argparse.Namespace) -> None:
+    """Set `args.framework` to one word for each framework and device, such as pytorch@cuda:0."""
+    from ..frameworks import framework
+
+    if not args.device:
+        return
+    words = []
+    for name in args.framework or ["pytorch"]:
+        for device in args.device:
+            words.append(framework(name).on(device).word)
+    args.framework = list(dict.fromkeys(words))
+
+
+def device_facts(args: argparse.Namespace) -> dict[str, Any]:
+    """What a plan says of the devices that were resolved: their names, drivers and memory; nothing of the host."""
+    from ..frameworks import devices_of
+
+    facts = devices_of(args.framework)
+    return {"devices": facts} if facts else {}
+
+
 def need_frameworks(names: Sequence[str]) -> None:
     """Raise a Deep500Error if a framework is unknown or not installed."""
     from ..frameworks import framework

@@ -65,7 +65,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--device",
         default=None,
         metavar="DEVICE",
-        help="the device: cpu (the recipe's)",
+        help="the device: cpu, gpu, gpu:1, a framework's own word such as cuda:0, or sim, a simulated accelerator "
+        "(the recipe's)",
     )
     add(
         "--threads",
@@ -179,7 +180,7 @@ def busy_threads(args: argparse.Namespace, recipe: "Recipe") -> int:
 
 def changed_recipe(recipe: "Recipe", args: argparse.Namespace) -> "Recipe":
     """The recipe with the changes that the options request."""
-    from ..contracts.device import CPUDevice, GPUDevice
+    from ..contracts.device import named_device
     from ..contracts.recipe_entries import definition_keys
     from ..frameworks import framework
 
@@ -198,11 +199,8 @@ def changed_recipe(recipe: "Recipe", args: argparse.Namespace) -> "Recipe":
             entries = definition_entries(key, text, recipe.definitions)
             settings = {**entries, **settings, key: entries[key]}
     if args.device:
-        devices = {"cpu": CPUDevice(), "gpu": GPUDevice()}
-        if args.device not in devices:
-            raise Deep500Error(f"--device {args.device}: give {' or '.join(devices)}")
         before = settings.get("executor_kwargs", recipe.entry("executor_kwargs", {}))
-        settings["executor_kwargs"] = {**before, "device": devices[args.device]}
+        settings["executor_kwargs"] = {**before, "device": named_device(args.device)}
     changed = recipe.with_settings(settings, args.division)
     ranks.check_ranks_are_given(changed, settings)
     return changed

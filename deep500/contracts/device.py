@@ -9,6 +9,7 @@ from ..errors import Unsupported
 
 HOST = "cpu"
 ACCELERATOR = "gpu"  # the framework's accelerator, whatever its own name for it is
+SIMULATED = "sim"  # PyTorch's, on any machine; it is never meant by "gpu"
 
 
 class Device(Definition):
@@ -37,6 +38,15 @@ class GPUDevice(Device):
     kind = "gpu"
 
 
+def named_device(word: str) -> Device | str:
+    """The device of a word as a recipe has it; a framework's own word, such as "cuda:0", stays a text."""
+    kind, _, index = word.partition(":")
+    for device in (CPUDevice, GPUDevice):
+        if device.kind == kind and (not index or index.isdecimal()):
+            return device(int(index or 0))
+    return word
+
+
 @dataclass(frozen=True)
 class DeviceInfo:
     """A device that a framework has on this machine. What is not known is an empty text or 0."""
@@ -63,13 +73,14 @@ def resolve(asked: str, devices: Sequence[DeviceInfo], owner: str) -> DeviceInfo
     """
     kind, _, number = asked.partition(":")
     if kind == ACCELERATOR:
-        kinds = [device.kind for device in devices if device.kind != HOST]
-        kind = next(iter(kinds), kind)
+        kinds = [device.kind for device in devices]
+        real = [kind for kind in kinds if kind not in (HOST, SIMULATED)]
+        kind = next(iter(real), kind)
     for device in devices:
         if device.kind == kind and str(device.index) == (number or "0"):
             return device
     known = ", ".join(device.word for device in devices)
     raise Unsupported(
-        f"{owner} has no device {asked!r} on this machine, only {known}: "
-        "give one of them, or leave the device out (`--device cpu`)"
+        f"{owner} has no device {asked!r} on this machine, only {known}: give one of them, or leave the device out "
+        "(`--device cpu`); `--device sim` simulates an accelerator in PyTorch"
     )

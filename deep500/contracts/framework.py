@@ -30,6 +30,7 @@ from . import calls, random_key
 from .calls import Call
 from .calls import results as as_tuple
 from .device import HOST, Device, DeviceInfo, resolve
+from .device_probe import DeviceProbe
 from .dtypes import PLAIN, listed
 from .inputs import canonical_gradients, canonical_inputs
 from .loss import Loss
@@ -143,6 +144,16 @@ class Framework(ABC):
         return bound
 
     @property
+    def on_host(self) -> bool:
+        """Whether it computes in the host's memory, where calls return when they have finished."""
+        return self.device == HOST
+
+    @property
+    def word(self) -> str:
+        """Its name, with its device where that is not the host: "pytorch", "pytorch@cuda:0"."""
+        return self.name if self.on_host else f"{self.name}@{self.device}"
+
+    @property
     def device_info(self) -> DeviceInfo:
         """The device that this adapter is bound to."""
         return resolve(self.device, self.devices(), self.name)
@@ -173,6 +184,10 @@ class Framework(ABC):
     def overwrite(self, tensor: Any, array: np.ndarray) -> bool:
         """Write other values into a native tensor, where it lies; False if the framework's tensors are immutable."""
         return False
+
+    def probe(self) -> DeviceProbe:
+        """What checks can see of its device."""
+        return DeviceProbe()
 
     def allocations(self) -> Allocations:
         """A context that records the bytes that are allocated in a block of code."""

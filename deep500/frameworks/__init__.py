@@ -1,6 +1,7 @@
 """Looks up frameworks by name: packages in this folder, and modules of the entry point group `deep500.frameworks`."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import cache
 from typing import Any
 
@@ -19,13 +20,23 @@ FOR_TESTS = {"fake"}  # can be looked up by name, but is never listed
 def framework(name: str) -> Framework:
     """Return the adapter with this name, without importing the framework itself.
 
-    Raises Deep500Error if there is no such adapter.
+    "pytorch@cuda:0" is PyTorch on that device, which is looked up. Raises Deep500Error if there is no such adapter or
+    device.
     """
     if not isinstance(name, str):
         raise Deep500Error(
             f"{name!r:.99} is no name of a framework: give one, such as 'pytorch'"
         )
+    adapter, has_device, device = name.partition("@")
+    if has_device:
+        return _adapter_on(adapter, device)
     return _package_adapter(name)
+
+
+@cache
+def _adapter_on(name: str, device: str) -> Framework:
+    """The adapter that is bound to a device: one for each device, as there is one for each framework."""
+    return _package_adapter(name).on(device)
 
 
 @cache
@@ -42,6 +53,11 @@ def _package_adapter(name: str) -> Framework:
     return adapter
 
 
+def adapter_name(word: str) -> str:
+    """The name of the framework in a word that may name its device too: "pytorch" in "pytorch@cuda:0"."""
+    return word.partition("@")[0]
+
+
 def known_frameworks() -> list[str]:
     """Return the names of all frameworks that have an adapter."""
     return sorted(registry.packages("frameworks").keys() - FOR_TESTS)
@@ -50,6 +66,16 @@ def known_frameworks() -> list[str]:
 def available_frameworks() -> list[str]:
     """Return the names of the frameworks that are installed."""
     return [name for name in known_frameworks() if framework(name).available()]
+
+
+def devices_of(words: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """What is known of the devices in these words, such as "pytorch@cuda:0"; nothing of the host."""
+    found = {}
+    for word in words:
+        adapter = framework(word)
+        if not adapter.on_host:
+            found[word] = asdict(adapter.device_info)
+    return found
 
 
 def framework_names(names: str | Sequence[str]) -> list[str]:
@@ -62,7 +88,7 @@ def framework_names(names: str | Sequence[str]) -> list[str]:
 
 def native_optimizers(name: str) -> dict[str, type[NativeOptimizer]]:
     """Return the framework's own optimizers by class name, such as MomentumOptimizer."""
-    members = vars(registry.package("frameworks", name))
+    members = vars(registry.package("frameworks", adapter_name(name)))
     optimizers = {}
     for key, value in members.items():
         if not isinstance(value, type) or issubclass(value, LibraryOptimizer):

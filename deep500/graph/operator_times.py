@@ -51,7 +51,8 @@ def operator_times(
 ) -> list[OperatorTimes]:
     """Every node alone, in rounds of random order; with `training`, derivatives as well."""
     calls = node_calls(executor, inputs, training)
-    rounds_ns = timed_rounds([call.run for call in calls], rounds)
+    runs = [call.run for call in calls]
+    rounds_ns = timed_rounds(runs, rounds, sync=executor.framework.sync)
     times = []
     for call, ns in zip(calls, rounds_ns, strict=True):
         operator, kernel = call.operator, call.kernel
@@ -167,19 +168,25 @@ class _Single:
         return compiled
 
 
+def _nothing() -> None:
+    """The wait of code that returns only when it has finished."""
+
+
 def timed_rounds(
     runs: Sequence[Run],
     rounds: int,
     most_seconds: float | None = None,
     fewest: int = 1,
     rng: random.Random | None = None,
+    sync: Callable[[], None] = _nothing,
 ) -> list[list[int]]:
     """Nanoseconds per call of each, in rounds of random order after two warm-up rounds.
 
-    After `most_seconds`, no round begins if there are at least `fewest`.
+    After `most_seconds`, no round begins if there are at least `fewest`. `sync` waits for the device that the calls
+    leave work on, before the clock is read.
     """
     rng = rng or random.Random(0)
-    counts = [_call_count(run) for run in runs]
+    counts = [_call_count(run, sync) for run in runs]
     times: list[list[int]] = [[] for _ in runs]
     order = list(range(len(runs)))
     end = None
@@ -190,23 +197,25 @@ def timed_rounds(
             break
         rng.shuffle(order)
         for i in order:
-            ns = _timed(runs[i], counts[i])
+            ns = _timed(runs[i], counts[i], sync)
             if round_number >= 0:
                 times[i].append(ns)
     return times
 
 
-def _call_count(run: Run) -> int:
+def _call_count(run: Run, sync: Callable[[], None]) -> int:
     """How many calls take long enough to be timed."""
     run()
-    shortest = min(_timed(run, 1), _timed(run, 1))
+    shortest = min(_timed(run, 1, sync), _timed(run, 1, sync))
     count = SHORTEST_NS // max(1, shortest)
     return min(MOST_CALLS, max(1, count))
 
 
-def _timed(run: Run, calls: int) -> int:
+def _timed(run: Run, calls: int, sync: Callable[[], None]) -> int:
     """The mean time of a call in nanoseconds, at least 1."""
+    sync()
     start = now()
     for _ in range(calls):
         run()
+    sync()
     return max(1, (now() - start) // calls)

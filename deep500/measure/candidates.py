@@ -18,8 +18,9 @@ from typing import Any
 
 from ..errors import Deep500Error, InternalError, one_line
 from .clock import now
+from .device_clock import DeviceClock, DeviceTimer
 
-Timer = Callable[[int], int]
+Timer = Callable[[int], int] | DeviceTimer
 Level = int | float | str | bool
 
 OURS = "_d5_"  # how the names in the timed loop begin
@@ -130,6 +131,8 @@ class Subject:
 
     run: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
+    # of the device that it runs on; None on the host, where a call returns when it has finished
+    device_clock: DeviceClock | None = None
 
     def check(self) -> None:
         """Raise `Wrong` if a run gives a wrong result."""
@@ -194,7 +197,25 @@ class DataCandidate:
         )
         call = _parse(f"_d5_run({arguments})", "call")
         teardown = _parse("_d5_target.check_again()", "teardown")
-        return _loop(setup, call, subject, before, after, teardown)
+        clock = subject.device_clock
+        if clock is None:
+            return _loop(setup, call, subject, before, after, teardown)
+        before = _both(before, clock.begin)
+        after = _both(clock.end, after)
+        timer = _loop(setup, call, subject, before, after, teardown)
+        return DeviceTimer(timer, clock)
+
+
+def _both(first: Callable | None, second: Callable | None) -> Callable | None:
+    """A function that calls both; None if there is neither."""
+    if first is None or second is None:
+        return first or second
+
+    def call_both() -> None:
+        first()
+        second()
+
+    return call_both
 
 
 def candidate_from_json(document: Mapping[str, Any]) -> DataCandidate:
@@ -307,7 +328,7 @@ def _loop(
     before: Callable | None,
     after: Callable | None,
     teardown: list[ast.stmt] | None = None,
-) -> Timer:
+) -> Callable[[int], int]:
     """A timer whose setup has run; a call with 0 runs the teardown and ends it."""
     namespace: dict = {"__name__": "__d5__"}
     teardown = teardown or []

@@ -14,6 +14,7 @@ from .interference import COULD_EXPLAIN
 from .numbers import (
     BenchNumbers,
     ControlNumbers,
+    DeviceTime,
     EntryComparison,
     EntryNumbers,
     LevelledRatio,
@@ -107,8 +108,19 @@ def _entry(result: "Result", name: str) -> EntryNumbers:
         after=result.after[name],
         neighbours=result.neighbours[name],
         drift=_drift(result, log_rounds),
+        device=_device_time(result, name),
         rates=_rates(result, planned.get("work"), times),
     )
+
+
+def _device_time(result: "Result", name: str) -> DeviceTime | None:
+    try:
+        found = result.device_interval(name)
+    except Refused:
+        return None
+    if found is None:
+        return None
+    return DeviceTime(found.estimate, found.low, found.high)
 
 
 def _rates(result: "Result", work: object, times: Times) -> Rates | None:

@@ -89,7 +89,10 @@ class FreshSession:
                 wall_ns, parts.get("spent_ns"), times, parts.get("untimed_ns")
             )
             self.clocks += clocks
-            return Visits(times, used, clocks.untimed_ns)
+            device: list[list[int]] = []
+            if parts.get("device_ns"):
+                device = checked_rounds(parts["device_ns"], orders, 0)
+            return Visits(times, used, clocks.untimed_ns, device)
 
     def take_clocks(self) -> Clocks:
         """The clocks of all blocks since the last call."""

@@ -72,19 +72,25 @@ class GatheredSession:
     ) -> Visits:
         ns = []
         cpu_ns = []
+        device_ns = []
         untimed_ns = 0
         for order in orders:
             times: list[int] = []
             used: list[int] = []
+            by_device: list[int] = []
             turns = itertools.groupby(order, self.groups.__getitem__)
             for group, places in turns:
                 visits = self._visits(group, list(places), calls, untimed)
                 times += visits.ns[0]
                 used += visits.cpu_ns[0]
+                by_device += visits.device_ns[0]
                 untimed_ns += visits.untimed_ns
             ns.append(times)
             cpu_ns.append(used)
-        return Visits(ns, cpu_ns, untimed_ns)
+            device_ns.append(by_device)
+        if not any(map(any, device_ns)):
+            device_ns = []
+        return Visits(ns, cpu_ns, untimed_ns, device_ns)
 
     def _visits(
         self,
@@ -103,10 +109,12 @@ class GatheredSession:
         timed = self._turn(group).block(group_calls, [order], group_untimed)
         self.sessions[group].pause()
         wakes_ns = sum(timed.ns[0][: len(wakes)])
+        device_ns = timed.device_ns or [[0] * len(order)]
         return Visits(
             ns=[timed.ns[0][len(wakes) :]],
             cpu_ns=[timed.cpu_ns[0][len(wakes) :]],
             untimed_ns=timed.untimed_ns + wakes_ns,
+            device_ns=[device_ns[0][len(wakes) :]],
         )
 
     def take_clocks(self) -> Clocks:

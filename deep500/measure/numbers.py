@@ -72,6 +72,15 @@ class Rates:
     no_roofline: str | None = optional()  # why there is no share of it
 
 
+@dataclass(frozen=True)
+class DeviceTime:
+    """The median time of a call by the device's own clock, with its interval."""
+
+    median: float
+    low: float
+    high: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class EntryNumbers:
     """One candidate at one combination of levels."""
@@ -94,6 +103,7 @@ class EntryNumbers:
     after: float | None  # CPU time after the clock had stopped, per timed time
     neighbours: NeighbourEffect | None  # what the other candidates do to it
     drift: Drift | None = optional()
+    device: DeviceTime | None = optional()
     rates: Rates | None = optional()
     quantiles: Sequence[TimeAtQuantile]
 

@@ -111,6 +111,26 @@ class Result:
         found = found.around(middle_process(samples, quantile))
         return widened_interval(found, self.widening(name))
 
+    def device_interval(self, name: str) -> Interval | None:
+        """The interval of the median time per call by the device's own clock; None if the entry has none."""
+        index = self.index(name)
+        series = []
+        for process in self._device_processes:
+            seconds = process.seconds[index]
+            series.append(seconds[seconds > 0])
+        if not series or any(len(values) == 0 for values in series):
+            return None
+        samples = series if len(series) > 1 else series[0]
+        return interval(samples, 0.5, self.looked_level)
+
+    @cached_property
+    def _device_processes(self) -> list[ProcessSamples]:
+        """The samples of every process by the clocks of devices; none if they were not recorded."""
+        if not all("device_ns" in block for block in self.blocks):
+            return []
+        blocks = [{**block, "ns": block["device_ns"]} for block in self.blocks]
+        return list(arrange(len(self.names), blocks).values())
+
     def widening(self, name: str) -> Widening:
         """By how much dependence between its processes, or slow changes in one, widen the interval of a candidate."""
         index = self.index(name)

@@ -17,6 +17,7 @@ from ..schema import encoded
 from .candidates import resolve
 from .clock import Clock, calibrate
 from .commands import CommandSession
+from .device_clock import check_clocks_agree
 from .fresh import FreshSession
 from .gathered import GatheredSession
 from .machine import environment
@@ -142,6 +143,7 @@ class _MeasuringRun:
         self.progress = progress or (lambda fraction, text: None)
         self.began = time.monotonic()
         self.deadline = self.began + plan.budget_s
+        self.names = [entry.name for entry in plan.entries]
         self.calls: list[int] = []
         self.prepared: Preparation | None = None
         self.alone_s = 0.0  # that may be spent on visits in a row
@@ -192,6 +194,7 @@ class _MeasuringRun:
                 self.prepared = session.prepare(self.calls, tolerance, seconds)
                 self._share()
             self._rounds(session, process)
+            check_clocks_agree(self.names, self.blocks)
             session.finish()
 
     def _rounds(self, session: AnySession, process: int) -> None:
@@ -260,6 +263,7 @@ class _MeasuringRun:
             "untimed": untimed,
             "orders": rounds,
             "ns": visits.ns,
+            **({"device_ns": visits.device_ns} if visits.device_ns else {}),
             "span_s": [
                 round(began - self.began, 4),
                 round(ended - self.began, 4),

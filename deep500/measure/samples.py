@@ -175,6 +175,8 @@ def _are_extras(block: dict, entries: int) -> bool:
     """Whether the optional fields of a block are well formed."""
     if "load" in block and not is_load(block["load"], entries):
         return False
+    if "device_ns" in block and not _are_device_times(block):
+        return False
     if "span_s" in block and not _is_span(block["span_s"]):
         return False
     if "clocks" in block and not is_clocks(block["clocks"]):
@@ -186,6 +188,17 @@ def _are_extras(block: dict, entries: int) -> bool:
     if "alone" in block and not _are_rows(block["alone"], entries):
         return False
     return isinstance(block.get("layout", {}), dict)
+
+
+def _are_device_times(block: dict) -> bool:
+    """Whether there is a time by a device's clock for every visit, 0 where an entry has no device."""
+    rounds, orders = block["device_ns"], block["orders"]
+    if not isinstance(rounds, list) or len(rounds) != len(orders):
+        return False
+    return all(
+        _are_counts(times, len(order), 0)
+        for times, order in zip(rounds, orders, strict=True)
+    )
 
 
 def _are_rows(rows: object, entries: int) -> bool:

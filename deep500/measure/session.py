@@ -12,6 +12,8 @@ from ..errors import Deep500Error, InternalError, one_line
 from .aftermath import BACKLOG_S, Background, can_be_watched
 from .candidates import Command, DataCandidate, Timer
 from .clock import Clock, cold_caches, last_level_bytes, now
+from .device_clock import DeviceTimer, device_ns
+from .device_work import check_nothing_is_left
 from .layout import MemoryLayout, allocate
 from .plan import PlanEntry
 from .warming import Allowance, untimed_visits
@@ -23,12 +25,14 @@ T = TypeVar("T")
 class Visits:
     """The times of every visit, by round: elapsed nanoseconds, and CPU nanoseconds of all threads meanwhile.
 
-    `untimed_ns` is the sum of the visits before them, whose times are not used.
+    `untimed_ns` is the sum of the visits before them, whose times are not used. `device_ns` are the times by the clocks
+    of devices, 0 for an entry without one; it is empty if no entry has one.
     """
 
     ns: list[list[int]] = field(default_factory=list)
     cpu_ns: list[list[int]] = field(default_factory=list)
     untimed_ns: int = 0
+    device_ns: list[list[int]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -89,8 +93,9 @@ class Session:
             calls[i], self.visits_ns[i] = _guarded(
                 entry, self._calls, entry, self.timers[i]
             )
+            visit = partial(self.timers[i], calls[i])
+            check_nothing_is_left(entry.name, visit, self.visits_ns[i])
             if background and was_quiet:
-                visit = partial(self.timers[i], calls[i])
                 self.after[i] = _guarded(
                     entry, background.goes_on, visit, self.visits_ns[i]
                 )
@@ -151,9 +156,12 @@ class Session:
         counts = untimed or [0] * len(timers)
         gc.disable()
         visit = 0
+        has_devices = any(isinstance(timer, DeviceTimer) for timer in timers)
+        device: list[list[int]] = []
         try:
             for order in orders:
                 times, used = [], []
+                by_device = []
                 for visit in order:
                     timer = timers[visit]
                     count = calls[visit]
@@ -166,9 +174,13 @@ class Session:
                     after = cpu_now()
                     # what was used around the timed interval, at the same rate inside it
                     used.append((after - before) * times[-1] // around)
+                    if has_devices:
+                        by_device.append(device_ns(timer))
                 ns.append(times)
                 cpu_ns.append(used)
-            return Visits(ns, cpu_ns, untimed_ns)
+                if has_devices:
+                    device.append(by_device)
+            return Visits(ns, cpu_ns, untimed_ns, device)
         except Exception as error:
             raise _explained(self.entries[visit], error) from None
         finally:

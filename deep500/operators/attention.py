@@ -229,8 +229,9 @@ class Attention(Operator):
         if used is None and (mask is past_key is None or not self.is_causal):
             return mask
         of, at = (
-            torch.arange(total),
-            torch.arange(length)[:, None] + (0 if past_key is None else past_key.shape[2]),
+            torch.arange(total, device=queries.device),
+            torch.arange(length, device=queries.device)[:, None]
+            + (0 if past_key is None else past_key.shape[2]),
         )
         way = of < total
         if used is not None:

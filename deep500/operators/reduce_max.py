@@ -17,7 +17,9 @@ class ReduceMax(ReducedExtreme):
 
     def kernel(self, torch, x, axes, keepdim):
         if is_empty(x.shape, axes):
-            return torch.full(reduced(x.shape, axes, keepdim), limits(x)[0], dtype=x.dtype)
+            return torch.full(
+                reduced(x.shape, axes, keepdim), limits(x)[0], dtype=x.dtype, device=x.device
+            )
         return torch.amax(x, axes, keepdim)
 
     def jax(self, jax, data, axes=None):

@@ -17,7 +17,9 @@ class ReduceMin(ReducedExtreme):
 
     def kernel(self, torch, x, axes, keepdim):
         if is_empty(x.shape, axes):
-            return torch.full(reduced(x.shape, axes, keepdim), limits(x)[1], dtype=x.dtype)
+            return torch.full(
+                reduced(x.shape, axes, keepdim), limits(x)[1], dtype=x.dtype, device=x.device
+            )
         return torch.amin(x, axes, keepdim)
 
     def jax(self, jax, data, axes=None):

@@ -42,7 +42,9 @@ class STFT(Operator):
     def pytorch(self, torch, signal, frame_step, window=None, frame_length=None):
         n, real = self._length(signal, window, frame_length), signal.shape[-1] == 1
         z = signal[..., 0] if real else torch.complex(signal[..., 0], signal[..., 1])
-        weights = torch.ones(n, dtype=signal.dtype) if window is None else window
+        weights = (
+            torch.ones(n, dtype=signal.dtype, device=signal.device) if window is None else window
+        )
         y = torch.stft(
             z,
             n,

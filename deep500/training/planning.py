@@ -69,12 +69,23 @@ def make_plan(
     plan["task"] = {"name": type(task).__name__, "qualities": qualities}
     plan["level"] = LEVEL
     plan["threads"] = recipe_threads(recipe, threads)
+    plan.update(_device(recipe))
     plan["sources"] = definition_sources(recipe)
     if recipe.differences:
         plan["differences"] = [list(difference) for difference in recipe.differences]
     if recipe.scale:
         plan["scale"] = canonical_form(recipe.scale)
     return plan
+
+
+def _device(recipe: Recipe) -> dict[str, Any]:
+    """What the device that the recipe asks for is on this machine; nothing of the host."""
+    asked = recipe.entry("executor_kwargs", {}).get("device")
+    owner = recipe_framework(recipe)
+    if asked is None or owner is None:
+        return {}
+    bound = owner.on(asked)
+    return {} if bound.on_host else {"device": asdict(bound.device_info)}
 
 
 def _written(quality: Quality) -> dict[str, Any]:

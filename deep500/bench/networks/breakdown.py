@@ -82,7 +82,8 @@ def _block(job: NetworkJob, process: int, seconds: float, seed: int) -> dict[str
     calls = node_calls(subject.executor, subject.native_inputs, training)
     runs = [subject.backprop, *(call.run for call in calls)]
     rng = random.Random(f"{seed}/{process}")
-    whole, *parts = timed_rounds(runs, MOST_ROUNDS, seconds, FEWEST_ROUNDS, rng)
+    sync = subject.engine.sync
+    whole, *parts = timed_rounds(runs, MOST_ROUNDS, seconds, FEWEST_ROUNDS, rng, sync)
     operators = []
     for call, ns in zip(calls, parts, strict=True):
         labels = {label: getattr(call, label) for label in LABELS}

@@ -14,6 +14,7 @@ from ...costs.network_costs import network_costs
 from ...costs.shapes import input_tensors, value_specs
 from ...errors import Deep500Error, Unsupported, Wrong
 from ...frameworks import framework
+from ...measure.device_clock import DeviceClock
 from ..benchmark import Subject
 from ..memory_rise import memory_rise
 from ..threads import use_threads
@@ -48,6 +49,8 @@ class NetworkSubject(Subject):
         if job.mode == "inference":
             self._drop_unused_inputs()
         self.step = self._training_step() if training else None
+        if not self.engine.on_host:
+            self.device_clock = DeviceClock(self.engine.event, self.engine.sync)
 
     def run(self) -> Any:
         if self.step:

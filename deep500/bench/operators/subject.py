@@ -3,11 +3,13 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 
 from ...check.operators.array_checks import gradient_check, output_check
+from ...check.operators.device_faults import DeviceTrial
 from ...check.operators.examples import Example
 from ...check.operators.formats import is_float, map_floats
 from ...check.operators.shape_text import inputs_of
@@ -25,6 +27,7 @@ from ...errors import (
     with_place,
 )
 from ...frameworks import framework
+from ...measure.device_clock import DeviceClock
 from ..benchmark import Subject
 from ..memory_rise import memory_rise
 from ..threads import use_threads
@@ -39,8 +42,9 @@ class OperatorSubject(Subject):
     """An operator with its inputs, bound to the framework's own function.
 
     Every call gets the same inputs (caches stay warm). Afterwards the memory of the inputs is overwritten with other
-    values, if the framework shares it, so that an operator that remembers its inputs by their identity is found out;
-    then it is called with new arrays.
+    values, if the framework can do that, so that an operator that remembers its inputs by their identity is found out;
+    then it is called with new arrays. On a device, visits get two sets of values in turn, and how the operator treats
+    the device is checked before the timing.
     """
 
     def __init__(self, job: OperatorJob):
@@ -68,6 +72,8 @@ class OperatorSubject(Subject):
         self.call = self._call()
         self.run = self.call.function
         self.arguments = self.call.arguments
+        if not self.framework.on_host:
+            self.device_clock = self._device_clock()
 
     @property
     def label(self) -> str:
@@ -89,6 +95,33 @@ class OperatorSubject(Subject):
         """Raise `Wrong` if its results are not right."""
         with internal_errors():
             self._verdict(self.example, self._results(self.arguments))
+            if not self.framework.on_host and not is_ours(self.operator):
+                self._check_device()
+
+    def _check_device(self) -> None:
+        """Raise `Wrong` if it does not treat the device as it must."""
+        other = self.other or self._example(1)
+        contents = [self._varied(self.example), self._varied(other)]
+        in_place = self.job.direction == "forward"
+        trial = DeviceTrial(self.framework, self.call, contents, in_place)
+        with self.one_line(self.job.framework):
+            for fault in trial.faults(self.operator.random):
+                name = type(self.operator).__name__
+                raise Wrong(f"{name} {self.job.shape} on {self.job.framework}: {fault}")
+
+    def _device_clock(self) -> DeviceClock:
+        """The clock of the device; before each visit, the inputs get the other one of two sets of values."""
+        if self.other is None or self.job.direction != "forward":
+            return DeviceClock(self.framework.event, self.framework.sync)
+        sets = [self.call.bind(self._varied(x)) for x in (self.other, self.example)]
+        turns = cycle(sets)
+
+        def overwrite() -> None:
+            for tensor, value in zip(self.arguments, next(turns), strict=True):
+                self.framework.overwrite(tensor, value)
+            self.framework.sync()
+
+        return DeviceClock(self.framework.event, self.framework.sync, overwrite)
 
     def check_again(self) -> None:
         """Check the same callable with other values; raises `Wrong` if its results are not right."""
@@ -99,10 +132,7 @@ class OperatorSubject(Subject):
         other = self.other or self._example(1)
         old_arrays = self._varied(self.example)
         new_arrays = self._varied(other)
-        if self._shares_memory():
-            for old, new in zip(old_arrays, new_arrays, strict=True):
-                if old is not None:
-                    np.copyto(old, new)
+        if self._overwrites(old_arrays, new_arrays):
             results = self._results(self.arguments)
             when = ", after its timing, other values in the same memory"
             self._verdict(other, results, when)
@@ -228,6 +258,18 @@ class OperatorSubject(Subject):
         if self.job.direction == "forward":
             return arrays(example.inputs)
         return list(example.seeds)
+
+    def _overwrites(self, old_arrays: list[Any], new_arrays: list[Any]) -> bool:
+        """Write other values into the memory of the inputs; False if the framework cannot do that."""
+        if self._shares_memory():
+            for old, new in zip(old_arrays, new_arrays, strict=True):
+                if old is not None:
+                    np.copyto(old, new)
+            return True
+        if self.framework.on_host or self.job.direction != "forward":
+            return False
+        pairs = zip(self.arguments, new_arrays, strict=True)
+        return all(self.framework.overwrite(tensor, new) for tensor, new in pairs)
 
     def _shares_memory(self) -> bool:
         probe = np.zeros(1, self.job.dtype)

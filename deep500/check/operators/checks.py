@@ -23,6 +23,7 @@ from .regimes import (
 )
 from .robustness import (
     determinism,
+    device,
     guards,
     interleaved,
     sequence,
@@ -57,6 +58,8 @@ def checks(runner: Runner, example: Example) -> Iterator[CheckResult]:
     yield forward
     for name, promise in PROMISES.items():
         yield attempted(name, promise, runner, example, outputs)
+    if runner.device():
+        yield attempted("device", device, runner, example, outputs)
 
 
 def _is_by_itself(example: Example) -> bool:

@@ -169,6 +169,7 @@ class RemoteRunner:
 
     def __init__(self, process: OperatorProcess):
         self.process = process
+        self._device: str | None = None
 
     def kernel(self, operator: Operator, inputs: Values) -> str:
         return str(self.process.ask("kernel", operator, inputs))
@@ -249,6 +250,17 @@ class RemoteRunner:
             "sanitized", operator, inputs, seeds, seconds
         )
         return findings
+
+    def device(self) -> str:
+        if self._device is None:
+            self._device = str(self.process.ask("device"))
+        return self._device
+
+    def device_faults(
+        self, operator: Operator, contents: Sequence[Values]
+    ) -> list[str]:
+        faults: list[str] = self.process.ask("device_faults", operator, contents)
+        return faults
 
 
 class Processes(ExitStack):

@@ -192,6 +192,16 @@ def _failed(example: Example, check: CheckResult, when: str) -> CheckResult:
     return example.check(check.name, False, check.value, check.bound, text)
 
 
+def device(runner: Runner, example: Example, outputs: Values) -> CheckResult:
+    """Results are ready in the order of the current stream, written whole, and made without waits or copies."""
+    contents = [example.inputs, example.other.inputs]
+    faults = runner.device_faults(example.operator, contents)
+    if faults:
+        return example.check("device", False, text=faults[0])
+    text = f"on {runner.device()}: in the order of its stream, without waits or copies"
+    return example.check("device", True, text=text)
+
+
 def threads(runner: Runner, example: Example, outputs: Values) -> CheckResult:
     """Right in every run of inputs so large that threads share the work."""
     if is_ours(example.operator):

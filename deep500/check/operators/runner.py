@@ -15,6 +15,7 @@ from ...contracts.operator import Operator
 from ...custom.cpp import CppOp
 from ...custom.sanitizing import sanitized
 from ...registry import find
+from .device_faults import DeviceTrial
 from .examples import XP
 from .formats import Array, Values, is_float, map_arrays
 from .functions import compiled_once
@@ -79,6 +80,12 @@ class Runner(Protocol):
         seeds: Values,
         seconds: float,
     ) -> list[str] | None: ...
+
+    def device(self) -> str: ...
+
+    def device_faults(
+        self, operator: Operator, contents: Sequence[Values]
+    ) -> list[str]: ...
 
 
 class OperatorRunner:
@@ -291,6 +298,21 @@ class OperatorRunner:
         findings = sanitized(compiled, arrays(inputs), seeds_or_none, seconds)
         return [finding.text for finding in findings]
 
+    def device(self) -> str:
+        """The device that it runs on; "" for the host."""
+        return "" if self.framework.on_host else self.framework.device
+
+    def device_faults(
+        self, operator: Operator, contents: Sequence[Values]
+    ) -> list[str]:
+        """What is wrong in how the operator treats the device, in words."""
+        first = laid_out(contents[0], "plain")
+        kernel = self.framework.kernel(operator, inputs=first)[1]
+        call = self.framework.forward_call(operator, first, kernel)
+        in_turn = [arrays(laid_out(content, "plain")) for content in contents]
+        trial = DeviceTrial(self.framework, call, in_turn)
+        return list(trial.faults(operator.random))
+
 
 class _Slot:
     """Inputs that stay where they are, with a call prepared for them."""
@@ -300,6 +322,7 @@ class _Slot:
         self.arrays = arrays(new_inputs)
         kernel = framework.kernel(operator, inputs=inputs)[1]
         self.call: Call = framework.forward_call(operator, new_inputs, kernel)
+        self.framework = framework
         self.shares = _shares_memory(framework)
         self.arguments = self.call.arguments
 
@@ -308,8 +331,14 @@ class _Slot:
         new_arrays = arrays(laid_out(inputs, "plain"))
         for old, new in zip(self.arrays, new_arrays, strict=True):
             np.copyto(old, new)
-        if not self.shares:
-            self.arguments = self.call.bind(self.arrays)
+        if self.shares or self._overwrites():
+            return
+        self.arguments = self.call.bind(self.arrays)
+
+    def _overwrites(self) -> bool:
+        """Write the arrays into the tensors, where they lie; False if the framework cannot do that."""
+        pairs = zip(self.arguments, self.arrays, strict=True)
+        return all(self.framework.overwrite(tensor, x) for tensor, x in pairs)
 
     def run(self) -> Any:
         return self.call.function(*self.arguments)

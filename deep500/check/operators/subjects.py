@@ -25,6 +25,7 @@ from ...errors import (
     unknown,
     with_place,
 )
+from ...frameworks import adapter_name
 from ...frameworks import framework as find_framework
 from ...import_path import add_import_folder
 from .examples import (
@@ -173,7 +174,7 @@ def function_operator(
             f"{function!r} is neither an operator nor a function: give d5.operators.Relu(), or a "
             "function"
         )
-    if framework == "onnxruntime":
+    if adapter_name(framework) == "onnxruntime":
         raise Unsupported(
             "onnxruntime has no tensors that a plain function could take: choose another framework, or write a "
             "CustomPythonOp"
@@ -294,7 +295,7 @@ def adapted(
         "derived_each": derived_each,
         "data_dependent": True,  # ones may have made other shapes
         "declared_domain": domain,
-        framework: lambda self, module, *xs: function(*xs),
+        adapter_name(framework): lambda self, module, *xs: function(*xs),
     }
     return type(name, (Operator,), body)()
 

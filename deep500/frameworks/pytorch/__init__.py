@@ -1,12 +1,14 @@
-"""PyTorch on the CPU."""
+"""PyTorch, on the CPU and on its accelerators."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from ...contracts.calls import Call
 from ...contracts.codec import Codec
+from ...contracts.device import HOST, SIMULATED, Device, DeviceInfo
+from ...contracts.device_probe import DeviceProbe
 from ...contracts.dtypes import (
     FLOAT8,
     PLAIN,
@@ -17,7 +19,9 @@ from ...contracts.dtypes import (
 from ...contracts.framework import Abilities, Framework
 from ...contracts.network import Network
 from ...custom.operators import CustomOp
+from ...errors import Unsupported
 from ...graph.wrapping import Wrapping
+from ...measure.allocations import Allocations
 from ...namespace import Namespace
 from .optimizers import AdaGradOptimizer as AdaGradOptimizer
 from .optimizers import AdamOptimizer as AdamOptimizer
@@ -32,7 +36,7 @@ from .optimizers import TorchOptimizer as TorchOptimizer
 if TYPE_CHECKING:
     import torch
 
-    from .allocations import PyTorchAllocations
+    from .devices import TorchEvent
     from .executor import PyTorchExecutor
     from .wrapped import WrappedModule
 
@@ -64,12 +68,52 @@ class PyTorch(Framework):
     def _namespace(self) -> Namespace:
         from .namespace import TorchNamespace
 
-        return TorchNamespace()
+        return TorchNamespace(self)
 
-    def allocations(self) -> "PyTorchAllocations":
+    def devices(self) -> list[DeviceInfo]:
         self.require()
-        from .allocations import PyTorchAllocations
+        from .devices import accelerators
 
+        return [DeviceInfo(HOST), *accelerators()]
+
+    def on(self, device: Device | str | None) -> Self:
+        """As `Framework.on`; "sim" and "sim:1" are simulated accelerators, which are built when first used."""
+        word = device.word if isinstance(device, Device) else device
+        if word is not None and word.partition(":")[0] == SIMULATED:
+            self.require()
+            from . import simulated_device
+
+            simulated_device.load()
+        return super().on(word)
+
+    def sync(self, outputs: Any = None) -> None:
+        if self.device != HOST:
+            self.module.accelerator.synchronize(self.device)
+
+    def event(self) -> "TorchEvent | None":
+        if self.device == HOST:
+            return None
+        from .devices import TorchEvent
+
+        return TorchEvent(self.device)
+
+    def overwrite(self, tensor: Any, array: np.ndarray) -> bool:
+        tensor.detach().copy_(self.tensor(array))
+        return True
+
+    def probe(self) -> DeviceProbe:
+        if self.device == HOST:
+            return DeviceProbe()
+        from .device_probe import TorchProbe
+
+        return TorchProbe(self.device)
+
+    def allocations(self) -> Allocations:
+        self.require()
+        from .allocations import DeviceAllocations, PyTorchAllocations
+
+        if self.device != HOST:
+            return DeviceAllocations(self.device)
         return PyTorchAllocations()
 
     def tensor(self, array: Any, dtype: str | None = None) -> "torch.Tensor":
@@ -82,7 +126,17 @@ class PyTorch(Framework):
             if not values.flags.writeable:
                 values = values.copy()
             array = self._shared(values)
+        if self.device != HOST:
+            array = self._sent(array)
         return array if torch_dtype is None else array.to(torch_dtype)
+
+    def _sent(self, tensor: "torch.Tensor") -> "torch.Tensor":
+        """The tensor on this device; the copy goes through pinned memory, so that nothing waits for it."""
+        if tensor.device == self.module.device(self.device):
+            return tensor
+        if tensor.device.type == HOST:
+            tensor = tensor.pin_memory()
+        return tensor.to(self.device, non_blocking=True)
 
     def _shared(self, values: np.ndarray) -> "torch.Tensor":
         """A tensor over the array's memory; PyTorch has the small types, but does not take them from NumPy."""
@@ -106,7 +160,7 @@ class PyTorch(Framework):
         self.module.set_num_threads(count)
 
     def seed_generator(self, seed: int) -> bool:
-        self.module.manual_seed(seed)
+        self.module.manual_seed(seed)  # those of accelerators, too
         return True
 
     def compile(self, function: Callable) -> Callable:
@@ -130,6 +184,11 @@ class PyTorch(Framework):
         """Return a differentiable function of tensors, which is an operator of torch.library, too."""
         from .custom import custom_op
 
+        if self.device != HOST:
+            raise Unsupported(
+                f"{operator.name} computes in the host's memory, and this is {self.word}: leave the device out "
+                "(`--device cpu`), or give a function of tensors"
+            )
         return custom_op(operator)
 
     def _executor(

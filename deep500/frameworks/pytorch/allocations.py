@@ -1,5 +1,6 @@
-"""Measures the memory that PyTorch's allocator hands out, by the profiler's memory events."""
+"""Measures the memory that PyTorch's allocators hand out: the host's by the profiler, a device's by its statistics."""
 
+import gc
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, Self
@@ -7,8 +8,12 @@ from typing import Any, Self
 import torch
 from torch._C._profiler import _EventType
 
+from ...errors import Unsupported
 from ...measure.allocations import Allocations
 
+# what the statistics of a device's allocator are called
+IN_USE = "allocated_bytes.all.current"
+PEAK = "allocated_bytes.all.peak"
 MARK = "deep500: what counts begins here"
 
 
@@ -62,3 +67,39 @@ class PyTorchAllocations(Allocations):
                 yield event.start_time_ns, event.extra_fields.alloc_size
             elif event.name == MARK:
                 yield event.start_time_ns, None
+
+
+class DeviceAllocations(Allocations):
+    """The memory of a device, by its own allocator; nothing of the host counts."""
+
+    def __init__(self, device: str):
+        super().__init__()
+        self._device = device
+        self._before = 0
+
+    def __enter__(self) -> Self:
+        self._before = self._statistic(IN_USE)
+        self.mark()
+        return self
+
+    def mark(self) -> None:
+        gc.collect()
+        torch.accelerator.synchronize(self._device)
+        torch.accelerator.reset_peak_memory_stats(self._device)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.peak = self._statistic(PEAK) - self._before
+
+    def _statistic(self, name: str) -> int:
+        statistics = torch.accelerator.memory_stats(self._device)
+        if name not in statistics:
+            raise Unsupported(
+                f"the allocator of {self._device} does not tell how much it has handed out"
+            )
+        return int(statistics[name])

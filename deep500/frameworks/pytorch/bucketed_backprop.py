@@ -20,6 +20,7 @@ class BucketedBackprop:
     """
 
     def __init__(self, executor: "AutogradExecutor"):
+        self._executor = executor
         self._buffers = executor.gradient_buffers()
         self._views = executor.layout.views(executor.flat_gradient)
         self._params = executor.trained
@@ -34,7 +35,12 @@ class BucketedBackprop:
         """From now on, call `ready` with a bucket's part of the flat buffers once its gradients are there."""
 
         def report(bucket: Bucket) -> None:
-            ready(self._buffers[bucket.dtype][bucket.start : bucket.stop])
+            place = slice(bucket.start, bucket.stop)
+            part = self._buffers[bucket.dtype][place]
+            if not self._executor.in_host_memory:
+                on_device = self._executor.flat_gradient[bucket.dtype][place]
+                part[:] = self._executor.framework.array(on_device)
+            ready(part)
 
         self._queue = BucketQueue(buckets, report)
 

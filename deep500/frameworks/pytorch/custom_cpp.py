@@ -6,12 +6,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from ...contracts.operator import TensorSpec
-from ...custom.building import build
 from ...custom.cpp import TYPES, CppOp
 from ...errors import Deep500Error
+from .extension import load_extension
 
 # the numbers of c10::ScalarType
 SCALARS = {
@@ -66,28 +64,7 @@ def define(op: CppOp, name: str, schema: str, backward: str) -> None:
 @cache
 def _bridge() -> ctypes.CDLL:
     source = Path(__file__).with_name("custom.cpp")
-    root = Path(torch.__file__).parent
-    libraries = root / "lib"
-    new_abi = int(torch.compiled_with_cxx11_abi())
-    flags = [
-        "-std=c++20",
-        "-O2",
-        f"-I{root / 'include'}",
-        f"-L{libraries}",
-        f"-Wl,-rpath,{libraries}",
-        "-Wl,--no-as-needed",
-        "-lc10",
-        "-ltorch_cpu",
-        f"-D_GLIBCXX_USE_CXX11_ABI={new_abi}",
-    ]
-    path = build(
-        "custom operators for PyTorch",
-        source.read_text(encoding="utf-8"),
-        source.parent,
-        flags,
-        depends=torch.__version__,
-    )
-    library = ctypes.CDLL(str(path))
+    library = load_extension("custom operators for PyTorch", source)
     pointer, text, number = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
     library.deep500_define.restype = pointer
     library.deep500_define.argtypes = [

@@ -1,4 +1,4 @@
-"""Runs a network in PyTorch by generated code; its parameters are views of flat buffers in the host's memory."""
+"""Runs a network in PyTorch by generated code; its parameters are views of flat buffers in the device's memory."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,8 +16,7 @@ from ...contracts.optimizer import Optimizer
 from ...contracts.transformation import CLEAN_UP
 from ...errors import Unsupported, one_line
 from ...graph.programs import Programs
-from . import FRAMEWORK
-from .gradients import AutogradExecutor, native, tensors
+from .gradients import AutogradExecutor
 from .graph import Program, compile_network
 from .native_step import TorchOptimStep
 from .step import PyTorchStep
@@ -62,7 +61,7 @@ class PyTorchExecutor(AutogradExecutor):
     ):
         super().__init__(framework, network, seed, execution)
         self._param_buffers = self.layout.gather(network.params)
-        self.flat = tensors(self._param_buffers)
+        self.flat = self.native_buffers(self._param_buffers)
         self.trained = self.layout.views(self.flat)
         for param in self.trained.values():
             param.requires_grad_()
@@ -71,7 +70,7 @@ class PyTorchExecutor(AutogradExecutor):
             if name in self.trained:
                 self.params[name] = self.trained[name]
             else:
-                self.params[name] = FRAMEWORK.tensor(value.copy())
+                self.params[name] = framework.tensor(value.copy())
         self.programs: Programs[_Mode] = Programs()
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
@@ -130,7 +129,9 @@ class PyTorchExecutor(AutogradExecutor):
         return PyTorchStep(self, optimizer, y)
 
     def _flat_params(self) -> dict[str, np.ndarray]:
-        return self._param_buffers
+        if self.in_host_memory:
+            return self._param_buffers
+        return self.fetched(self.flat)
 
     def _mode(self, outputs: list[str], training: bool) -> _Mode:
         graph = self.graph_with(outputs)
@@ -154,12 +155,15 @@ class PyTorchExecutor(AutogradExecutor):
         """The outputs of a mode, in its order."""
         values = []
         shapes = []
+        device = self.accelerator
         for name, dtype in mode.inputs.items():
             value = inputs.get(name)
             if type(value) is not torch.Tensor or value.dtype != dtype:
                 if value is None:
                     continue  # `_compile` raises an error that names it
-                value = native(value, dtype)
+                value = self.native(value, dtype)
+            elif device is not None and value.device != device:
+                value = self.native(value, dtype)
             values.append(value)
             shapes.append(value.shape)
         program = mode.programs.get(tuple(shapes))

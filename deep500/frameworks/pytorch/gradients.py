@@ -11,7 +11,6 @@ import torch
 from ...contracts.executor import HostMemoryExecutor, TrainingStep, Values
 from ...contracts.layout import Bucket, FlatBuffers
 from ...graph import tape
-from . import FRAMEWORK
 from .bucketed_backprop import BucketedBackprop
 
 
@@ -32,7 +31,16 @@ class AutogradExecutor(HostMemoryExecutor):
         self._gradient_buffers: dict[str, np.ndarray] = {}
         self._gradient_views: list[torch.Tensor] = []
         self.flat_gradient: dict[str, torch.Tensor] = {}
+        # where the tensors are, if not in the host's memory
+        self.accelerator: torch.device | None = None
+        if not self.framework.on_host:
+            self.accelerator = torch.device(self.framework.device)
         self._bucketed: BucketedBackprop | None = None
+
+    @property
+    def in_host_memory(self) -> bool:
+        """Whether flat buffers are the memory of the tensors; otherwise they are copies, which are counted."""
+        return self.accelerator is None
 
     @property
     def gradients(self) -> Values:
@@ -82,10 +90,10 @@ class AutogradExecutor(HostMemoryExecutor):
         return [param.grad for param in trained]  # type: ignore[misc]
 
     def gradient_buffers(self) -> dict[str, np.ndarray]:
-        """The memory of the flat gradients, whatever is in it now."""
+        """The host's memory for the flat gradients, whatever is in it now."""
         if not self._gradient_buffers:
             self._gradient_buffers = self.layout.zeros()
-            self.flat_gradient = tensors(self._gradient_buffers)
+            self.flat_gradient = self.native_buffers(self._gradient_buffers)
             self._gradient_views = [*self.layout.views(self.flat_gradient).values()]
         return self._gradient_buffers
 
@@ -99,11 +107,69 @@ class AutogradExecutor(HostMemoryExecutor):
     def _flat_gradients(self) -> dict[str, np.ndarray]:
         """The flat buffers; from now on, `grad` of every parameter is a view of them."""
         self.gathered_gradients()
+        self._view_gradients()
+        if self.in_host_memory:
+            return self._gradient_buffers
+        return self.fetched(self.flat_gradient)
+
+    def _view_gradients(self) -> None:
+        """Let `grad` of every parameter be a view of the flat gradients."""
         params = self.trained.values()
         for param, view in zip(params, self._gradient_views, strict=True):
             param.grad = view
         self._gradients_are_flat = True
-        return self._gradient_buffers
+
+    def _load_flat_params(self, buffers: Mapping[str, np.ndarray]) -> None:
+        if self.in_host_memory:
+            super()._load_flat_params(buffers)
+        else:
+            self._send(buffers, self.flat)
+
+    def _load_flat_gradients(self, buffers: Mapping[str, np.ndarray]) -> None:
+        if self.in_host_memory:
+            super()._load_flat_gradients(buffers)
+            return
+        self.gradient_buffers()
+        self._send(buffers, self.flat_gradient)
+        self._view_gradients()
+
+    def fetched(self, buffers: Mapping[str, torch.Tensor]) -> dict[str, np.ndarray]:
+        """Copies of the device's buffers in the host's memory."""
+        self.copies["to host"] += 1
+        array = self.framework.array
+        return {dtype: array(buffer) for dtype, buffer in buffers.items()}
+
+    def _send(
+        self, buffers: Mapping[str, np.ndarray], targets: Mapping[str, torch.Tensor]
+    ) -> None:
+        self.copies["to device"] += 1
+        for dtype, target in targets.items():
+            self.framework.overwrite(target, buffers[dtype])
+
+    def native(self, value: Any, dtype: torch.dtype) -> torch.Tensor:
+        """A tensor of this dtype on the device; on the host, it shares the memory of a writeable NumPy array."""
+        tensor = self.framework.tensor(value)
+        if tensor.dtype == dtype:
+            return tensor
+        return tensor.to(dtype)
+
+    def native_buffers(
+        self, buffers: Mapping[str, np.ndarray]
+    ) -> dict[str, torch.Tensor]:
+        """Tensors over the memory of the buffers, or copies of them on the device."""
+        tensor = self.framework.tensor
+        return {dtype: tensor(buffer) for dtype, buffer in buffers.items()}
+
+    def _keys(
+        self, inputs: Mapping[str, Any], step: int, first_row: int
+    ) -> dict[str, Any]:
+        """The keys of random operators; they go to a device in one copy."""
+        keys = super()._keys(inputs, step, first_row)
+        if self.in_host_memory:
+            return keys
+        sizes = [key.size for key in keys.values()]
+        flat = self.framework.tensor(np.concatenate([*keys.values()]))
+        return dict(zip(keys, flat.split(sizes), strict=True))
 
     def arrays(self) -> dict[str, np.ndarray]:
         arrays = {}
@@ -115,7 +181,7 @@ class AutogradExecutor(HostMemoryExecutor):
     def _write(self, name: str, value: np.ndarray) -> None:
         param = self.params[name]
         with torch.no_grad():
-            param.copy_(native(value, param.dtype))
+            param.copy_(self.native(value, param.dtype))
 
 
 class AutogradStep(TrainingStep):
@@ -130,20 +196,11 @@ class AutogradStep(TrainingStep):
         ready: Callable[[np.ndarray], None],
         first_row: int = 0,
     ) -> tuple[Values, FlatBuffers]:
-        with self.executor.reporting_buckets(buckets, ready):
+        executor = self.executor
+        with executor.reporting_buckets(buckets, ready):
             outputs = self.backprop(inputs, first_row)
-        return outputs, self.executor.flat_gradients()
-
-
-def native(value: Any, dtype: torch.dtype) -> torch.Tensor:
-    """Return a tensor of this dtype, which shares the memory of a writeable NumPy array."""
-    if not isinstance(value, torch.Tensor):
-        value = FRAMEWORK.tensor(value)
-    if value.dtype == dtype:
-        return value
-    return value.to(dtype)
-
-
-def tensors(buffers: Mapping[str, np.ndarray]) -> dict[str, torch.Tensor]:
-    """Return tensors over the same memory."""
-    return {dtype: FRAMEWORK.tensor(buffer) for dtype, buffer in buffers.items()}
+        # those that `ready` was called with: what was reduced in place is in them
+        reported = executor.gradient_buffers()
+        return outputs, FlatBuffers(
+            reported, executor.layout, lambda: executor.generation
+        )

@@ -7,6 +7,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from ...contracts.device import HOST
+from ...contracts.framework import Framework
 from ...namespace import (
     Axis,
     Namespace,
@@ -22,11 +24,11 @@ from . import FRAMEWORK
 def _pair(f: Callable) -> Callable:
     """A function of two tensors as one that takes a Python number in place of either."""
 
-    def both(self: Namespace, x: Any, y: Any) -> Tensor:
+    def both(self: "TorchNamespace", x: Any, y: Any) -> Tensor:
         if not isinstance(x, Tensor):
-            x = torch.as_tensor(x, dtype=y.dtype, device=y.device)
+            x = self.asarray(x, y.dtype)
         if not isinstance(y, Tensor):
-            y = torch.as_tensor(y, dtype=x.dtype, device=x.device)
+            y = self.asarray(y, x.dtype)
         return f(x, y)
 
     return both
@@ -36,6 +38,10 @@ class TorchNamespace(Namespace):
     """Arrays are torch.Tensor; nothing goes through NumPy."""
 
     calls_back = True
+
+    def __init__(self, framework: Framework = FRAMEWORK):
+        self.framework = framework
+        self.device = framework.device
 
     abs, exp, log, sqrt = bind(torch.abs, torch.exp, torch.log, torch.sqrt)
     sin, cos, tanh, sign = bind(torch.sin, torch.cos, torch.tanh, torch.sign)
@@ -66,13 +72,20 @@ class TorchNamespace(Namespace):
         return x.view(_dtype(dtype))
 
     def asarray(self, value: Any, dtype: Any) -> Tensor:
-        return torch.as_tensor(value, dtype=_dtype(dtype))
+        torch_dtype = _dtype(dtype)
+        if self.device == HOST:
+            return torch.as_tensor(value, dtype=torch_dtype)
+        if isinstance(value, int | float):  # a kernel writes it: nothing is copied
+            return torch.full((), value, dtype=torch_dtype, device=self.device)
+        if isinstance(value, Tensor) and value.device.type != HOST:
+            return value.to(self.device, torch_dtype)
+        return self.framework.tensor(torch.as_tensor(value, dtype=torch_dtype))
 
     def full(self, shape: Sequence[int], value: float, dtype: Any) -> Tensor:
-        return torch.full(tuple(shape), value, dtype=_dtype(dtype))
+        return torch.full(tuple(shape), value, dtype=_dtype(dtype), device=self.device)
 
     def arange(self, n: int, dtype: Any) -> Tensor:
-        return torch.arange(n, dtype=_dtype(dtype))
+        return torch.arange(n, dtype=_dtype(dtype), device=self.device)
 
     def concat(self, xs: Sequence[Tensor], axis: int = 0) -> Tensor:
         return torch.cat(list(xs), dim=axis)
@@ -215,8 +228,8 @@ class TorchNamespace(Namespace):
     def host(
         self, function: Callable, kinds: Sequence[Any], *xs: Tensor
     ) -> list[Tensor]:
-        outputs = function(*map(FRAMEWORK.array, xs))
-        return [FRAMEWORK.tensor(y) for y in outputs]
+        outputs = function(*map(self.framework.array, xs))
+        return [self.framework.tensor(y) for y in outputs]
 
     def _even(self, x: Tensor, pads: Pads) -> tuple[Tensor, list[int]]:
         """The input, padded here where the two ends of an axis differ, and the pads that are left to PyTorch."""

@@ -94,7 +94,8 @@ class TorchOptimStep(AutogradStep):
                 if not isinstance(zero, torch.Tensor):
                     param_state[key] = type(zero)(saved.item())
                     continue
-                value = tensor(saved)
+                # some states, such as counts of steps, stay on the host
+                value = tensor(saved).to(zero.device)
                 param_state[key] = laid_out_as(param.detach(), value)
 
 

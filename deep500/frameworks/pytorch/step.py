@@ -52,7 +52,7 @@ class PyTorchStep(AutogradStep):
                 first = optimizer.init_named(framework.xp, name, param)
                 self.states.append(_unshared(first, param))
         self._gradient_chunks: list[torch.Tensor] = []
-        self._step = torch.zeros(())
+        self._step = torch.zeros((), device=framework.device)
         # native kernels read memory in its order: gradients and states need the strides of their parameters
         self._is_contiguous = all(param.is_contiguous() for param in self.params)
 

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from ...contracts import random_key
+from ...contracts.device import SIMULATED
 from ...contracts.dtypes import name_of
 from ...contracts.executor import Executor, Values
 from ...contracts.framework import Framework
@@ -48,6 +49,7 @@ class WrappedModule(AutogradExecutor):
     ):
         # if torch.compile wraps it
         original = getattr(module, "_orig_mod", module)
+        framework = _placed(framework, original)
         params = _named_tensors(original)
         self._module = original
         self._frozen = _in_evaluation(original)
@@ -152,12 +154,29 @@ class WrappedModule(AutogradExecutor):
             yield
             return
         key = random_key.derive(self.seed, "module", first_row, step)
+        seed = key[0] << 32 | key[1]
         before = torch.get_rng_state()
-        torch.default_generator.manual_seed(key[0] << 32 | key[1])
+        torch.default_generator.manual_seed(seed)
+        try:
+            with self._drawing_on_device(seed):
+                yield
+        finally:
+            torch.set_rng_state(before)
+
+    @contextmanager
+    def _drawing_on_device(self, seed: int) -> Iterator[None]:
+        """The same for the generator of the accelerator, if it has one of its own."""
+        device = self.accelerator
+        if device is None or device.type == SIMULATED:
+            yield
+            return
+        module: Any = torch.get_device_module(device)
+        before = module.get_rng_state()
+        module.manual_seed(seed)
         try:
             yield
         finally:
-            torch.set_rng_state(before)
+            module.set_rng_state(before)
 
     # The module's tensors are not in flat buffers, so that these two have to copy.
 
@@ -166,6 +185,21 @@ class WrappedModule(AutogradExecutor):
 
     def _load_flat_params(self, buffers: Mapping[str, np.ndarray]) -> None:
         Executor._load_flat_params(self, buffers)
+
+
+def _placed(framework: Framework, module: torch.nn.Module) -> Framework:
+    """The framework on the module's device; on an accelerator that was asked for, the module is moved there."""
+    if not framework.on_host:
+        module.to(framework.device)
+        return framework
+    devices = {str(param.device) for param in module.parameters()}
+    if len(devices) > 1:
+        places = ", ".join(sorted(devices))
+        owner = type(module).__name__
+        raise Deep500Error(
+            f"the parameters of {owner} are on several devices ({places}): move them to one, or give device="
+        )
+    return framework.on(devices.pop()) if devices else framework
 
 
 def _specs(params: Mapping[str, torch.Tensor]) -> dict[str, TensorSpec]:

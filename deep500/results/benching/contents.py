@@ -51,6 +51,7 @@ def entries(data: ReportData) -> Table:
         "processes",
         "one value is",
         "start of the run",
+        f"by the device's clock [{level}]",
     ]
     rows = []
     for entry in data.entries:
@@ -61,9 +62,18 @@ def entries(data: ReportData) -> Table:
             str(entry.processes),
             one_value(entry),
             _start(entry),
+            _by_device(entry),
         ]
         rows.append(row)
-    return _without_empty(Table(headers, rows, "lllrll"), "levels")
+    table = _without_empty(Table(headers, rows, "lllrlll"), "levels")
+    return _without_empty(table, headers[-1])
+
+
+def _by_device(entry: EntryNumbers) -> Text:
+    """The median time of a call by the device's own clock; nothing on the host."""
+    if entry.device is None:
+        return ""
+    return seconds(entry.device.median, entry.device.low, entry.device.high)
 
 
 def during(data: ReportData) -> str:

@@ -34,6 +34,7 @@ def what_was_run(data: OutcomeData) -> Table:
         ["seeds", _first_seeds(plan["seeds"]), THIS_RUN],
         ["kernels", _kernels(plan), THIS_RUN],
         ["threads", plain(plan.get("threads", NOTHING)), THIS_RUN],
+        *_device_rows(plan),
         *_division_rows(plan),
         ["recipe hash", Code(clean(plan["hash"])), THIS_RUN],
     ]
@@ -46,6 +47,18 @@ def _first_seeds(seeds: Sequence[Any]) -> str:
     if len(seeds) > SEEDS_SHOWN:
         first += ", …"
     return f"{len(seeds)} ({first})"
+
+
+def _device_rows(plan: Plan) -> list[list[Text]]:
+    """The device that was found for the word in the recipe, unless that was the host."""
+    device = plan.get("device")
+    if not isinstance(device, Mapping):
+        return []
+    facts = [device.get("word"), device.get("name"), device.get("driver")]
+    text = ", ".join(plain(fact) for fact in facts if fact)
+    if memory := device.get("memory"):
+        text += f", {plain(memory)} bytes of memory"
+    return [["device", text, THIS_RUN]]
 
 
 def _division_rows(plan: Plan) -> list[list[Text]]:

@@ -1,0 +1,154 @@
+"""What gains time on a device without doing the work is refused by `d5 bench operator` and `d5 check operator`."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from deep500.bench.operators.jobs import OperatorJob
+from deep500.check.operators.device_faults import DeviceTrial
+from deep500.cli import main
+from deep500.contracts.calls import Call
+from deep500.errors import Wrong
+from deep500.frameworks import framework
+from deep500.measure.clock import calibrate
+from deep500.measure.device_clock import check_clocks_agree
+from deep500.measure.plan import PlanEntry
+from deep500.measure.session import Session
+from deep500.testing import simulated_device
+
+from . import cheats
+
+FILE = Path(__file__).with_name("cheats.py")
+SHAPE = "16x16"
+
+
+def job(name: str, device: str = "sim:0") -> OperatorJob:
+    return OperatorJob(
+        operator=f"{FILE}:{name}",
+        attributes={},
+        shape=SHAPE,
+        dtype="float32",
+        framework=f"pytorch@{device}",
+        kernel="",
+        direction="forward",
+        threads=0,
+        reference="Relu",
+    )
+
+
+def test_the_honest_one_is_timed_by_both_clocks() -> None:
+    entry = PlanEntry("honest", job("honest"), {})
+    session = Session([entry], calibrate())
+    calls = session.calibrate()
+    with simulated_device.latency(0.002):
+        visits = session.block([1 for _ in calls], [[0]] * 5)
+    session.finish()
+    for host, device in zip(visits.ns, visits.device_ns, strict=True):
+        assert host[0] >= device[0] >= 2_000_000
+    check_clocks_agree(["honest"], [block_of(visits)])
+
+
+def block_of(visits: Any) -> dict[str, Any]:
+    orders = [[0]] * len(visits.ns)
+    return {"orders": orders, "ns": visits.ns, "device_ns": visits.device_ns}
+
+
+@pytest.mark.parametrize("cheat", cheats.CHEATS, ids=lambda cheat: cheat.__name__)
+def test_a_cheat_is_refused_before_it_is_timed(cheat: Callable[..., Any]) -> None:
+    with pytest.raises(Wrong, match=cheats.CHEATS[cheat]):
+        job(cheat.__name__).checked_subject()
+
+
+def trial(function: Callable[..., Any]) -> DeviceTrial:
+    fw = framework("pytorch@sim:0")
+    rng = torch.Generator().manual_seed(0)
+    contents = [[torch.randn(8, 8, generator=rng).numpy()] for _ in range(2)]
+
+    def bind(arrays: Sequence[Any]) -> tuple:
+        return tuple(fw.tensor(array.copy()) for array in arrays)
+
+    call = Call(function, bind(contents[0]), lambda result: result, bind)
+    return DeviceTrial(fw, call, contents)
+
+
+@pytest.mark.parametrize("name", cheats.HONEST)
+def test_no_honest_function_is_accused(name: str) -> None:
+    assert list(trial(cheats.HONEST[name]).faults()) == []
+
+
+@pytest.mark.parametrize("cheat", cheats.CHEATS, ids=lambda cheat: cheat.__name__)
+def test_the_trial_by_itself_finds_a_cheat(cheat: Callable[..., Any]) -> None:
+    cheats.memory.clear()
+    faults = list(trial(cheat).faults())
+    if cheat is not cheats.half_precision:  # which its bounds find
+        assert faults
+
+
+def test_there_are_enough_of_both() -> None:
+    assert len(cheats.CHEATS) >= 10 and len(cheats.HONEST) >= 30
+
+
+# ---- clocks
+
+
+def test_events_that_see_less_than_the_device_does_are_refused() -> None:
+    block = {"orders": [[0]] * 3, "ns": [[10_000_000]] * 3, "device_ns": [[1000]] * 3}
+    with pytest.raises(Wrong, match=r"a takes 10 ms .* 0.001 ms by its events.*stream"):
+        check_clocks_agree(["a"], [block])
+
+
+def test_events_that_see_more_than_the_host_waits_for_are_refused() -> None:
+    block = {"orders": [[0]], "ns": [[1_000_000]], "device_ns": [[9_000_000]]}
+    with pytest.raises(Wrong, match="one of the clocks was changed"):
+        check_clocks_agree(["a"], [block])
+
+
+def test_what_launching_costs_is_allowed() -> None:
+    block = {"orders": [[0, 1]], "ns": [[250_000, 10_000_000]]}
+    check_clocks_agree(["a", "b"], [block | {"device_ns": [[20_000, 9_000_000]]}])
+    check_clocks_agree(["a", "b"], [block | {"device_ns": [[0, 0]]}])
+    check_clocks_agree(["a", "b"], [block])
+
+
+def test_events_that_were_patched_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = PlanEntry("patched", job("honest"), {})
+    session = Session([entry], calibrate())
+    session.calibrate()
+    fake = lambda self, end: 0.001  # noqa: E731
+    monkeypatch.setattr(torch.Event, "elapsed_time", fake, raising=False)
+    try:
+        with simulated_device.latency(0.002):
+            visits = session.block([1], [[0]] * 5)
+    except TypeError:
+        pytest.skip("this version of PyTorch has events that cannot be changed")
+    with pytest.raises(Wrong, match="by its events"):
+        check_clocks_agree(["patched"], [block_of(visits)])
+
+
+# ---- the command
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "code", "text"),
+    [("honest", 0, "sim:0"), ("round_trip", 1, "copies to the host")],
+)
+def test_the_check_of_the_command(
+    name: str, code: int, text: str, capsys: pytest.CaptureFixture
+) -> None:
+    words = ["check", "operator", f"{FILE}:{name}", "--device", "sim"]
+    assert main([*words, "--reference", "Relu", "--dtype", "float32"]) == code
+    assert text in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_bench_of_the_command_reports_both_times(
+    capsys: pytest.CaptureFixture,
+) -> None:
+    words = ["bench", "operator", "MatMul", "--shape", "64x64,64x64", "--budget", "1"]
+    assert main([*words, "--device", "cpu", "sim", "--threads", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "pytorch@sim:0" in out

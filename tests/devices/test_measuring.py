@@ -1,0 +1,135 @@
+"""Timers on a device: latency that is injected shows in each of them, and work that is left behind is found."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import deep500 as d5
+from deep500.errors import Refused
+from deep500.frameworks import framework
+from deep500.graph.operator_times import operator_times, timed_rounds
+from deep500.measure.candidates import InProcess, Statement
+from deep500.measure.clock import calibrate
+from deep500.measure.device_work import check_nothing_is_left
+from deep500.measure.plan import PlanEntry
+from deep500.measure.running import run
+from deep500.measure.session import Session
+from deep500.testing import simulated_device
+
+LATENCY_S = 0.001
+SIM = "pytorch@sim:0"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def device() -> Iterator[None]:
+    simulated_device.load()
+    yield
+
+
+def mlp() -> Any:
+    return d5.networks.Mlp(hidden=(4,)).build((6,), 3)
+
+
+def batch() -> dict[str, np.ndarray]:
+    return {"x": np.ones((4, 6), "float32"), "label": np.zeros(4, "int64")}
+
+
+def launches(call: Callable[[], Any]) -> int:
+    call()
+    with simulated_device.counting() as counts:
+        call()
+    return counts.launches
+
+
+def test_times_of_operators_include_what_they_launch() -> None:
+    fw = framework(SIM)
+    executor = fw.executor(mlp())
+    inputs = {name: fw.tensor(value) for name, value in batch().items()}
+    with simulated_device.latency(LATENCY_S):
+        times = operator_times(executor, inputs, rounds=2)
+    for time in times:
+        assert min(time.ns) >= 0.95 * LATENCY_S * 1e9, time
+
+
+def test_a_block_of_calls_is_timed_until_the_device_is_idle() -> None:
+    fw = framework(SIM)
+    x = fw.tensor(np.ones((4, 4), "float32"))
+    with simulated_device.latency(LATENCY_S):
+        [with_sync] = timed_rounds([lambda: x + x], 2, sync=fw.sync)
+        [without] = timed_rounds([lambda: x + x], 2)
+    fw.sync()
+    assert min(with_sync) >= 0.95 * LATENCY_S * 1e9 > max(without)
+
+
+def test_steps_phases_and_epochs_include_it() -> None:
+    fw = framework(SIM)
+    data = d5.datasets.SyntheticImages(32).load()
+    net = d5.networks.Mlp(hidden=(4,)).build((1, 28, 28), 10)
+    sampler = d5.samplers.ShuffleSampler(batch_size=16, seed=1)
+    step = fw.executor(net).training_step(d5.optimizers.SGD(0.1))
+    rows = data["train"].batch(slice(0, 16))
+    count = launches(lambda: step(rows))
+    trainer = d5.Trainer(
+        fw.executor(net), d5.optimizers.SGD(0.1), sampler, data, breakdown=True
+    )
+    with simulated_device.latency(LATENCY_S):
+        history = trainer.run(1)
+    for i, seconds in enumerate(history.step_seconds):
+        assert seconds >= 0.95 * LATENCY_S * count
+        phases = [history.series[p][i] for p in ("forward", "backward", "update")]
+        assert sum(phases) >= 0.9 * LATENCY_S * count
+
+
+# ---- work that is left behind
+
+SETUP = """
+import torch
+from deep500.testing import simulated_device
+simulated_device.load()
+simulated_device.load().simulated_set_latency(1_000_000)
+x = torch.ones(8, 8, device="sim")
+"""
+
+
+def test_a_statement_that_leaves_work_on_the_device_is_refused() -> None:
+    asked = {"a": Statement("x @ x", SETUP)}
+    with pytest.raises(Refused, match=r"'a' returns before its work.*--sync torch\."):
+        run(asked, budget_s=0.5, processes=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "sync"),
+    [("x @ x", "torch.accelerator:synchronize"), ("(x @ x).cpu()", None)],
+)
+def test_with_a_wait_it_is_timed_whole(text: str, sync: str | None) -> None:
+    result = run({"a": Statement(text, SETUP)}, budget_s=0.5, processes=1, sync=sync)
+    assert result.derived.entries[0].median >= 0.95 * LATENCY_S
+
+
+def test_a_callable_of_this_process_is_refused_too() -> None:
+    x = torch.ones(8, 8, device="sim")
+    entry = PlanEntry("mine", InProcess(lambda: x @ x), {})
+    with (
+        simulated_device.latency(LATENCY_S),
+        pytest.raises(Refused, match="the device of torch worked"),
+    ):
+        Session([entry], calibrate()).calibrate()
+
+
+def test_statements_without_a_device_are_not_accused() -> None:
+    entry = PlanEntry("mine", InProcess(lambda: sum(range(100))), {})
+    Session([entry], calibrate()).calibrate()
+
+
+def test_a_launch_that_costs_more_than_its_work_is_not_accused() -> None:
+    x = torch.ones(8, device="sim")
+
+    def visit() -> int:
+        torch.accelerator.synchronize()
+        return 1_000_000
+
+    check_nothing_is_left("a", visit, 1_000_000)
+    del x
