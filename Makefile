@@ -13,7 +13,7 @@ FULL := .venv/full.ok
 # The main job: train a small network on the built-in digits over several seeds, with a written report.
 MAIN_JOB := $(BIN)/d5 run recipes/digits_cnn.py --out results/digits-cnn-$$(date +%Y%m%d-%H%M%S)
 
-.PHONY: help run test test-all lint bench conformance clean
+.PHONY: help run test test-all test-gpu lint bench conformance clean
 .NOTPARALLEL:
 
 help:  ## list the targets
@@ -28,6 +28,9 @@ test: lint  ## set up everything, then lint, types and the quick tests
 
 test-all: lint  ## the slow set of tests too; every cell of its grids with DEEP500_EXHAUSTIVE=1
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+
+test-gpu: $(FULL)  ## for an owner of a GPU: PyTorch on it, or on the device in DEEP500_DEVICE
+	$(BIN)/python -m pytest -q -rs tests/devices/test_hardware.py
 
 lint: $(FULL)  ## ruff (format and rules) and mypy
 	$(BIN)/ruff format --check --quiet

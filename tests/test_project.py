@@ -153,7 +153,7 @@ def test_an_example_runs(example: Path, tmp_path: Path) -> None:
 
 # What a user's own code may import, and with it our pages, examples and recipes; the rest may move at any time.
 PUBLIC = (
-    r"deep500(\.(measure|errors|registry|check\.contract|check\.report|bench\.benchmark"
+    r"deep500(\.(measure|errors|registry|testing|check\.contract|check\.report|bench\.benchmark"
     r"|contracts\.\w+|frameworks(\.\w+)+|reports\.\w+))?$"
 )
 

@@ -78,6 +78,9 @@ def _torch_wait(torch: Any) -> Wait | None:
 
 
 def _jax_wait(jax: Any) -> Wait | None:
+    bridge = sys.modules.get("jax._src.xla_bridge")
+    if not getattr(bridge, "_backends", None):  # nothing was computed so far
+        return None
     devices = [device for device in jax.devices() if device.platform != "cpu"]
     if not devices:
         return None
@@ -91,7 +94,7 @@ def _jax_wait(jax: Any) -> Wait | None:
 
 
 def _tensorflow_wait(tensorflow: Any) -> Wait | None:
-    if not tensorflow.config.list_logical_devices("GPU"):
+    if not tensorflow.config.list_physical_devices("GPU"):
         return None
     return tensorflow.test.experimental.sync_devices
 

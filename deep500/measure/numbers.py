@@ -77,8 +77,8 @@ class DeviceTime:
     """The median time of a call by the device's own clock, with its interval."""
 
     median: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True, kw_only=True)

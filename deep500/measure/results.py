@@ -114,21 +114,31 @@ class Result:
     def device_interval(self, name: str) -> Interval | None:
         """The interval of the median time per call by the device's own clock; None if the entry has none."""
         index = self.index(name)
-        series = []
-        for process in self._device_processes:
-            seconds = process.seconds[index]
-            series.append(seconds[seconds > 0])
-        if not series or any(len(values) == 0 for values in series):
+        series = [process.seconds[index] for process in self._device_processes]
+        if not series or index not in self._timed_by_devices:
             return None
         samples = series if len(series) > 1 else series[0]
         return interval(samples, 0.5, self.looked_level)
+
+    @cached_property
+    def _timed_by_devices(self) -> set[int]:
+        """The entries with a time by a device's clock."""
+        entries: set[int] = set()
+        for block in self.blocks:
+            orders = np.asarray(block["orders"])
+            timed = np.asarray(block.get("device_ns", 0)) > 0
+            entries.update(np.unique(orders[timed & (orders >= 0)]).tolist())
+        return entries
 
     @cached_property
     def _device_processes(self) -> list[ProcessSamples]:
         """The samples of every process by the clocks of devices; none if they were not recorded."""
         if not all("device_ns" in block for block in self.blocks):
             return []
-        blocks = [{**block, "ns": block["device_ns"]} for block in self.blocks]
+        blocks = []
+        for block in self.blocks:
+            times = np.maximum(block["device_ns"], 1)  # 0 for an entry on the host
+            blocks.append({**block, "ns": times})
         return list(arrange(len(self.names), blocks).values())
 
     def widening(self, name: str) -> Widening:

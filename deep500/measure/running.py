@@ -17,7 +17,7 @@ from ..schema import encoded
 from .candidates import resolve
 from .clock import Clock, calibrate
 from .commands import CommandSession
-from .device_clock import check_clocks_agree
+from .device_agreement import check_clocks_agree
 from .fresh import FreshSession
 from .gathered import GatheredSession
 from .machine import environment

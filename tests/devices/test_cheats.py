@@ -14,7 +14,7 @@ from deep500.contracts.calls import Call
 from deep500.errors import Wrong
 from deep500.frameworks import framework
 from deep500.measure.clock import calibrate
-from deep500.measure.device_clock import check_clocks_agree
+from deep500.measure.device_agreement import check_clocks_agree
 from deep500.measure.plan import PlanEntry
 from deep500.measure.session import Session
 from deep500.testing import simulated_device
@@ -62,8 +62,7 @@ def test_a_cheat_is_refused_before_it_is_timed(cheat: Callable[..., Any]) -> Non
         job(cheat.__name__).checked_subject()
 
 
-def trial(function: Callable[..., Any]) -> DeviceTrial:
-    fw = framework("pytorch@sim:0")
+def trial_on(fw: Any, function: Callable[..., Any]) -> DeviceTrial:
     rng = torch.Generator().manual_seed(0)
     contents = [[torch.randn(8, 8, generator=rng).numpy()] for _ in range(2)]
 
@@ -72,6 +71,10 @@ def trial(function: Callable[..., Any]) -> DeviceTrial:
 
     call = Call(function, bind(contents[0]), lambda result: result, bind)
     return DeviceTrial(fw, call, contents)
+
+
+def trial(function: Callable[..., Any]) -> DeviceTrial:
+    return trial_on(framework("pytorch@sim:0"), function)
 
 
 @pytest.mark.parametrize("name", cheats.HONEST)

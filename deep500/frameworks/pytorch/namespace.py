@@ -26,9 +26,9 @@ def _pair(f: Callable) -> Callable:
 
     def both(self: "TorchNamespace", x: Any, y: Any) -> Tensor:
         if not isinstance(x, Tensor):
-            x = self.asarray(x, y.dtype)
+            x = self.beside(x, y)
         if not isinstance(y, Tensor):
-            y = self.asarray(y, x.dtype)
+            y = self.beside(y, x)
         return f(x, y)
 
     return both
@@ -71,11 +71,17 @@ class TorchNamespace(Namespace):
     def bitcast(self, x: Tensor, dtype: Any) -> Tensor:
         return x.view(_dtype(dtype))
 
+    def beside(self, value: Any, tensor: Tensor) -> Tensor:
+        """A number as a tensor of the dtype of another, and where that is."""
+        if self.device == HOST:
+            return torch.as_tensor(value, dtype=tensor.dtype, device=tensor.device)
+        return self.asarray(value, tensor.dtype)
+
     def asarray(self, value: Any, dtype: Any) -> Tensor:
         torch_dtype = _dtype(dtype)
         if self.device == HOST:
             return torch.as_tensor(value, dtype=torch_dtype)
-        if isinstance(value, int | float):  # a kernel writes it: nothing is copied
+        if _is_scalar(value):  # a kernel writes it: nothing is copied
             return torch.full((), value, dtype=torch_dtype, device=self.device)
         if isinstance(value, Tensor) and value.device.type != HOST:
             return value.to(self.device, torch_dtype)
@@ -237,6 +243,13 @@ class TorchNamespace(Namespace):
             return x, [lo for lo, _ in pads]
         padded = self.pad(x, [(0, 0), (0, 0), *pads])
         return padded, [0] * len(pads)
+
+
+def _is_scalar(value: Any) -> bool:
+    """Whether this is a number of Python's that PyTorch takes as one."""
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**63
+    return isinstance(value, float)
 
 
 def _dtype(dtype: Any) -> torch.dtype:

@@ -73,7 +73,8 @@ def _by_device(entry: EntryNumbers) -> Text:
     """The median time of a call by the device's own clock; nothing on the host."""
     if entry.device is None:
         return ""
-    return seconds(entry.device.median, entry.device.low, entry.device.high)
+    device = entry.device
+    return measured(device.median, device.low, device.high, entry.n, entry.level)
 
 
 def during(data: ReportData) -> str:
