@@ -73,10 +73,15 @@ def test_steps_phases_and_epochs_include_it() -> None:
     rows = data["train"].batch(slice(0, 16))
     count = launches(lambda: step(rows))
     trainer = d5.Trainer(
-        fw.executor(net), d5.optimizers.SGD(0.1), sampler, data, breakdown=True
+        fw.executor(net),
+        d5.optimizers.SGD(0.1),
+        splits=data,
+        sampler=sampler,
+        epochs=1,
+        breakdown=True,
     )
     with simulated_device.latency(LATENCY_S):
-        history = trainer.run(1)
+        history = trainer.run()
     for i, seconds in enumerate(history.step_seconds):
         assert seconds >= 0.95 * LATENCY_S * count
         phases = [history.series[p][i] for p in ("forward", "backward", "update")]

@@ -69,8 +69,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     }
     void synchronizeDevice(const c10::DeviceIndex device) const override {
         waits.add("synchronize");
-        for (int64_t number = 0; number < STREAMS; ++number)
-            stream_queue(device, number).wait();
+        queues_of(device).wait();
     }
 };
 

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace simulated {
 
@@ -106,15 +107,37 @@ private:
     }
 };
 
-inline StreamQueue &stream_queue(int device, int64_t stream) {  // never freed: its thread lives as long as the process
-    static std::mutex lock;
-    static auto *queues = new std::map<std::pair<int, int64_t>, StreamQueue *>;
-    std::lock_guard<std::mutex> guard(lock);
-    auto &queue = (*queues)[{device, stream}];
-    if (!queue)
-        queue = new StreamQueue;
-    return *queue;
+// The queues of a device that were used so far, by the numbers of their streams. None is ever freed: its thread lives as
+// long as the process.
+struct StreamQueues {
+    std::mutex lock;
+    std::map<int64_t, StreamQueue *> by_stream;
+
+    StreamQueue &find(int64_t stream) {
+        std::lock_guard<std::mutex> guard(lock);
+        auto &queue = by_stream[stream];
+        if (!queue)
+            queue = new StreamQueue;
+        return *queue;
+    }
+    void wait() {
+        std::vector<StreamQueue *> used;
+        {
+            std::lock_guard<std::mutex> guard(lock);
+            for (auto &[stream, queue] : by_stream)
+                used.push_back(queue);
+        }
+        for (auto *queue : used)
+            queue->wait();
+    }
+};
+
+inline StreamQueues &queues_of(int device) {
+    static auto *queues = new StreamQueues[DEVICES];
+    return queues[device];
 }
+
+inline StreamQueue &stream_queue(int device, int64_t stream) { return queues_of(device).find(stream); }
 
 inline thread_local int current_device = 0;
 inline thread_local int64_t current_streams[DEVICES] = {};
