@@ -160,13 +160,25 @@ class OperatorSubject(Subject):
             # It reads the inputs and the gradients of the outputs, and writes those of the inputs.
             flops = operator.backward_flops(*example.tensors)
             moved += _gradient_bytes(example)
-        rise, peak = memory_rise(lambda: self.run(*self.arguments))
+        rise, peak = self._memory()
         return {
             "flops": flops,
             "bytes": moved,
             "memory": rise,
             "process_memory": peak,
         }
+
+    def _memory(self) -> tuple[int | None, int | None]:
+        """By how much a call raises memory, and the peak of the process; of a device, by its own allocator."""
+        if self.framework.on_host:
+            return memory_rise(lambda: self.run(*self.arguments))
+        try:
+            with self.framework.allocations() as seen:
+                outputs = self.run(*self.arguments)
+                self.framework.sync(outputs)
+        except Unsupported:
+            return None, None
+        return seen.peak, None
 
     def _example(self, seed: int) -> Example:
         """Inputs by the seed (for a derivative only the gradients vary); their magnitudes, if the truth has a NaN."""
