@@ -57,7 +57,6 @@ def _print_list(args: argparse.Namespace) -> None:
         first, *others = zip(headers, *rows, strict=True)
         print(table_text(Table(first, others), sys.stdout.isatty()))
         print("\nyes: the framework has it by itself; d5: it has it through Deep500")
-        print("`d5 list devices` shows where each of them can compute here")
     else:
         cells = [[clean(cell) for cell in row] for row in rows]
         alignment = "lt" if len(headers) == 2 else ""
@@ -89,19 +88,21 @@ def _sensors(most: int) -> tuple[list[str], list[list]]:
 def _frameworks(most: int) -> tuple[list[str], list[list]]:
     from ..contracts.framework import Abilities
     from ..frameworks import available_frameworks, framework, known_frameworks
+    from ..frameworks.device_listing import device_words
 
     installed = available_frameworks()
+    devices = device_words(installed)
     columns = [field.name for field in fields(Abilities)]
     rows = []
     for name in known_frameworks()[:most]:
         adapter = framework(name)
-        row = [name, _word(name in installed)]
+        row = [name, _word(name in installed), devices.get(name, "–")]
         for column in columns:
             by_itself = getattr(adapter.abilities, column)
             through_us = adapter.trains and column in THROUGH_DEEP500
             row.append(_offered(by_itself, through_us))
         rows.append(row)
-    headers = ["framework", "installed"]
+    headers = ["framework", "installed", "devices"]
     headers += [column.replace("_", " ") for column in columns]
     return headers, rows
 

@@ -111,7 +111,7 @@ class Doctor(ResultKind[Plan, Times, Diagnosis]):
         blocks = [
             Section("This machine", [_machine(record)]),
             *_noise_section(record.derived),
-            Section("Installed", [_installed(plan["installed"])]),
+            Section("Installed", [_installed(plan["installed"], plan.get("devices"))]),
             Section("Sensors", [_sensors(record.sensors or {})]),
             Section("What to fix", [Bullets(advice or [FIT])]),
             raw_data(record.bundle, record.hash),
@@ -130,6 +130,7 @@ class Doctor(ResultKind[Plan, Times, Diagnosis]):
             "completeness": environment.completeness.fraction,
             "clock": record.plan["clock"],
             "installed": record.plan["installed"],
+            "devices": record.plan.get("devices", {}),
             "sensors": record.sensors,
             **noise,
         }
@@ -231,12 +232,14 @@ def _share(value: object) -> str:
     return percent(value)
 
 
-def _installed(installed: Mapping[str, Any]) -> Table:
+def _installed(installed: Mapping[str, Any], devices: object) -> Table:
+    """Versions, and where each framework can compute; bundles of version 0.1.0 do not tell that."""
+    devices_of = devices if isinstance(devices, Mapping) else {}
     rows = []
     for name, version in installed.items():
         state = plain(version) if version else _missing(name)
-        rows.append([clean(name), state])
-    return Table(["framework", "version"], rows)
+        rows.append([clean(name), state, plain(devices_of.get(name, NOTHING))])
+    return Table(["framework", "version", "devices"], rows)
 
 
 def _missing(name: str) -> str:

@@ -24,9 +24,12 @@ def diagnosis_document(
     plan: Plan, clock: Clock, surroundings: Environment
 ) -> dict[str, Any]:
     """The document that is recorded before the noise is measured."""
+    versions = installed()
+    present = [name for name, version in versions.items() if version]
     return plan.to_json() | {
         "clock": asdict(clock),
-        "installed": installed(),
+        "installed": versions,
+        "devices": devices(present),
         "advice": advice(surroundings),
     }
 
@@ -39,6 +42,15 @@ def installed() -> dict[str, str | None]:
     packages = metadata.packages_distributions()
     versions = {name: _framework_version(name, packages) for name in known_frameworks()}
     return versions | {"mpi": _version("mpi4py", packages)}
+
+
+def devices(installed_names: Sequence[str]) -> dict[str, str]:
+    """Where each framework that is installed can compute on this machine."""
+    from ...frameworks import available_frameworks
+    from ...frameworks.device_listing import device_words
+
+    available = available_frameworks()
+    return device_words([name for name in installed_names if name in available])
 
 
 def _framework_version(name: str, packages: Mapping[str, Sequence[str]]) -> str | None:

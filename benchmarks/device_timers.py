@@ -1,0 +1,138 @@
+"""Latency that is injected into every kernel of the simulated device, as each timer of Deep500 sees it.
+
+    python benchmarks/device_timers.py [--rounds 10] [--latency 0.001]
+
+Every timer times the same work with and without the latency, in turn. Printed is the median of
+(with - without) / (launches x latency), which must be 1, with its interval; exits with 1 where the whole interval is
+farther away than 5 %.
+"""
+
+import argparse
+import statistics
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+
+import numpy as np
+
+import deep500 as d5
+from deep500.graph.operator_times import node_calls, operator_times, timed_rounds
+from deep500.measure.clock import now
+from deep500.measure.device_clock import DeviceClock
+from deep500.measure.statistics.intervals import interval
+from deep500.testing import simulated_device
+
+GOAL = 0.05
+Timer = Callable[[], float]  # seconds
+
+
+def timers(sim: d5.Framework) -> dict[str, tuple[Timer, Callable[[], object]]]:
+    """By name a timer, and the work that it times once."""
+    data = d5.datasets.SyntheticImages(16).load()
+    net = d5.networks.Mlp(hidden=(8,)).build((1, 28, 28), 10)
+    rows = data["train"].batch(slice(0, 16))
+    executor = sim.executor(net)
+    step = executor.training_step(d5.optimizers.SGD(0.01))
+    native = {name: sim.tensor(value) for name, value in rows.items()}
+    clock = DeviceClock(sim.event, sim.sync)
+    x = sim.tensor(np.ones((32, 32), "float32"))
+
+    def product() -> object:
+        return x @ x
+
+    def by_clock(events: bool) -> Timer:
+        def seconds() -> float:
+            clock.begin()
+            began = now()
+            product()
+            clock.end()
+            host_ns = now() - began
+            return (clock.elapsed_ns if events else host_ns) / 1e9
+
+        return seconds
+
+    def of_operators() -> float:
+        times = operator_times(executor, native, rounds=1)
+        return sum(time.ns[0] for time in times) / 1e9
+
+    def of_breakdown() -> float:
+        [[ns]] = timed_rounds([lambda: step(native)], 1, sync=sim.sync)
+        return ns / 1e9
+
+    def trainer(breakdown: bool) -> d5.Trainer:
+        sampler = d5.samplers.ShuffleSampler(16, seed=1)
+        optimizer = d5.optimizers.SGD(0.01)
+        network = sim.executor(net)
+        return d5.Trainer(
+            network,
+            optimizer,
+            splits=data,
+            sampler=sampler,
+            epochs=1,
+            breakdown=breakdown,
+        )
+
+    def of_trainer() -> float:
+        return trainer(False).run().step_seconds[0]
+
+    def of_phases() -> float:
+        series = trainer(True).run().series
+        return sum(series[phase][0] for phase in ("forward", "backward", "update"))
+
+    calls = node_calls(executor, native)
+
+    def each_operator() -> None:
+        for call in calls:
+            call.run()
+
+    return {
+        "events of the device": (by_clock(True), product),
+        "host until it is idle": (by_clock(False), product),
+        "times of operators": (of_operators, each_operator),
+        "breakdown of a network": (of_breakdown, lambda: step(native)),
+        "steps of the trainer": (of_trainer, lambda: step(rows)),
+        "phases of the trainer": (of_phases, lambda: step(rows)),
+    }
+
+
+def launches(work: Callable[[], object]) -> int:
+    work()
+    with simulated_device.counting() as counts:
+        work()
+    return counts.launches
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--latency", type=float, default=0.001)
+    args = parser.parse_args()
+    sim = d5.framework("pytorch").on("sim")
+    sim.set_threads(1)
+    failed = False
+    for name, (timer, work) in timers(sim).items():
+        expected = launches(work) * args.latency
+        ratios = []
+        timer()
+        for _ in range(args.rounds):
+            seconds = []
+            for context in (nullcontext(), simulated_device.latency(args.latency)):
+                with context:
+                    seconds.append(timer())
+            ratios.append((seconds[1] - seconds[0]) / expected)
+        found = interval(np.array(ratios), 0.5, 0.95)
+        low, high = found.low, found.high
+        missed = low > 1 + GOAL or high < 1 - GOAL
+        failed |= missed
+        middle = statistics.median(ratios)
+        print(
+            f"{name:26} {middle:.3f} [{low:.3f}, {high:.3f}] n = {len(ratios)}"
+            f"{'   MISSED' if missed else ''}"
+        )
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
