@@ -82,12 +82,15 @@ def test_no_honest_function_is_accused(name: str) -> None:
     assert list(trial(cheats.HONEST[name]).faults()) == []
 
 
-@pytest.mark.parametrize("cheat", cheats.CHEATS, ids=lambda cheat: cheat.__name__)
+# those are found by what is right: one is not precise, the other has done nothing when it is read
+BY_VALUES = (cheats.half_precision, cheats.later_in_a_thread)
+BY_TRIAL = [cheat for cheat in cheats.CHEATS if cheat not in BY_VALUES]
+
+
+@pytest.mark.parametrize("cheat", BY_TRIAL, ids=lambda cheat: cheat.__name__)
 def test_the_trial_by_itself_finds_a_cheat(cheat: Callable[..., Any]) -> None:
     cheats.memory.clear()
-    faults = list(trial(cheat).faults())
-    if cheat is not cheats.half_precision:  # which its bounds find
-        assert faults
+    assert list(trial(cheat).faults())
 
 
 def test_there_are_enough_of_both() -> None:
