@@ -29,7 +29,7 @@ Timer = Callable[[], float]  # seconds
 def timers(sim: d5.Framework) -> dict[str, tuple[Timer, Callable[[], object]]]:
     """By name a timer, and the work that it times once."""
     data = d5.datasets.SyntheticImages(16).load()
-    net = d5.networks.Mlp(hidden=(8,)).build((1, 28, 28), 10)
+    net = d5.networks.Mlp(hidden=(8,)).build((1, 8, 8), 10)
     rows = data["train"].batch(slice(0, 16))
     executor = sim.executor(net)
     step = executor.training_step(d5.optimizers.SGD(0.01))

@@ -91,7 +91,7 @@ class NetworkBenchmark(Benchmark):
         return list(dict.fromkeys(words))
 
     def about(self, trials: Sequence[Trial], notes: Notes) -> dict[str, Any]:
-        about = {
+        about: dict[str, Any] = {
             "network": self.model,
             "file": _digest(self.model),
             "threads": threads_text(self.threads, self.frameworks),

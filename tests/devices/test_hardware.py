@@ -67,7 +67,7 @@ def test_every_case_of_an_operator_is_within_its_bounds(name: str, device: Any) 
             assert output_check(example, outputs).ok is not False, example.name
         else:
             right = HOST.evaluate(example.operator, example.inputs, key=key)
-            assert all(np.allclose(*pair) for pair in zip(outputs, right, strict=True))
+            assert all(map(np.allclose, outputs, right))
 
 
 @pytest.mark.parametrize("kind", architectures(), ids=lambda kind: kind.__name__)
@@ -78,7 +78,8 @@ def test_a_network_trains_as_on_the_cpu(kind: type[Architecture], device: Any) -
         step = fw.executor(net, seed=5).training_step(d5.optimizers.SGD(0.01))
         values = [step(batch(net, i))["loss"] for i in range(3)]
         losses.append([float(fw.array(value)) for value in values])
-    assert np.allclose(*losses, rtol=CLOSE)
+    right, found = losses
+    assert np.allclose(found, right, rtol=CLOSE)
 
 
 @pytest.mark.parametrize("name", ["DigitsCnn", "ResNet", "GPT"])

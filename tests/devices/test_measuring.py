@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import deep500 as d5
-from deep500.errors import Refused
+from deep500.errors import Deep500Error, Refused
 from deep500.frameworks import framework
 from deep500.graph.operator_times import operator_times, timed_rounds
 from deep500.measure.candidates import InProcess, Statement
@@ -67,7 +67,7 @@ def test_a_block_of_calls_is_timed_until_the_device_is_idle() -> None:
 def test_steps_phases_and_epochs_include_it() -> None:
     fw = framework(SIM)
     data = d5.datasets.SyntheticImages(32).load()
-    net = d5.networks.Mlp(hidden=(4,)).build((1, 28, 28), 10)
+    net = d5.networks.Mlp(hidden=(4,)).build((1, 8, 8), 10)
     sampler = d5.samplers.ShuffleSampler(batch_size=16, seed=1)
     step = fw.executor(net).training_step(d5.optimizers.SGD(0.1))
     rows = data["train"].batch(slice(0, 16))
@@ -101,7 +101,8 @@ x = torch.ones(8, 8, device="sim")
 
 def test_a_statement_that_leaves_work_on_the_device_is_refused() -> None:
     asked = {"a": Statement("x @ x", SETUP)}
-    with pytest.raises(Refused, match=r"'a' returns before its work.*--sync torch\."):
+    match = r"'a' returns before its work.*--sync torch\."
+    with pytest.raises(Deep500Error, match=match):
         run(asked, budget_s=0.5, processes=1)
 
 

@@ -89,10 +89,9 @@ class DeviceTrial:
 
     def _in_turn(self) -> Iterator[str]:
         """Whether calls in a row, without a wait and on inputs with other values, all give their own results."""
-        right = [
-            self._arrays(self._run(self._arguments(i)))
-            for i in range(len(self.contents))
-        ]
+        # all at once, so that each has an address of its own
+        separate = [self._arguments(i) for i in range(len(self.contents))]
+        right = [self._arrays(self._run(arguments)) for arguments in separate]
         arguments = self._arguments(0)
         results = []
         numbers = [i % len(self.contents) for i in range(CALLS)]

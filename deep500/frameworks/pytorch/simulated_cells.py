@@ -1,5 +1,7 @@
 """The fused cells of recurrent networks, which PyTorch has for GPUs only, made of other operators for "sim"."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -8,7 +10,7 @@ Gates = tuple[Tensor, Tensor, Tensor, Tensor]
 
 def register() -> None:
     """Give the simulated device the four operators."""
-    kernels = {
+    kernels: dict[str, Callable[..., object]] = {
         "_thnn_fused_lstm_cell": _lstm,
         "_thnn_fused_lstm_cell_backward_impl": _lstm_backward,
         "_thnn_fused_gru_cell": _gru,
