@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from ..contracts.axis_ranges import check_axes
 from ..contracts.operator import TensorSpec
 from ..errors import Deep500Error
 from .graph import Node
@@ -83,10 +84,10 @@ def node_specs(
         inputs.append(specs[name] if isinstance(name, str) else name)
     if node.operator.random:
         inputs = inputs[: len(node.operator.inputs)]  # the key comes after them
-    if node.operator.data_dependent or node.deciding:
-        return None
+    depends_on_values = node.operator.data_dependent or node.deciding
     try:
-        return node.operator.infer(*inputs)
+        check_axes(node.operator, inputs)
+        return None if depends_on_values else node.operator.infer(*inputs)
     except ValueError as error:
         raise Mismatch(str(error)) from None
     except Exception:  # it needs a value that is computed at run time

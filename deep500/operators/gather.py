@@ -1,3 +1,4 @@
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, TensorSpec, case
 from ._indexing import take_adjoint, upwards
 
@@ -5,6 +6,7 @@ from ._indexing import take_adjoint, upwards
 class Gather(Operator):
     """The slices of data that indices of any shape name along an axis."""
 
+    axis_range = of_first_input
     axis: int = 0
     integers = ("indices",)
 

@@ -1,3 +1,4 @@
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, TensorSpec, case
 from ._indexing import upwards
 
@@ -6,6 +7,7 @@ class GatherElements(Operator):
     """For every index the element of data at its own place, but along one axis at the index."""
 
     since = 11
+    axis_range = of_first_input
     axis: int = 0
     integers = ("indices",)
 

@@ -1,3 +1,4 @@
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, case
 from .scatter_elements import ScatterElements
 
@@ -6,6 +7,7 @@ class Scatter(Operator):
     """ScatterElements as it was called in opsets 9 and 10."""
 
     since = 9
+    axis_range = of_first_input
     axis: int = 0
     integers = ("indices",)
 

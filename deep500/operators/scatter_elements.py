@@ -1,3 +1,4 @@
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, case
 from ._scatter import TORCH, Combination, scatter, scatter_gradients
 
@@ -6,6 +7,7 @@ class ScatterElements(Operator):
     """A copy of data with updates at their own places, but along one axis at the indices."""
 
     since = 11
+    axis_range = of_first_input
     axis: int = 0
     reduction: Combination = "none"
     integers = ("indices",)

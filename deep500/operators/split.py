@@ -1,3 +1,4 @@
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import (
     Ints,
     Operator,
@@ -9,6 +10,7 @@ from ..contracts.operator import (
 class Split(Operator):
     """The parts of x along an axis: of the sizes in `split`, or num_outputs alike of which the last may be shorter."""
 
+    axis_range = of_first_input
     axis: int = 0
     num_outputs: int | None = None
     outputs = ("*ys",)

@@ -1,3 +1,4 @@
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, TensorSpec, case
 from ..namespace import ints, slice_axis
 
@@ -5,6 +6,7 @@ from ..namespace import ints, slice_axis
 class TopK(Operator):
     """The k largest (or smallest) elements along an axis, in order, and their places; of equal ones the first."""
 
+    axis_range = of_first_input
     axis: int = -1
     largest: int = 1
     sorted: int = 1
