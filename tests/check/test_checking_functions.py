@@ -103,6 +103,22 @@ def wide(x):
     return np.asarray(x, "float64") ** 2
 
 
+class Narrow(d5.CustomPythonOp):
+    factor = 1.0
+
+    def forward(self, inputs):
+        assert inputs[0].dtype == np.float32, "float32 alone"
+        return inputs[0] ** 2
+
+    def backward(self, grads, fwd_inputs, fwd_outputs):
+        assert grads[0].dtype == np.float32, "float32 alone"
+        return np.float32(2 * self.factor) * grads[0] * fwd_inputs[0]
+
+
+class BadNarrow(Narrow):
+    factor = 1.01
+
+
 class OfARow(d5.CustomPythonOp):
     def forward(self, inputs):
         return inputs[0] * 1
@@ -160,8 +176,11 @@ def check(
         (
             "Wide --framework reference --reference fn.py:slow",
             WRONG,
-            "float64[8, 6] where float32[8, 6] is right",
+            "the first: dtype",
         ),
+        ("Narrow", BAD_INPUT, "takes float32 and no float64"),
+        ("Narrow --reference fn.py:slow", OK, "does not take float64"),
+        ("BadNarrow --reference fn.py:slow", WRONG, "gradient, float32"),
         ("Wide --framework reference --reference fn.py:wide", OK, "ok"),
         ("slow --framework onnxruntime", BAD_INPUT, "plain function"),
         ("nothing", BAD_INPUT, "nothing returns a NoneType"),
