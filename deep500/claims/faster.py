@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from ..contracts.claim import Claim, Judgement, Summary, metric_words
+from ..contracts.claim import Claim, Judgement, Summary, metric_words, no_interval
 from ..contracts.metric import Metric
 from ..errors import Deep500Error, TooFewSamples
 from ..measure.statistics.intervals import mean_interval
@@ -51,7 +51,7 @@ class Faster(Claim):
         try:
             interval = mean_interval(log_ratios, summary_a["level"])
         except TooFewSamples:
-            return Judgement("not decided", f"{count} seeds give no interval")
+            return Judgement("not decided", no_interval(count))
         ratio = math.exp(interval.estimate)
         low, high = math.exp(interval.low), math.exp(interval.high)
         reason = f"{ratio:.4g} [{low:.4g}, {high:.4g}] times, n = {count}"

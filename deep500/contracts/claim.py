@@ -65,13 +65,20 @@ def _number(value: float | None) -> str:
     return "not known" if value is None else f"{value:.6g}"
 
 
+def no_interval(count: int) -> str:
+    """Why so few seeds decide nothing."""
+    return (
+        "1 seed gives no interval" if count == 1 else f"{count} seeds give no interval"
+    )
+
+
 def judged_by_interval(summary: Summary, bound: float, at_least: bool) -> Judgement:
     """Whether the median over the seeds is on the right side of a bound, with its whole interval."""
     low = summary["low"]
     high = summary["high"]
     count = summary["n"]
     if low is None and high is None:
-        return Judgement("not decided", f"{count} seeds give no interval")
+        return Judgement("not decided", no_interval(count))
     ends = f"[{_number(low)}, {_number(high)}]"
     interval = f"{_number(summary['median'])} {ends} {summary['unit']}".rstrip()
     reason = f"{interval}, n = {count}"

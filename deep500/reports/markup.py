@@ -26,7 +26,6 @@ SIGNS = {
     "refused": "✕",
     "acceptable": "✓",
     "met": "✓",
-    "unsure": "?",
     "not acceptable": "✕",
     "missed": "✕",
     "unfinished": "…",

@@ -19,7 +19,7 @@ from ..reports.blocks import (
 )
 from ..reports.surroundings import raw_data
 from ..reports.tables import NOTHING
-from ..reports.text import Text, VerdictWord, clean
+from ..reports.text import Text, VerdictWord, clean, counted
 from .check import checked_block, number_text
 
 PLAN = {
@@ -155,7 +155,7 @@ def _method(plan: Mapping[str, Any]) -> str:
     """What was drawn, and what the values of statistical checks are."""
     sampler = clean(plan["sampler"])
     return (
-        f"{sampler} drew {plan['epochs']} epochs of {plan['size']} examples. The values of "
+        f"{sampler} drew {counted(plan['epochs'], 'epoch')} of {plan['size']} examples. The values of "
         "shares, positions and independence are probabilities (chi-square tests, by Bonferroni over the "
         f"examples): each is below {plan['level']:g} by chance with that probability."
     )

@@ -19,7 +19,7 @@ from ...reports.blocks import (
 )
 from ...reports.surroundings import environment_section, raw_data
 from ...reports.tables import NOTHING, measured, number, percent, seconds
-from ...reports.text import Text, clean, plain
+from ...reports.text import Text, clean, counted, plain
 from .pictures import script_pictures
 
 Derived = Mapping[str, Any]  # what derived.json holds
@@ -71,7 +71,7 @@ def step_time(facts: Mapping[str, Any]) -> Text:
 
 def _banner(record: Record, derived: Derived) -> Banner:
     name = clean(record.plan["name"])
-    headline: list[Text] = [f"{name}: {derived['steps']} steps"]
+    headline: list[Text] = [f"{name}: {counted(derived['steps'], 'step')}"]
     facts = derived["step_seconds"]
     if facts["low"] is not None:
         headline += [", each ", step_time(facts)]

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...contracts.metric import Scale, usual_scale
 from ...reports.tables import NOTHING, Number, count, number, quantity, seconds
-from ...reports.text import Text, VerdictWord, clean, plain
+from ...reports.text import Text, VerdictWord, clean, counted, plain
 
 Metric = Mapping[str, Any]  # one of the metrics in derived.json
 SIGNS = {"higher": "≥ ", "lower": "≤ "}
@@ -101,13 +101,13 @@ def target(metric: Metric) -> str:
 
 
 def met(metric: Metric) -> str:
-    """Whether the target is met: met, unsure or missed."""
+    """Whether the target is met: met, inconclusive or missed."""
     if metric["target"] is None:
         return NOTHING
     if not metric["acceptable"]:
         return VerdictWord("missed")
     if not metric["sure"]:
-        return VerdictWord("unsure")
+        return VerdictWord("inconclusive")
     return VerdictWord("met")
 
 
@@ -202,6 +202,4 @@ def seed_range(metric: Metric) -> str:
 
 def seed_count(n: int) -> str:
     """1 seed, 2 seeds."""
-    if n == 1:
-        return "1 seed"
-    return f"{n} seeds"
+    return counted(n, "seed")

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...measure.sensing.others import BUSY
 from ...measure.statistics.intervals import smallest_sample
+from ...reports.text import counted
 from ..outcomes.metric_contrast import (
     compare_metric,
     matched,
@@ -85,7 +86,10 @@ def _by_ranks(
     if 1 / limit <= ratio <= limit:
         return NOT_JUDGED, reason
     count = min(len(sides.a), len(sides.b))
-    return UNDECIDED, f"{reason}, and the ranks of {count} seeds do not decide"
+    return (
+        UNDECIDED,
+        f"{reason}, and the ranks of {counted(count, 'seed')} do not decide",
+    )
 
 
 def lost_value(before: Metric, again: Metric) -> str:
