@@ -1,4 +1,4 @@
-"""Counts and values as readers expect them: one seed is no "1 seeds", and a value without a unit has no space for it."""
+"""Counts and values as readers expect them: no "1 seeds", and no space for a unit that is not there."""
 
 from deep500.contracts.claim import judged_by_interval
 from deep500.reports.text import counted
