@@ -39,8 +39,8 @@ def check_equal_replicas(scheme: Scheme, distance: float, length: float) -> None
     if scheme.synchronous and distance > APART * length:
         raise Deep500Error(
             f"{scheme} is declared synchronous, but after an epoch its replicas are {distance:.4g} apart (their "
-            f"parameters have the length {length:.4g}): average what the ranks compute, as `d5 check scheme` explains, or do not "
-            "declare `synchronous`"
+            f"parameters have the length {length:.4g}): average what the ranks compute, as `d5 check scheme` "
+            "explains, or do not declare `synchronous`"
         )
 
 
