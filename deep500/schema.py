@@ -84,14 +84,19 @@ def inline() -> Any:
 class Misfit(Exception):
     """A value that does not fit: where it stands below the place that is being read, and what was expected."""
 
-    def __init__(self, value: object, expected: str) -> None:
+    def __init__(self, value: object, expected: str, inside: bool = False) -> None:
         self.value = value
         self.expected = expected
+        self.inside = inside  # the kind is right, and what it holds is not
         self.path: list[str] = []
 
     def below(self, step: object) -> "Misfit":
         self.path.insert(0, _short(step))
         return self
+
+    @property
+    def depth(self) -> int:
+        return len(self.path) + self.inside
 
     def __str__(self) -> str:
         place = "".join(f"/{step}" for step in self.path)
@@ -221,7 +226,7 @@ def _union(kinds: Sequence[Any]) -> Decoder:
             try:
                 return decode_one(value)
             except Misfit as misfit:
-                if len(misfit.path) > len(deepest.path):
+                if misfit.depth > deepest.depth:
                     deepest = misfit
         raise deepest
 
@@ -340,7 +345,7 @@ def _dataclass(kind: Any) -> Decoder:
         try:
             return kind(**values)
         except ValueError as error:
-            raise Misfit(document, str(error)) from None
+            raise Misfit(document, str(error), inside=True) from None
 
     return decode
 

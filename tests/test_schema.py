@@ -45,6 +45,11 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Holder:
+    block: Block | None
+
+
+@dataclass(frozen=True)
 class Rest:
     name: str
     more: Mapping[str, object] = others()
@@ -79,6 +84,12 @@ def test_what_is_optional_is_left_out() -> None:
     block = decoded(Block, {"process": 1, "ns": []}, "it")
     assert block.load is None
     assert encoded(block) == {"process": 1, "ns": [], "mode": "warm", "texts": []}
+
+
+def test_what_a_part_refuses_is_said_though_the_part_may_be_missing() -> None:
+    with pytest.raises(Deep500Error, match="a span that ends after it begins"):
+        decoded(Holder, {"block": GOOD | {"span": [2, 1]}}, "it")
+    assert decoded(Holder, {"block": None}, "it") == Holder(None)
 
 
 def test_the_rest_is_collected_and_written_back() -> None:

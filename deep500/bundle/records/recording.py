@@ -97,7 +97,7 @@ class Recording:
 @contextmanager
 def recording(
     kind: str,
-    plan: Mapping[str, Any],
+    plan: object,
     folder: str | Path | None = None,
     *,
     name: str = "",
@@ -108,21 +108,23 @@ def recording(
 ) -> Iterator[Recording]:
     """Begin a line in the ledger and a bundle (by default under the home folder), and end both, even after an error.
 
-    `prepare` is called before the bundle is written, so that it can reject a request, and returns what is still to be
-    added to the plan. `resume` continues an unfinished bundle of the same plan, if there is one. `surroundings` is the
-    environment, if it is already known. `subject` says in the ledger what this is a run of.
+    `plan` is a dataclass or a mapping. `prepare` is called before the bundle is written, so that it can reject a
+    request, and returns what is still to be added to the plan. `resume` continues an unfinished bundle of the same
+    plan, if there is one. `surroundings` is the environment, if it is already known. `subject` says in the ledger what
+    this is a run of.
     """
     result = result_kind(kind)
     if folder:
         location = Path(folder).absolute()
     else:
         location = new_folder(name or kind)
-    plan_hash = hashlib.sha256(bundle.canonical(plan)).hexdigest()
+    plan_document = encoded(plan)
+    plan_hash = hashlib.sha256(bundle.canonical(plan_document)).hexdigest()
     ledger = Ledger()
     run = ledger.started(location, kind, plan_hash, subject)
     opened: Recording | None = None
     try:
-        complete_plan = dict(plan)
+        complete_plan = dict(plan_document)
         if prepare:
             complete_plan |= prepare()
         if subject:
