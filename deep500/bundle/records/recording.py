@@ -25,6 +25,7 @@ from ...measure.machine import environment
 from ...measure.plan import Plan
 from ...measure.running import Progress, measure_plan
 from ...schema import encoded
+from ...training.resumption import ResumptionNote
 from .diagnosis import diagnosis_document, noise_plan
 from .ledger import Ledger
 from .resuming import check_same_plan
@@ -53,7 +54,7 @@ class Recording:
         self.blocks = blocks
         self.record: Record | None = None  # None until it is finished
         # the note for the first block after a resumption
-        self.resumption: dict[str, Any] | None = None
+        self.resumption: ResumptionNote | None = None
 
     @property
     def folder(self) -> Path:

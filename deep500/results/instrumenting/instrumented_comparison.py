@@ -9,7 +9,7 @@ from ...measure.statistics.comparison import compare
 from ...reports.blocks import Banner, Block, Bullets, Table
 from ...reports.tables import Number, number, ratio
 from ...reports.text import Text, VerdictWord, clean, flat, plain
-from ...schema import encoded
+from ..outcomes.setting_difference import SettingDifference, setting_differences
 from .instrumented_report import step_time
 from .numbers import (
     QualityNumbers,
@@ -60,28 +60,19 @@ class LossCourse:
     sentence: str
 
 
-@dataclass(frozen=True)
-class SettingDifference:
-    """What was planned differently."""
-
-    name: str
-    a: object
-    b: object
-
-
 def contrast(a: ScriptRecord, b: ScriptRecord, margin: float, level: float) -> Contrast:
     """B against A, as far as one run of each can tell."""
     times = _times(a, b, margin, level)
     qualities = _qualities(a, b)
     course = _course(a, b)
-    settings = _settings(a, b)
+    settings = setting_differences(_planned(a), _planned(b))
     answer = _answer(times[0])
-    data = {
+    data: dict[str, object] = {
         "answer": "".join(flat(answer.sentence)),
-        "comparisons": encoded(times),
-        "qualities": encoded(qualities),
-        "losses": encoded(course),
-        "differences": [[row.name, row.a, row.b] for row in settings],
+        "comparisons": times,
+        "qualities": qualities,
+        "losses": course,
+        "differences": settings,
         "level": level,
         "margin": margin,
         "note": ONE_RUN_EACH,
@@ -190,23 +181,8 @@ def _first_difference(
     return None
 
 
-def _settings(a: ScriptRecord, b: ScriptRecord) -> list[SettingDifference]:
-    """What was planned differently."""
-    settings_a = _planned(a)
-    settings_b = _planned(b)
-    rows = []
-    for name in dict.fromkeys([*settings_a, *settings_b]):
-        value_a = settings_a.get(name)
-        value_b = settings_b.get(name)
-        if value_a != value_b:
-            rows.append(SettingDifference(name, value_a, value_b))
-    return rows
-
-
 def _setting_table(settings: Sequence[SettingDifference]) -> Table:
-    rows = []
-    for setting in settings:
-        rows.append([plain(setting.name), plain(setting.a), plain(setting.b)])
+    rows = [list(map(plain, setting)) for setting in settings]
     return Table(["setting", "A", "B"], rows, "ltt")
 
 
