@@ -75,7 +75,7 @@ class Contrast:
     cannot be compared because one side lacks it. `equivalence` is the verdict of tests of equivalence, if it has any.
     """
 
-    data: Mapping[str, object]  # dataclasses, mappings, sequences and scalars
+    data: Mapping[str, Any]  # dataclasses, mappings, sequences and scalars
     blocks: Sequence[Block]
     worse: Sequence[str] = ()
     answer: Banner | None = None

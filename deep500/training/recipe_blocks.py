@@ -91,7 +91,7 @@ def recipe_block(document: object, where: str) -> RecipeBlock:
     keys = document.keys() if isinstance(document, dict) else ()
     if "evaluation" in keys:
         return decoded(Epoch, _of_today(document), where)
-    if "crashed" in keys:
+    if "crashed" in keys and "test" not in keys:
         return decoded(SeedCrash, document, where)
     return decoded(SeedEnd, _of_today(document), where)
 
