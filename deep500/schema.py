@@ -72,9 +72,9 @@ def optional(absent: object = None) -> Any:
     return field(default_factory=lambda: absent, metadata=metadata)
 
 
-def named(key: str) -> Any:
-    """A field whose key in a document is a word of Python."""
-    return field(metadata={"key": key})
+def named(key: str, **default: Any) -> Any:
+    """A field that has another name in a document."""
+    return field(metadata={"key": key}, **default)
 
 
 def others() -> Any:
