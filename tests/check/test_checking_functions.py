@@ -115,6 +115,11 @@ class Narrow(d5.CustomPythonOp):
         return np.float32(2 * self.factor) * grads[0] * fwd_inputs[0]
 
 
+class NoResult(d5.CustomPythonOp):
+    def forward(self, inputs):
+        return None
+
+
 class BadNarrow(Narrow):
     factor = 1.01
 
@@ -178,6 +183,7 @@ def check(
             WRONG,
             "the first: dtype",
         ),
+        ("NoResult", BAD_INPUT, "NoResult.forward returned None: return an array"),
         ("Narrow", BAD_INPUT, "takes float32 and no float64"),
         ("Narrow --reference fn.py:slow", OK, "does not take float64"),
         ("BadNarrow --reference fn.py:slow", WRONG, "gradient, float32"),

@@ -44,6 +44,9 @@ def rival_problems(
     To a user's operator alone, the built-in operator of its name is added, or the one that is its reference.
     """
     rivals = _with_built_in(_distinct(operators), reference)
+    for rival in rivals:
+        if not rival.file and not Path(rival.name).suffix:
+            registry.find("operators", rival.name)  # raises if there is none
     rivals.sort(key=lambda rival: bool(rival.file))
     labels = _labels(rivals)
     problems = []
