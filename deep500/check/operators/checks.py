@@ -247,4 +247,4 @@ PROMISES: dict[str, Promise] = {
     "strides": strides,
     "threads": threads,
 }
-NAMES = ("shape", "dtype", "forward", *PROMISES)
+NAMES = ("shape", "forward", *PROMISES)
