@@ -73,8 +73,8 @@ def _failure(notes: Mapping[int, Note], size: int) -> JointFailure | None:
         _check_collectives(waiting)
     except CollectiveMismatch as mismatch:
         return mismatch
-    if found := _other_message(waiting):
-        return found
+    if other := _other_message(waiting):
+        return other
     blocked = {}
     for rank in sorted(waiting):
         note = waiting[rank]
