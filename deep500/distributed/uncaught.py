@@ -20,9 +20,7 @@ def report_in_one_line(is_reporting: Callable[[], bool]) -> None:
             earlier_hook(kind, error, trace)
         elif is_reporting():
             place = raising_function(error)
-            line = one_line(error, LONGEST)
-            print(
-                f"d5: {line}, in {place}" if place else f"d5: {line}", file=sys.stderr
-            )
+            where = f", in {place}" if place else ""
+            sys.stderr.write(f"d5: {one_line(error, LONGEST)}{where}\n")
 
     sys.excepthook = hook
