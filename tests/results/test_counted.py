@@ -2,8 +2,12 @@
 
 from dataclasses import replace
 
+import pytest
+
 from deep500.contracts.claim import judged_by_interval
 from deep500.contracts.metric_summary import MetricSummary
+from deep500.errors import TooFewSamples
+from deep500.measure.statistics.seeds import seeds_interval
 from deep500.reports.text import counted
 from deep500.results.reproductions.answers import _median, reproduced
 from deep500.results.reproductions.blocks import SeedComparison
@@ -37,6 +41,8 @@ def test_one_is_singular() -> None:
     assert reproduced([SAME] * 2, None).text.startswith("all 2 seeds gave the same")
     other = replace(SAME, same_weights=False)
     assert reproduced([other], None).text.startswith("0 of 1 seed gave")
+    with pytest.raises(TooFewSamples, match="an interval over 1 seed was asked for"):
+        seeds_interval([0.5])
     assert judged_by_interval(ALONE, 0.5, True).reason == "1 seed gives no interval"
 
 
