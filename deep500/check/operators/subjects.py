@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import registry, user_files
+from ...contracts.axis_ranges import check_axes
 from ...contracts.calls import results as as_tuple
 from ...contracts.inputs import canonical_inputs
 from ...contracts.operator import Operator, TensorSpec
@@ -356,6 +357,7 @@ def _working(examples: list[Example]) -> list[Example]:
     reasons = []
     for example in examples:
         try:
+            check_axes(example.operator, example.inputs)
             example.operator.infer(*example.tensors)
             _ = example.outputs
             working.append(example)
