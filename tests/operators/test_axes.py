@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import onnx
 import pytest
 
 import deep500 as d5
@@ -87,6 +88,18 @@ def test_a_node_is_not_added() -> None:
     with pytest.raises(Deep500Error, match="axis 7 of Softmax .* -3 to 2"):
         network.add_node("Softmax", ["x"], axis=7)
     assert not network.nodes
+
+
+def test_a_file_is_refused() -> None:
+    network = d5.Network("sums")
+    network.add_input("x", ("batch", "length"))
+    network.add_node("ReduceSum", ["x", (1,)], ["y"], name="sum")
+    network.add_output("y")
+    model = network.to_onnx()
+    [axes] = [w for w in model.graph.initializer if w.dims]
+    axes.CopyFrom(onnx.numpy_helper.from_array(np.array([7]), axes.name))
+    with pytest.raises(Deep500Error, match="node 'sum': axis 7 of ReduceSum"):
+        d5.Network.from_onnx(model)
 
 
 def test_axes_from_the_back_and_new_ones_are_taken() -> None:
