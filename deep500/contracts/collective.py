@@ -11,7 +11,14 @@ from ..errors import Deep500Error, lacking, unknown
 from .collective_cost import CollectiveCost, check_request
 from .transport import Program, ReduceOp
 
-OPERATIONS = ("all_reduce", "reduce_scatter", "all_gather", "broadcast", "all_to_all")
+OPERATIONS = (
+    "all_reduce",
+    "reduce_scatter",
+    "all_gather",
+    "broadcast",
+    "all_to_all",
+    "neighbor_all_gather",
+)
 FIRST_TAG = 1 << 16
 FUNCTIONS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
@@ -26,6 +33,7 @@ class Collective(Definition):
     all_gather(rank, size, array)           Each rank has its piece of the array filled in, and gets all others'.
     broadcast(rank, size, array, root)      Replaces the array by the root's.
     all_to_all(rank, size, outgoing, incoming)   Sends outgoing[r] to rank r, and receives incoming[r] from it.
+    neighbor_all_gather(rank, size, array)  The value is the arrays of the neighbors in a topology, by rank.
     X_cost(size, count, gamma)              The cost of the operation X for arrays of `count` elements of `gamma` bytes.
     check(size)                             Raises a Deep500Error if it cannot run on so many ranks.
 
@@ -60,6 +68,9 @@ class Collective(Definition):
         incoming: Sequence[np.ndarray],
     ) -> Program:
         raise lacking(self, "all_to_all")
+
+    def neighbor_all_gather(self, rank: int, size: int, array: np.ndarray) -> Program:
+        raise lacking(self, "neighbor_all_gather")
 
     def check(self, size: int) -> None:
         """By default every number of ranks is accepted."""

@@ -103,7 +103,14 @@ class AllReduce(Scheme):
             raise Deep500Error(
                 f"bucket_bytes of AllReduce is {self.bucket_bytes}: give 1 or more"
             )
-        if self.codec is not None and self.collective is not None:
+        if self.collective is None:
+            return
+        self.collective.check(size)
+        if "all_reduce" not in self.collective.operations:
+            raise Deep500Error(
+                f"{self.collective} has no all_reduce, which AllReduce needs: give another collective"
+            )
+        if self.codec is not None:
             raise Deep500Error(
                 f"AllReduce sends what {self.codec} makes by the engine's own collectives: leave "
                 f"collective={self.collective} out"

@@ -1,5 +1,7 @@
 """Operations of collectives on virtual ranks, with the arrays that they are given and what must come out."""
 
+import math
+import tracemalloc
 from functools import partial
 from typing import Any
 
@@ -9,6 +11,7 @@ from deep500 import registry
 from deep500.contracts.collective import Collective
 from deep500.contracts.loggp import LogGP
 from deep500.contracts.transport import Program
+from deep500.definition_text import definition_of
 from deep500.transports.virtual import Virtual
 
 # g is at most L + 2 o, as everywhere
@@ -18,9 +21,27 @@ SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17)
 LENGTHS = (0, 1, 5, 17, 720)
 
 
+# operations that take one array
+WITH_ARRAYS = (
+    "all_reduce",
+    "reduce_scatter",
+    "all_gather",
+    "broadcast",
+    "neighbor_all_gather",
+)
+# settings with which other code runs than with the defaults
+VARIANTS = (
+    "Pipeline(segment_bytes=256)",
+    "Hierarchical(group=3)",
+    "Hierarchical(group=2, across=Rabenseifner())",
+    "NeighborExchange(topology=Torus())",
+)
+
+
 def built_in() -> list[Collective]:
     return [
-        registry.find("collectives", name)() for name in registry.known("collectives")
+        definition_of(text, "collectives")
+        for text in (*registry.known("collectives"), *VARIANTS)
     ]
 
 
@@ -48,13 +69,50 @@ def carried_out(
     operation: str,
     arrays: list[np.ndarray],
     network: LogGP = NETWORK,
+    eager_bytes: float = math.inf,
     **settings: Any,
 ) -> tuple[Virtual, dict[int, Any]]:
     """The operation on all ranks, in place; the transport and the values."""
-    virtual = Virtual(len(arrays), network)
+    virtual = Virtual(len(arrays), network, eager_bytes=eager_bytes)
 
     def program(rank: int) -> Program:
         make = partial(getattr(collective, operation), rank, len(arrays))
         return (yield from make(arrays[rank], **settings))
 
     return virtual, virtual.run(program)
+
+
+def most_held(
+    collective: Collective, operation: str, arrays: list[np.ndarray]
+) -> float:
+    """The most bytes that one rank's program has allocated at any time."""
+    size = len(arrays)
+    peaks = dict.fromkeys(range(size), 0)
+
+    def program(rank: int) -> Program:
+        operate = getattr(collective, operation)
+        return (yield from watched(operate(rank, size, arrays[rank]), rank, peaks))
+
+    tracemalloc.start()
+    try:
+        Virtual(size, NETWORK).run(program)
+    finally:
+        tracemalloc.stop()
+    return max(peaks.values())
+
+
+def watched(program: Program, rank: int, peaks: dict[int, int]) -> Program:
+    """The program, with what it has allocated in its own steps."""
+    answer, held = None, 0
+    while True:
+        before, _ = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        try:
+            step = program.send(answer)
+        except StopIteration as stop:
+            return stop.value
+        finally:
+            after, peak = tracemalloc.get_traced_memory()
+            peaks[rank] = max(peaks[rank], held + peak - before)
+            held += after - before
+        answer = yield step
