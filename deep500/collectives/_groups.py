@@ -26,7 +26,7 @@ def _renumbered(step: Any, ranks: Sequence[int]) -> Any:
         return replace(step, source=ranks[step.source])
     if isinstance(step, (RecvAny, *COLLECTIVES)):
         raise Deep500Error(
-            f"{type(step).__name__} is for all ranks, and not for a group of {len(ranks)}: give a collective that sends "
-            "messages between two ranks, such as Ring()"
+            f"{type(step).__name__} is for all ranks, and not for a group of {len(ranks)}: give a collective that "
+            "sends messages between two ranks, such as Ring()"
         )
     return step

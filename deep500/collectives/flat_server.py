@@ -8,7 +8,7 @@ from ..contracts.transport import Program, Recv, ReduceOp, Send, Wait, send, wai
 
 
 class FlatServer(Collective):
-    """Two messages in a row, and P - 1 arrays each way through the link of one rank: for two ranks, or as a baseline."""
+    """Two messages in a row, and P - 1 arrays each way through the link of one rank: for two ranks, and a baseline."""
 
     def all_reduce(
         self, rank: int, size: int, array: np.ndarray, op: ReduceOp = "sum"

@@ -11,7 +11,7 @@ from .ring import Ring
 
 
 class Grid(Collective):
-    """As few bytes as a ring, in about 2 (rows + columns) rounds: where rows are machines, only 1 / columns leaves them.
+    """As few bytes as a ring, in 2 (rows + columns) rounds: where a row is a machine, 1 / columns of them leave it.
 
     `rows` must divide the number of ranks; by default it is its largest divisor up to the root.
     """

@@ -92,9 +92,7 @@ def test_all_to_all(collective: Collective, _: str) -> None:
         Virtual(size).run(program)
         for rank, arrays in incoming.items():
             for other, array in enumerate(arrays):
-                np.testing.assert_array_equal(
-                    array, np.full(rank + other, 100 * other)
-                )
+                np.testing.assert_array_equal(array, np.full(rank + other, 100 * other))
 
 
 @pytest.mark.parametrize(("collective", "_"), offered("neighbor_all_gather"), ids=str)
