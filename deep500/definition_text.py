@@ -78,7 +78,7 @@ KINDS = {
     "collectives": Kind(
         "collective",
         (Collective,),
-        ("collectives", "topologies"),
+        ("collectives", "topologies", "codecs"),
         "Ring() or my.py:Mine()",
     ),
     "samplers": Kind(

@@ -1,4 +1,4 @@
-"""`d5 check collective`: every built-in collective is right, and each planted error is found by the promise it breaks."""
+"""`d5 check collective`: built-in collectives are right, and each planted error is found by the promise it breaks."""
 
 import json
 from pathlib import Path

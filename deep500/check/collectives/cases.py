@@ -9,6 +9,7 @@ import numpy as np
 
 from ...contracts.collective import FUNCTIONS, Collective
 from ...contracts.loggp import LogGP
+from ...contracts.sparse_stream import SparseStream, stream_of
 from ...contracts.topology import Topology
 from ...contracts.transport import Program, ReduceOp
 from ...errors import Deep500Error, Incomplete, place_of
@@ -17,6 +18,7 @@ from ...transports.virtual import Virtual
 NETWORK = LogGP(L=3e-6, o=1e-6, g=2e-6, G=1e-9)
 GUARDS = 8  # elements around an array, which nobody may touch
 GUARD = 77
+MISSING = 0.7  # of the elements of a sparse stream
 Arrays = list[np.ndarray]
 
 
@@ -65,14 +67,28 @@ class Case:
         if self.data == "digits":
             return np.full(self.count, 8**rank, self.dtype)
         random = np.random.default_rng([self.seed, rank])
-        if self.data == "normal":
+        if self.data == "small":
+            array = random.integers(0, 6, self.count).astype(self.dtype)
+        else:
             array = random.standard_normal(self.count).astype(self.dtype)
+        if self.is_sparse:
+            array[random.random(self.count) < MISSING] = 0
+        elif self.data == "normal":
             array[::7] = random.choice([np.nan, -0.0, np.inf], len(array[::7]))
-            return array
-        return random.integers(0, 6, self.count).astype(self.dtype)
+        return array
+
+    @property
+    def is_sparse(self) -> bool:
+        return self.operation == "sparse_all_reduce"
+
+    @property
+    def is_lossy(self) -> bool:
+        return self.is_sparse and self.collective.lossy
 
     def wanted(self) -> list[Arrays]:
-        """The arrays that every rank must have."""
+        """The arrays that every rank must have; of a lossy sum, those that it has by itself."""
+        if self.is_lossy:
+            return self.run().arrays
         inputs = [self.input(rank) for rank in range(self.size)]
         if self.operation == "neighbor_all_gather":
             neighbors = [self._neighbors(rank) for rank in range(self.size)]
@@ -86,7 +102,7 @@ class Case:
         if self.operation == "broadcast":
             return [[inputs[self.root]]] * self.size
         reduced = FUNCTIONS[self.op].reduce(inputs, axis=0, dtype=self.dtype)
-        if self.operation == "all_reduce":
+        if self.operation in ("all_reduce", "sparse_all_reduce"):
             return [[reduced]] * self.size
         return [[piece] for piece in np.array_split(reduced, self.size)]
 
@@ -120,7 +136,9 @@ class Case:
             outgoing = np.array_split(array, self.size)
             arrays += [np.empty_like(outgoing[rank]) for _ in outgoing]
             return (yield from self._begun(rank, outgoing, arrays))
-        if self.operation == "broadcast":
+        if self.is_sparse:
+            value = yield from self._begun(rank, stream_of(array))
+        elif self.operation == "broadcast":
             value = yield from self._begun(rank, array, self.root)
         elif self.operation in ("all_reduce", "reduce_scatter"):
             value = yield from self._begun(rank, array, self.op)
@@ -146,6 +164,12 @@ class Case:
                     f"{self._place} returned {value!r:.80}: return a piece"
                 )
             return [value]
+        if self.is_sparse:
+            if not isinstance(value, SparseStream):
+                raise Incomplete(
+                    f"{self._place} returned {value!r:.80}: return a SparseStream"
+                )
+            return [value.dense()]
         if self.operation != "neighbor_all_gather":
             return [array]
         neighbors = self._neighbors(rank)

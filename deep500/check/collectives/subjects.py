@@ -9,6 +9,7 @@ from ...contracts.collective import OPERATIONS, Collective
 from ...errors import Deep500Error, Incomplete
 from .cases import Case
 
+REDUCING = ("all_reduce", "reduce_scatter", "sparse_all_reduce")
 # nothing, less than an element for each rank, uneven, even
 LENGTHS = (0, 1, 5, 17, 360)
 
@@ -34,7 +35,11 @@ class Subject:
 
     @property
     def reduces(self) -> bool:
-        return self.operation in ("all_reduce", "reduce_scatter")
+        return self.operation in REDUCING
+
+    @property
+    def is_lossy(self) -> bool:
+        return self.operation == "sparse_all_reduce" and self.collective.lossy
 
     def case(self, size: int, count: int, **settings: Any) -> Case:
         return Case(
