@@ -1,5 +1,6 @@
 """What sparse collectives have in common: sums of streams, and of arrays as streams."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +14,9 @@ from ..contracts.sparse_stream import (
 )
 from ..contracts.transport import Program, ReduceOp
 from ..errors import Deep500Error, lacking
+
+# a stream, its payload, a received one, their sum as long as they are together, and its dense form
+COPIES = 8
 
 
 class SparseCollective(Collective):
@@ -43,7 +47,7 @@ class SparseCollective(Collective):
         self, size: int, count: int, gamma: float
     ) -> CollectiveCost:
         """The most that it may cost: that of streams without zeros."""
-        return self.stream_cost(size, count, count, Union(count, count), gamma)
+        return self._with_memory(size, count, count, Union(count, count), gamma)
 
     def expected_cost(
         self,
@@ -66,7 +70,14 @@ class SparseCollective(Collective):
         filled = Union(count, entries)
         if union is not None:
             filled = Union(count, entries, size, union)
-        return self.stream_cost(size, count, entries, filled, gamma)
+        return self._with_memory(size, count, entries, filled, gamma)
+
+    def _with_memory(
+        self, size: int, count: int, entries: int, union: "Union", gamma: float
+    ) -> CollectiveCost:
+        cost = self.stream_cost(size, count, entries, union, gamma)
+        longest = stream_bytes(union(size), count, gamma)
+        return replace(cost, memory=max(cost.memory, COPIES * longest))
 
 
 class SparseAllReduce(SparseCollective):

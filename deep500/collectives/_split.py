@@ -1,5 +1,7 @@
 """The first half of split-allgather algorithms: every rank adds up one range of the vector."""
 
+from itertools import pairwise
+
 from ..contracts.collective_cost import CollectiveCost, piece_lengths, piece_starts
 from ..contracts.sparse_stream import SparseStream
 from ..contracts.transport import Program, ReduceOp
@@ -14,7 +16,7 @@ def own_range(
     """The sum of all ranks in this rank's range, as `numpy.array_split` cuts them."""
     starts = piece_starts(stream.size, size)
     parts = []
-    for start, stop in zip(starts, starts[1:], strict=False):
+    for start, stop in pairwise(starts):
         parts.append(stream.part(start, stop).shorter())
     received = yield from scattered(rank, size, parts, tag)
     return merged_in_order(received, op)

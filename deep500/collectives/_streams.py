@@ -102,7 +102,6 @@ def exchange_cost(nbytes: Sequence[float]) -> CollectiveCost:
     return CollectiveCost(
         messages=2 * len(nbytes),
         bytes=sum(nbytes) + HEADER * len(nbytes),
-        memory=3 * max(nbytes, default=0),
         rounds=tuple((1, each) for each in nbytes),
         # the header before it, and what the processor does for it
         spacings=((len(nbytes), HEADER, 2),),
@@ -116,7 +115,6 @@ def scatter_cost(size: int, nbytes: float) -> CollectiveCost:
     return CollectiveCost(
         messages=2 * others,
         bytes=others * (nbytes + HEADER),
-        memory=2 * others * nbytes,
         rounds=((1, nbytes),),
         spacings=((others - 1, nbytes, 1), (others, HEADER, 1)),
         handled=2 * others,
@@ -131,7 +129,6 @@ def gather_cost(size: int, nbytes: float) -> CollectiveCost:
     return CollectiveCost(
         messages=2 * len(lengths),
         bytes=sum(count * (nbytes + HEADER) for count in lengths),
-        memory=(size - 1) * nbytes + max(lengths) * nbytes,
         rounds=tuple((1, count * nbytes) for count in lengths),
         spacings=tuple((1, count * HEADER, 2) for count in lengths),
         handled=len(lengths),

@@ -1,12 +1,15 @@
 """Ok-Topk (Li and Hoefler, 2022): the largest entries of the sum, with O(k) values from every rank."""
 
+from dataclasses import replace
+from itertools import pairwise
+
 import numpy as np
 
 from ..contracts.collective_cost import CollectiveCost
 from ..contracts.sparse_stream import INDEX, SparseStream, joined
 from ..contracts.transport import Program, ReduceOp
 from ._merging import merged_in_order
-from ._sparse import SparseCollective, Union
+from ._sparse import COPIES, SparseCollective, Union
 from ._streams import all_gathered, gather_cost, scatter_cost, scattered
 from .recursive_doubling import RecursiveDoubling
 
@@ -33,7 +36,7 @@ class OkTopk(SparseCollective):
         plan /= size
         starts = [0, *np.rint(plan[:-1]).astype(np.int64).tolist(), stream.size]
         parts = []
-        for start, stop in zip(starts, starts[1:], strict=False):
+        for start, stop in pairwise(starts):
             parts.append(_sparse(stream.part(start, stop)))
         received = yield from scattered(rank, size, parts, self.tag)
         own = _sparse(merged_in_order(received, op))
@@ -71,14 +74,24 @@ class OkTopk(SparseCollective):
             )
         return joined(streams)
 
+    def sparse_all_reduce_cost(
+        self, size: int, count: int, gamma: float
+    ) -> CollectiveCost:
+        """The most: all entries in the range of one rank."""
+        return self._cost(size, count * (4 + gamma))
+
     def stream_cost(
         self, size: int, count: int, entries: int, union: Union, gamma: float
     ) -> CollectiveCost:
+        return self._cost(size, entries / size * (4 + gamma))
+
+    def _cost(self, size: int, part: float) -> CollectiveCost:
+        """For so many bytes from every rank to every range, and of every range in the result."""
         agreement = RecursiveDoubling().cost("all_reduce", size, size, 8)
-        part = entries / size * (4 + gamma)
         sampled = gather_cost(size, 8 * (SAMPLES + 1))
         cost = agreement.then(scatter_cost(size, part)).then(sampled)
-        return cost.then(gather_cost(size, part))
+        cost = cost.then(gather_cost(size, part))
+        return replace(cost, memory=COPIES * size * part)
 
 
 def _sparse(stream: SparseStream) -> SparseStream:

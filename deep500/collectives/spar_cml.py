@@ -32,6 +32,12 @@ class Choice:
     seconds: dict[str, float]
     came: int = 0
 
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The number of the algorithm in the order of `seconds`, its seconds, and the expected and the real union."""
+        number = [*self.seconds].index(self.chosen)
+        return number, self.seconds[self.chosen], self.union, self.came
+
 
 class SparCML(SparseAllReduce):
     """Chooses by P, density and expected fill-in, with the LogGP parameters of the network.

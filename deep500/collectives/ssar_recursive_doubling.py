@@ -22,8 +22,8 @@ class SSARRecursiveDoubling(SparseAllReduce):
             yield Wait(sends)
             return (yield from receive_stream(partner, stream, self.tag))
         if rank < 2 * fold.extra:
-            given = yield from receive_stream(partner, stream, self.tag)
-            stream = merged(stream, given, op)
+            higher = yield from receive_stream(partner, stream, self.tag)
+            stream, higher = merged(stream, higher, op), None
         stream = yield from self._butterfly(rank, fold, stream, op)
         if rank < 2 * fold.extra:
             sends = yield from begin_send(partner, stream, self.tag)

@@ -36,13 +36,13 @@ class Collective(Definition):
     broadcast(rank, size, array, root)      Replaces the array by the root's.
     all_to_all(rank, size, outgoing, incoming)   Sends outgoing[r] to rank r, and receives incoming[r] from it.
     neighbor_all_gather(rank, size, array)  The value is the arrays of the neighbors in a topology, by rank.
-    sparse_all_reduce(rank, size, stream)   The value is the sum of all ranks' streams (sparse_stream.py), with the same bits
-                                            on all ranks.
+    sparse_all_reduce(rank, size, stream)   The value is the sum of all ranks' streams (sparse_stream.py); all ranks get
+                                            the same bits.
     X_cost(size, count, gamma)              The cost of the operation X for arrays of `count` elements of `gamma` bytes.
     check(size)                             Raises a Deep500Error if it cannot run on so many ranks.
 
     cost_is_bound    Whether the cost depends on the data, and X_cost gives the most that it may be.
-    lossy            Whether sparse_all_reduce gives a part of the sum, or the sum with noise.
+    lossy            Whether its reductions give a part of the sum, or the sum with noise.
 
     A subclass writes those that it offers. Two of them run at the same time if their tags differ.
     """

@@ -1,4 +1,4 @@
-"""A vector most of whose elements may be zero, as it is sent: indices and values, or all elements where that is shorter."""
+"""A vector, most of whose elements may be zero, as it is sent: indices and values, or all elements."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -76,9 +76,9 @@ class SparseStream:
 def stream_of(array: np.ndarray) -> SparseStream:
     """The elements of an array that are not zero, in the shorter form."""
     check_size(array.size)
-    indices = np.flatnonzero(array)
-    if indices.size > most_sparse(array.size, array.dtype):
+    if np.count_nonzero(array) > most_sparse(array.size, array.dtype):
         return SparseStream(array.size, array)
+    indices = np.flatnonzero(array)
     return SparseStream(array.size, array[indices], indices.astype(INDEX))
 
 
@@ -88,8 +88,8 @@ def sparse_stream(indices: Any, values: Any, size: int) -> SparseStream:
     places, numbers = np.asarray(indices), np.asarray(values)
     if places.shape != numbers.shape or places.ndim != 1:
         raise Deep500Error(
-            f"a sparse stream has indices of shape {[*places.shape]} and values of shape {[*numbers.shape]}: give as many "
-            "of both, in one dimension"
+            f"a sparse stream has indices of shape {[*places.shape]} and values of shape {[*numbers.shape]}: give as "
+            "many of both, in one dimension"
         )
     is_outside = places.size and (places.min() < 0 or places.max() >= size)
     if (places.size and places.dtype.kind not in "iu") or is_outside:
@@ -110,8 +110,8 @@ def check_numbers(values: np.ndarray, indices: np.ndarray | None = None) -> None
     if wrong.size:
         place = wrong[0] if indices is None else indices[wrong[0]]
         raise Deep500Error(
-            f"element {place} of a sparse stream is NaN ({wrong.size} in all): find where it comes from; a smaller learning "
-            "rate or clipping may help"
+            f"element {place} of a sparse stream is NaN ({wrong.size} in all): find where it comes from; a smaller "
+            "learning rate or clipping may help"
         )
 
 

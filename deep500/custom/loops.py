@@ -1,4 +1,4 @@
-"""Inner loops in C++, built once and kept; whoever calls them has the same in NumPy, for machines without a compiler."""
+"""Inner loops in C++, built once and kept; their callers have the same in NumPy, for machines without a compiler."""
 
 import ctypes
 from collections.abc import Iterator

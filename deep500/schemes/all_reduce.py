@@ -21,6 +21,7 @@ from ..contracts.scheme import (
 from ..contracts.transport import AllReduce as NativeAllReduce
 from ..contracts.transport import Compute, Handle, Overlap, Program, Wait
 from ..errors import Deep500Error
+from ._sparse_mean import sparse_mean
 
 
 class AllReduce(Scheme):
@@ -28,7 +29,7 @@ class AllReduce(Scheme):
 
     Without a `collective`, the engine's own allreduce reduces each bucket as soon as backprop has finished it, where
     the framework can tell, and backprop goes on meanwhile. A `codec` sends gradients in a shorter form, by the
-    engine's own allreduce or allgather, as the codec needs.
+    engine's own allreduce or allgather, as the codec needs; or by a `collective` for sparse streams: TopK with SparCML.
     """
 
     codec: Codec | None = None
@@ -87,7 +88,10 @@ class AllReduce(Scheme):
         for bucket, part in self.buckets(worker, gradients):
             # a codec gives the mean of all ranks, and this is to be the sum
             part *= worker.size
-            yield from compressed_mean(worker, codec, bucket, part)
+            if self.collective is None:
+                yield from compressed_mean(worker, codec, bucket, part)
+            else:
+                yield from sparse_mean(worker, codec, self.collective, bucket, part)
 
     def buckets(
         self, worker: Worker, gradients: Buffers
@@ -103,15 +107,19 @@ class AllReduce(Scheme):
             raise Deep500Error(
                 f"bucket_bytes of AllReduce is {self.bucket_bytes}: give 1 or more"
             )
-        if self.collective is None:
+        if self.collective is not None:
+            self._check_collective(self.collective, size)
+
+    def _check_collective(self, collective: Collective, size: int) -> None:
+        collective.check(size)
+        needed = "all_reduce" if self.codec is None else "sparse_all_reduce"
+        if needed in collective.operations:
             return
-        self.collective.check(size)
-        if "all_reduce" not in self.collective.operations:
+        if self.codec is None:
             raise Deep500Error(
-                f"{self.collective} has no all_reduce, which AllReduce needs: give another collective"
+                f"{collective} has no all_reduce, which AllReduce needs: give another collective"
             )
-        if self.codec is not None:
-            raise Deep500Error(
-                f"AllReduce sends what {self.codec} makes by the engine's own collectives: leave "
-                f"collective={self.collective} out"
-            )
+        raise Deep500Error(
+            f"AllReduce sends what {self.codec} makes by the engine's own collectives, or by one for sparse streams "
+            f"such as SparCML: leave collective={collective} out"
+        )

@@ -18,6 +18,7 @@ from ...transports.virtual import Virtual
 NETWORK = LogGP(L=3e-6, o=1e-6, g=2e-6, G=1e-9)
 GUARDS = 8  # elements around an array, which nobody may touch
 GUARD = 77
+GIVING_ALL = ("all_reduce", "sparse_all_reduce")
 MISSING = 0.7  # of the elements of a sparse stream
 Arrays = list[np.ndarray]
 
@@ -83,7 +84,7 @@ class Case:
 
     @property
     def is_lossy(self) -> bool:
-        return self.is_sparse and self.collective.lossy
+        return self.operation in GIVING_ALL and self.collective.lossy
 
     def wanted(self) -> list[Arrays]:
         """The arrays that every rank must have; of a lossy sum, those that it has by itself."""

@@ -11,6 +11,7 @@ from ...contracts.transport import Program, RankFailure
 from ...transports.virtual import Virtual
 from .buffers import most_allocated
 from .cases import (
+    GIVING_ALL,
     GUARD,
     GUARDS,
     NETWORK,
@@ -29,7 +30,6 @@ DTYPES = (
 )
 MOST_COUNTED = 17  # ranks whose digits an int64 holds without its sign
 SENDING = ("all_to_all", "neighbor_all_gather", "sparse_all_reduce")
-GIVING_ALL = ("all_reduce", "sparse_all_reduce")
 LONG = 20_000  # elements, beside whose bytes Python's own objects are small
 OBJECT_BYTES = 600  # of Python's objects, for every message
 LATEST = 2.0  # how many times the seconds of virtual ranks may be declared

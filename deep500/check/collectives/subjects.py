@@ -7,7 +7,7 @@ from typing import Any
 
 from ...contracts.collective import OPERATIONS, Collective
 from ...errors import Deep500Error, Incomplete
-from .cases import Case
+from .cases import GIVING_ALL, Case
 
 REDUCING = ("all_reduce", "reduce_scatter", "sparse_all_reduce")
 # nothing, less than an element for each rank, uneven, even
@@ -39,7 +39,7 @@ class Subject:
 
     @property
     def is_lossy(self) -> bool:
-        return self.operation == "sparse_all_reduce" and self.collective.lossy
+        return self.operation in GIVING_ALL and self.collective.lossy
 
     def case(self, size: int, count: int, **settings: Any) -> Case:
         return Case(
