@@ -29,12 +29,12 @@ def sparse_mean(
     """
     check_buffer(part)
     state = codec_state(worker, codec, bucket, part)
-    x = part + state["residual"] if codec.error_feedback else part
+    x = codec.accumulated(part, state)
     sent = codec.contribution(x, codec_key(worker, bucket))
     total = yield from _summed(worker, collective, stream_of(sent), state)
-    if codec.error_feedback:
-        with quiet():
-            state["residual"] = x - _arrived(sent, total, collective)
+    with quiet():
+        residual = x - _arrived(sent, total, collective)
+    state.update(codec.left(part, state, x, residual))
     np.copyto(part, total.dense())
     part /= part.dtype.type(worker.size)
     keep_codec_state(worker, bucket, state)
