@@ -8,6 +8,7 @@ import numpy as np
 from ..contracts.codec import Codec, Exchange, Key, Request, State, finite, quiet
 from ..contracts.layout import Slot
 from ..errors import Deep500Error
+from .top_k import TopK
 
 
 class MomentumCorrection(Codec):
@@ -16,7 +17,7 @@ class MomentumCorrection(Codec):
     So a number that is sent late has the momentum that it would have had. Train with an optimizer without momentum.
     """
 
-    codec: Codec
+    codec: Codec = TopK()
     momentum: float = 0.9
 
     def __post_init__(self) -> None:

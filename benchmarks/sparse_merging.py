@@ -1,0 +1,167 @@
+"""Sums of sparse streams: our merge against SciPy's and NumPy's, and whether its cost grows as the model says.
+
+    python benchmarks/sparse_merging.py [--size 10000000] [--budget 5] [--cpu]
+
+merging    two streams of float32 with 0.1, 1 and 10 % of the elements: paired ratios ours / theirs in mirrored order, with
+           the interval at 95 %. SciPy adds two rows in CSR form; NumPy sorts all indices, and adds up equal ones
+growth     all merges of SSARRecursiveDoubling on 2 … 16 ranks, in nanoseconds for each entry that the model counts: they
+           may differ by a factor of 4 over all densities and P, as caches do; those of a quadratic merge differ by 1000
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from deep500 import measure
+from deep500.collectives._merging import LOOPS, merged
+from deep500.collectives._sparse import Union
+from deep500.contracts.sparse_stream import INDEX, SparseStream
+
+DENSITIES = (0.001, 0.01, 0.1)
+RANKS = (2, 4, 8, 16)
+FEWEST_ROUNDS = 10
+MOST_APART = 4.0  # over caches of all levels
+clock: Callable[[], float] = time.perf_counter
+
+
+def stream(size: int, density: float, seed: int) -> SparseStream:
+    random = np.random.default_rng(seed)
+    is_kept = random.random(size, np.float32) < density
+    indices = np.flatnonzero(is_kept).astype(INDEX)
+    values = random.standard_normal(indices.size, np.float32)
+    return SparseStream(size, values, indices)
+
+
+def as_row(one: SparseStream) -> Any:
+    assert one.indices is not None
+    places = one.indices.astype(np.int32)
+    starts = np.array([0, places.size], np.int32)
+    return csr_array((one.values, places, starts), shape=(1, one.size))
+
+
+def by_numpy(one: SparseStream, other: SparseStream) -> SparseStream:
+    """A stable sort of all indices, and a sum where two are equal: what runs without a compiler."""
+    with LOOPS.only_numpy():
+        return merged(one, other)
+
+
+def merging(size: int, density: float, budget_s: float) -> bool:
+    one, other = stream(size, density, 1), stream(size, density, 2)
+    rows = as_row(one), as_row(other)
+    theirs = {
+        "SciPy": lambda: rows[0] + rows[1],
+        "NumPy": lambda: by_numpy(one, other),
+    }
+    _check(one, other)
+    is_faster = []
+    for name, their_sum in theirs.items():
+        ratio = paired(their_sum, lambda: merged(one, other), budget_s)
+        is_faster.append(ratio.high < 1)
+        print(
+            f"{density:6.1%}  ours / {name}  {ratio.estimate:6.3f} [{ratio.low:.3f}, {ratio.high:.3f}], n = {ratio.n}",
+            flush=True,
+        )
+    return all(is_faster)
+
+
+def _check(one: SparseStream, other: SparseStream) -> None:
+    """All three give the same sum."""
+    wanted = (as_row(one) + as_row(other)).toarray().ravel()
+    for total in (merged(one, other), by_numpy(one, other)):
+        np.testing.assert_allclose(total.dense(), wanted, rtol=1e-6)
+
+
+def paired(theirs: Callable[[], Any], ours: Callable[[], Any], budget_s: float) -> Any:
+    """The ratio of times, one for every round of both in mirrored order."""
+    theirs(), ours()
+    ratios: list[float] = []
+    began = time.perf_counter()
+    while len(ratios) < FEWEST_ROUNDS or time.perf_counter() - began < budget_s:
+        times = [_seconds(each) for each in (theirs, ours, ours, theirs)]
+        ratios.append((times[1] + times[2]) / (times[0] + times[3]))
+    return measure.interval(ratios)
+
+
+def _seconds(function: Callable[[], Any]) -> float:
+    begin = clock()
+    function()
+    return clock() - begin
+
+
+def growth(size: int, budget_s: float) -> bool:
+    """The merges that one rank does, for streams with independent places."""
+    rates = []
+    for density in DENSITIES:
+        for ranks in RANKS:
+            streams = [stream(size, density, seed) for seed in range(ranks)]
+            entries = _counted(size, density, ranks)
+            times: list[float] = []
+            began = time.perf_counter()
+            while len(times) < 5 or time.perf_counter() - began < budget_s:
+                times.append(_doubling(streams))
+            interval = measure.interval(times)
+            rate = 1e9 * interval.estimate / entries
+            rates.append(rate)
+            print(
+                f"{density:6.1%}  P = {ranks:2}  {1e3 * interval.estimate:8.2f} ms "
+                f"[{1e3 * interval.low:.2f}, {1e3 * interval.high:.2f}], n = {interval.n}; {rate:6.2f} ns for each of "
+                f"{entries:.3g} entries",
+                flush=True,
+            )
+    return max(rates) < MOST_APART * min(rates)
+
+
+def _counted(size: int, density: float, ranks: int) -> float:
+    """The entries that rank 0 merges, its own and the others'; of a dense sum all elements."""
+    union = Union(size, round(density * size))
+    counted, together = 0.0, 1
+    while together < ranks:
+        held = union(together)
+        counted += 2 * min(held, size / 2)
+        together *= 2
+    return counted
+
+
+def _doubling(streams: list[SparseStream]) -> float:
+    """The seconds of rank 0's merges in recursive doubling; the others' streams are merged off the clock."""
+    seconds = 0.0
+    level = streams
+    while len(level) > 1:
+        begin = clock()
+        first = merged(level[0], level[1])
+        seconds += clock() - begin
+        rest = range(2, len(level), 2)
+        level = [first, *(merged(level[place], level[place + 1]) for place in rest)]
+    return seconds
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--size", type=int, default=10_000_000)
+    parser.add_argument(
+        "--budget", type=float, default=5.0, help="seconds for each line (5)"
+    )
+    parser.add_argument(
+        "--cpu", action="store_true", help="CPU time, for a machine that others use"
+    )
+    args = parser.parse_args()
+    if args.cpu:
+        global clock
+        clock = time.process_time
+    print(f"loops in {'NumPy' if LOOPS.library() is None else 'C++'}")
+    faster = [merging(args.size, density, args.budget) for density in DENSITIES]
+    grows = growth(args.size, args.budget / 4)
+    print(f"faster than both: {'yes' if all(faster) else 'no'}")
+    print(f"grows as the model says: {'yes' if grows else 'no'}")
+    return 0 if all(faster) and grows else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
