@@ -1,30 +1,83 @@
 // The inner loops of sparse collectives. Each has a twin in NumPy (_merging.py) that gives the same bits: where both
 // streams have an entry, the first one's value comes first.
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #define API extern "C" __attribute__((visibility("default")))
 
 typedef int64_t i64;
 typedef uint32_t u32;
 
-// Two streams with ascending indices become one; `count` is how many entries it has. One pass, without branches that
-// depend on the data.
+// Two streams with ascending indices, as far as they are merged.
+template <typename T> struct Lane {
+    const u32 *ia, *ib;
+    const T *va, *vb;
+    const u32 *ea, *eb;  // where the indices end
+    u32* io;
+    T* vo;
+
+    // One entry of the sum, without branches that depend on the data.
+    inline void step() {
+        const u32 x = *ia, y = *ib;
+        const i64 left = x <= y, right = y <= x;
+        const T p = *va, q = *vb;
+        const T sum = p + q;
+        const T one = left ? p : q;
+        *io++ = left ? x : y;
+        *vo++ = (left & right) ? sum : one;
+        ia += left;
+        va += left;
+        ib += right;
+        vb += right;
+    }
+    // So many steps can be done before one of the streams may end.
+    inline i64 safe() const { return std::min(ea - ia, eb - ib); }
+    void finish() {
+        while (safe() > 0) step();
+        for (; ia < ea; ia++, va++) { *io++ = *ia; *vo++ = *va; }
+        for (; ib < eb; ib++, vb++) { *io++ = *ib; *vo++ = *vb; }
+    }
+};
+
+// Ranges of indices are merged in turn, so that no step waits for the one before it; then they are moved together.
 template <typename T>
 static void merge(i64 na, const u32* ia, const T* va, i64 nb, const u32* ib, const T* vb, u32* io, T* vo, i64* count) {
-    i64 a = 0, b = 0, n = 0;
-    while (a < na && b < nb) {
-        const u32 x = ia[a], y = ib[b];
-        const bool left = x <= y, right = y <= x;
-        const T p = va[a], q = vb[b];
-        const T sum = p + q;
-        io[n] = left ? x : y;
-        vo[n] = left ? (right ? sum : p) : q;
-        a += left;
-        b += right;
-        n++;
+    const int lanes = 2;
+    Lane<T> lane[lanes];
+    i64 a[lanes + 1] = {0}, b[lanes + 1] = {0};
+    a[lanes] = na;
+    b[lanes] = nb;
+    for (int k = 1; k < lanes; k++) {
+        a[k] = na * k / lanes;
+        b[k] = na ? std::lower_bound(ib, ib + nb, ia[a[k]]) - ib : nb;
     }
-    for (; a < na; a++, n++) { io[n] = ia[a]; vo[n] = va[a]; }
-    for (; b < nb; b++, n++) { io[n] = ib[b]; vo[n] = vb[b]; }
+    for (int k = 0; k < lanes; k++) {
+        const i64 start = a[k] + b[k];
+        lane[k] = {ia + a[k], ib + b[k], va + a[k], vb + b[k], ia + a[k + 1], ib + b[k + 1], io + start, vo + start};
+    }
+    Lane<T> first = lane[0], second = lane[1];
+    for (;;) {
+        const i64 steps = std::min(first.safe(), second.safe());
+        if (steps <= 0) break;
+        for (i64 i = 0; i < steps; i++) {
+            first.step();
+            second.step();
+        }
+    }
+    lane[0] = first;
+    lane[1] = second;
+    i64 n = 0;
+    for (int k = 0; k < lanes; k++) {
+        const i64 start = a[k] + b[k];
+        lane[k].finish();
+        const i64 length = lane[k].io - (io + start);
+        if (n != start) {
+            std::memmove(io + n, io + start, length * sizeof *io);
+            std::memmove(vo + n, vo + start, length * sizeof *vo);
+        }
+        n += length;
+    }
     *count = n;
 }
 

@@ -1,5 +1,7 @@
 """The costs that collectives declare, against virtual ranks and against the lower bound."""
 
+import math
+
 import pytest
 
 from deep500.collectives.binomial_tree import BinomialTree
@@ -40,6 +42,10 @@ def test_traffic_is_as_declared(
         cost = collective.cost(operation, size, count, gamma=4)
         sent = [traffic.sent_bytes for traffic in virtual.traffic.values()]
         messages = [traffic.sent_messages for traffic in virtual.traffic.values()]
+        if collective.cost_is_bound:
+            assert max(messages) <= cost.messages, size
+            assert max(sent) <= cost.bytes, size
+            continue
         if size > 1:
             assert max(messages) == cost.messages, size
         assert max(sent) == cost.bytes, size
@@ -59,6 +65,8 @@ def test_seconds_are_those_of_virtual_ranks(
             if not _is_exact(collective, size, count):
                 message = NETWORK.L + 2 * NETWORK.o
                 slack = rounds_to_all(size) * message + 4 * count * NETWORK.G
+            if collective.cost_is_bound:
+                slack = math.inf
             assert -NANOSECOND < excess < slack + NANOSECOND, (size, count)
 
 
@@ -76,7 +84,8 @@ def test_buffers_are_those_that_are_declared(
         cost = collective.cost(operation, size, count)
         # steps and handles, which are Python's
         slack = 0.05 * arrays[0].nbytes + 600 * cost.messages
-        assert abs(held - cost.memory) < slack, size
+        assert held - cost.memory < slack, size
+        assert held - cost.memory > -slack or collective.cost_is_bound, size
 
 
 def _is_exact(collective: Collective, size: int, count: int) -> bool:

@@ -128,8 +128,8 @@ def test_a_quantised_dense_half_is_unbiased_noise() -> None:
         sums.append(total - np.float32(4e-4 * turn))
     errors = np.array(sums) - wanted
     assert np.abs(errors[0]).max() > 0.05
-    standard_error = errors.std(axis=0) / np.sqrt(len(sums))
-    assert np.mean(np.abs(errors.mean(axis=0)) <= 3 * standard_error + 1e-3) > 0.98
+    # independent noise of 60 sums averages out to an eighth
+    assert np.square(errors.mean(axis=0)).mean() < 1.3 / 60 * np.square(errors).mean()
 
 
 def test_ok_topk_gives_the_largest_of_the_sum() -> None:
@@ -202,7 +202,7 @@ SLOW = LogGP(L=1e-4, o=1e-5, g=1e-5, G=8e-8)
     ("size", "entries", "union", "wanted"),
     [
         (8, 10, None, {"SSARRecursiveDoubling"}),
-        (8, 100_000, None, {"SSARRecursiveDoubling", "SSARSplitAllGather"}),
+        (8, 20_000, None, {"SSARRecursiveDoubling", "SSARSplitAllGather"}),
         (64, 100_000, None, {"DSARSplitAllGather", "Rabenseifner"}),
         (4, 900_000, None, {"Rabenseifner"}),
         # all ranks have the same places: the sum stays sparse
