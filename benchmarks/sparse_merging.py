@@ -2,10 +2,10 @@
 
     python benchmarks/sparse_merging.py [--size 10000000] [--budget 5] [--cpu]
 
-merging    two streams of float32 with 0.1, 1 and 10 % of the elements: paired ratios ours / theirs in mirrored order, with
-           the interval at 95 %. SciPy adds two rows in CSR form; NumPy sorts all indices, and adds up equal ones
-growth     all merges of SSARRecursiveDoubling on 2 … 16 ranks, in nanoseconds for each entry that the model counts: they
-           may differ by a factor of 4 over all densities and P, as caches do; those of a quadratic merge differ by 1000
+merging    two streams of float32 with 0.1, 1 and 10 % of the elements: paired ratios ours / theirs in mirrored order,
+           with the interval at 95 %. SciPy adds two rows in CSR form; NumPy sorts all indices, and adds up equal ones
+growth     all merges of SSARRecursiveDoubling on 2 … 16 ranks, in nanoseconds for each entry that the model counts:
+           they may differ by a factor of 4 over all densities and P, as caches do; a quadratic merge's differ by 1000
 """
 
 import argparse
