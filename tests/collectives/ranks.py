@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from deep500.contracts.collective import Collective
+from deep500.contracts.sparse_stream import stream_of
 from deep500.contracts.transport import Program
 from tests.collectives.runs import WITH_ARRAYS, arrays_of, offered
 
@@ -21,7 +22,9 @@ COUNT = 101
 def program(rank: int, size: int) -> Program:
     """The hashes by collective and operation."""
     hashes = {}
-    for collective, operation in offered(*WITH_ARRAYS, "all_to_all"):
+    for collective, operation in offered(
+        *WITH_ARRAYS, "all_to_all", "sparse_all_reduce"
+    ):
         values = yield from _carried_out(collective, operation, rank, size)
         digest = hashlib.sha256()
         for value in values:
@@ -40,6 +43,11 @@ def _carried_out(
         incoming = [np.empty_like(outgoing[rank]) for _ in outgoing]
         yield from collective.all_to_all(rank, size, outgoing, incoming)
         return incoming
+    if operation == "sparse_all_reduce":
+        array[rank::3] = 0
+        stream = stream_of(array)
+        total = yield from collective.sparse_all_reduce(rank, size, stream)
+        return [total.dense()]
     value = yield from getattr(collective, operation)(rank, size, array)
     if operation == "reduce_scatter":
         return [value]

@@ -1,13 +1,14 @@
 """Operations of collectives on virtual ranks, with the arrays that they are given and what must come out."""
 
 import math
-import tracemalloc
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from deep500 import registry
+from deep500.check.collectives.buffers import most_allocated
 from deep500.contracts.collective import Collective
 from deep500.contracts.loggp import LogGP
 from deep500.contracts.transport import Program
@@ -87,32 +88,12 @@ def most_held(
 ) -> float:
     """The most bytes that one rank's program has allocated at any time."""
     size = len(arrays)
-    peaks = dict.fromkeys(range(size), 0)
 
-    def program(rank: int) -> Program:
-        operate = getattr(collective, operation)
-        return (yield from watched(operate(rank, size, arrays[rank]), rank, peaks))
+    def run(watched: Callable[[int, Program], Program]) -> None:
+        def program(rank: int) -> Program:
+            operate = getattr(collective, operation)
+            return watched(rank, operate(rank, size, arrays[rank]))
 
-    tracemalloc.start()
-    try:
         Virtual(size, NETWORK).run(program)
-    finally:
-        tracemalloc.stop()
-    return max(peaks.values())
 
-
-def watched(program: Program, rank: int, peaks: dict[int, int]) -> Program:
-    """The program, with what it has allocated in its own steps."""
-    answer, held = None, 0
-    while True:
-        before, _ = tracemalloc.get_traced_memory()
-        tracemalloc.reset_peak()
-        try:
-            step = program.send(answer)
-        except StopIteration as stop:
-            return stop.value
-        finally:
-            after, peak = tracemalloc.get_traced_memory()
-            peaks[rank] = max(peaks[rank], held + peak - before)
-            held += after - before
-        answer = yield step
+    return most_allocated(run)
