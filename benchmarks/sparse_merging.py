@@ -24,8 +24,10 @@ from deep500.contracts.sparse_stream import INDEX, SparseStream
 
 DENSITIES = (0.001, 0.01, 0.1)
 RANKS = (2, 4, 8, 16)
-FEWEST_ROUNDS = 10
+FEWEST_ROUNDS = 40
 MOST_APART = 4.0  # over caches of all levels
+PAIRS = 16  # of streams, an even number
+Sum = Callable[[int], Any]
 clock: Callable[[], float] = time.perf_counter
 
 
@@ -51,16 +53,19 @@ def by_numpy(one: SparseStream, other: SparseStream) -> SparseStream:
 
 
 def merging(size: int, density: float, budget_s: float) -> bool:
-    one, other = stream(size, density, 1), stream(size, density, 2)
-    rows = as_row(one), as_row(other)
-    theirs = {
-        "SciPy": lambda: rows[0] + rows[1],
-        "NumPy": lambda: by_numpy(one, other),
+    # other streams in every round: a branch predictor would learn those that come again, which gradients do not
+    pairs = []
+    for seed in range(0, 2 * PAIRS, 2):
+        pairs.append((stream(size, density, seed), stream(size, density, seed + 1)))
+    rows = [(as_row(one), as_row(other)) for one, other in pairs]
+    _check(*pairs[0])
+    theirs: dict[str, Sum] = {
+        "SciPy": lambda number: rows[number][0] + rows[number][1],
+        "NumPy": lambda number: by_numpy(*pairs[number]),
     }
-    _check(one, other)
     is_faster = []
     for name, their_sum in theirs.items():
-        ratio = paired(their_sum, lambda: merged(one, other), budget_s)
+        ratio = paired(their_sum, lambda number: merged(*pairs[number]), budget_s)
         is_faster.append(ratio.high < 1)
         print(
             f"{density:6.1%}  ours / {name}  {ratio.estimate:6.3f} [{ratio.low:.3f}, {ratio.high:.3f}], n = {ratio.n}",
@@ -76,20 +81,23 @@ def _check(one: SparseStream, other: SparseStream) -> None:
         np.testing.assert_allclose(total.dense(), wanted, rtol=1e-6)
 
 
-def paired(theirs: Callable[[], Any], ours: Callable[[], Any], budget_s: float) -> Any:
+def paired(theirs: Sum, ours: Sum, budget_s: float) -> Any:
     """The ratio of times, one for every round of both in mirrored order."""
-    theirs(), ours()
+    theirs(0), ours(0)
     ratios: list[float] = []
     began = time.perf_counter()
     while len(ratios) < FEWEST_ROUNDS or time.perf_counter() - began < budget_s:
-        times = [_seconds(each) for each in (theirs, ours, ours, theirs)]
+        number = 2 * len(ratios) % PAIRS
+        first, second = number, number + 1
+        times = [_seconds(theirs, first), _seconds(ours, first)]
+        times += [_seconds(ours, second), _seconds(theirs, second)]
         ratios.append((times[1] + times[2]) / (times[0] + times[3]))
     return measure.interval(ratios)
 
 
-def _seconds(function: Callable[[], Any]) -> float:
+def _seconds(function: Sum, number: int) -> float:
     begin = clock()
-    function()
+    function(number)
     return clock() - begin
 
 
@@ -102,7 +110,7 @@ def growth(size: int, budget_s: float) -> bool:
             entries = _counted(size, density, ranks)
             times: list[float] = []
             began = time.perf_counter()
-            while len(times) < 5 or time.perf_counter() - began < budget_s:
+            while len(times) < 10 or time.perf_counter() - began < budget_s:
                 times.append(_doubling(streams))
             interval = measure.interval(times)
             rate = 1e9 * interval.estimate / entries

@@ -75,6 +75,7 @@ def _merged_by_numpy(lower: SparseStream, higher: SparseStream) -> SparseStream:
     again = np.flatnonzero(~is_first)
     # an entry of both streams comes twice, the lower rank's first
     values[again - 1] += values[again]
+    values += values.dtype.type(0)  # -0 is 0, as in C++
     return SparseStream(lower.size, values[is_first], indices[is_first])
 
 

@@ -95,6 +95,16 @@ def test_the_order_of_additions_is_that_of_the_ranks() -> None:
     assert total.values[0] == wanted
 
 
+@pytest.mark.parametrize("only_numpy", [False, True])
+def test_negative_zero_is_zero(only_numpy: bool) -> None:
+    """In the interleaved part of a merge, and behind it."""
+    ones = sparse_stream([*range(0, 40, 2)], np.full(20, -0.0, np.float32), 99)
+    others = sparse_stream([1, 3], np.full(2, -0.0, np.float32), 99)
+    with LOOPS.only_numpy(only_numpy):
+        total = merged(ones, others)
+    assert total.entries == 22 and not np.signbit(total.values).any()
+
+
 def test_what_cancels_is_still_an_entry() -> None:
     plus, minus = (
         sparse_stream([5], np.array([x], np.float32), 9) for x in (1.0, -1.0)
