@@ -13,8 +13,10 @@ from deep500.cli import main
 from deep500.collectives.binomial_tree import BinomialTree
 from deep500.collectives.direct import Direct
 from deep500.collectives.ring import Ring
+from deep500.collectives.ssar_recursive_doubling import SSARRecursiveDoubling
 from deep500.contracts.collective import Collective
 from deep500.contracts.collective_cost import CollectiveCost
+from deep500.contracts.sparse_stream import SparseStream
 from deep500.contracts.transport import (
     Program,
     RankFailure,
@@ -196,7 +198,18 @@ class Crashes(Ring):
         array[1000] = 0
 
 
+class Drops(SSARRecursiveDoubling):
+    """Loses the last entry of a sparse sum."""
+
+    def sparse_all_reduce(self, rank: int, size: int, stream: Any) -> Program:
+        total = yield from super().sparse_all_reduce(rank, size, stream)
+        if total.indices is None or not total.entries:
+            return total
+        return SparseStream(total.size, total.values[:-1], total.indices[:-1])
+
+
 PLANTED = {
+    Drops: "values",
     Doubling: "every rank",
     Twice: "every rank",
     OnlySums: "values",
