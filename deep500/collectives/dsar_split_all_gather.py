@@ -57,7 +57,7 @@ class DSARSplitAllGather(SparseAllReduce):
         if self.codec is None:
             return piece.view(np.uint8)
         # other random numbers for other sums: noise that repeats itself would not average out
-        key = Key(0, zlib.crc32(piece.view(np.uint8)), rank, size, "dense sum")
+        key = Key(0, zlib.crc32(piece.data), rank, size, "dense sum")
         return self.codec.encoded(piece, key)
 
     def _decoded(

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..contracts.collective import Collective, combine
 from ..contracts.collective_cost import CollectiveCost, piece_lengths
-from ..contracts.transport import Program, Recv, ReduceOp, Send, Wait, wait
+from ..contracts.transport import Handle, Program, Recv, ReduceOp, Send, Wait, wait
 from ..errors import Deep500Error
 
 
@@ -70,7 +70,7 @@ class Pipeline(Collective):
         parts = self._segments(array)
         buffers = [np.empty_like(part) for part in parts[:2]]
         has_source = rank + 1 < size
-        receives = []
+        receives: list[Handle] = []
         sends = []
         for number, part in enumerate(parts):
             if has_source:
@@ -90,7 +90,7 @@ class Pipeline(Collective):
         place = (rank - root) % size
         before, behind = (rank - 1) % size, (rank + 1) % size
         parts = self._segments(array)
-        receives = []
+        receives: list[Handle] = []
         if place:
             for part in parts:
                 handle = yield Recv(before, part, self.tag)

@@ -60,13 +60,13 @@ class SparCML(SparseAllReduce):
         candidates = (
             SSARRecursiveDoubling(tag=self.tag),
             SSARSplitAllGather(tag=self.tag),
-            DSARSplitAllGather(self.codec, tag=self.tag),
+            DSARSplitAllGather(codec=self.codec, tag=self.tag),
             Rabenseifner(tag=self.tag),
         )
         return {type(candidate).__name__: candidate for candidate in candidates}
 
     def check(self, size: int) -> None:
-        DSARSplitAllGather(self.codec).check(size)
+        DSARSplitAllGather(codec=self.codec).check(size)
 
     def choose(
         self,

@@ -52,7 +52,7 @@ def test_without_momentum_it_is_the_codec() -> None:
         for step in range(3):
             [mean] = run_together([codec.aggregate(gradient, state, Key(step=step))])
         means.append(mean)
-    np.testing.assert_array_equal(*means)
+    np.testing.assert_array_equal(means[0], means[1])
 
 
 def test_it_is_what_it_declares() -> None:

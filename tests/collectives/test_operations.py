@@ -82,7 +82,7 @@ def test_broadcast(collective: Collective, _: str) -> None:
 def test_all_to_all(collective: Collective, _: str) -> None:
     """Also with pieces of different lengths, and none."""
     for size in SIZES:
-        incoming = {}
+        incoming: dict[int, list[np.ndarray]] = {}
 
         def program(rank: int, size: int = size, incoming: dict = incoming) -> Program:
             outgoing = [np.full(rank + other, 100 * rank) for other in range(size)]

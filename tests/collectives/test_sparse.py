@@ -40,13 +40,24 @@ def sparse_array(seed: int, entries: int, dtype: str = "float32") -> np.ndarray:
 
 
 def summed(collective: Collective, arrays: list[np.ndarray]) -> list[SparseStream]:
+    return [*_run(collective, arrays)[1].values()]
+
+
+def sent_by(collective: Collective, arrays: list[np.ndarray]) -> Virtual:
+    """The transport that has summed the arrays up."""
+    return _run(collective, arrays)[0]
+
+
+def _run(
+    collective: Collective, arrays: list[np.ndarray]
+) -> tuple[Virtual, dict[int, SparseStream]]:
     virtual = Virtual(len(arrays))
 
     def program(rank: int) -> Any:
         stream = stream_of(arrays[rank])
         return collective.sparse_all_reduce(rank, len(arrays), stream)
 
-    return [*virtual.run(program).values()]
+    return virtual, virtual.run(program)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
@@ -76,9 +87,9 @@ def test_loops_give_the_bits_of_numpy(dtype: str, entries: tuple[int, int]) -> N
     streams = []
     for seed, count in enumerate(entries):
         streams.append(stream_of(sparse_array(seed, count, dtype)))
-    fast = merged(*streams)
+    fast = merged(streams[0], streams[1])
     with LOOPS.only_numpy():
-        slow = merged(*streams)
+        slow = merged(streams[0], streams[1])
     assert fast.is_dense == slow.is_dense
     assert fast.payload().tobytes() == slow.payload().tobytes()
     wanted = sum(stream.dense().astype(np.float64) for stream in streams)
@@ -127,7 +138,7 @@ def test_sums_are_right_and_the_same_on_all_ranks(
 
 def test_a_quantised_dense_half_is_unbiased_noise() -> None:
     """The mean over many sums is the sum; one sum is not."""
-    collective = DSARSplitAllGather(QSGD(bits=4, bucket=128))
+    collective = DSARSplitAllGather(codec=QSGD(bits=4, bucket=128))
     arrays = [sparse_array(rank, 600) for rank in range(4)]
     wanted = np.sum(arrays, axis=0)
     sums = []
@@ -163,14 +174,7 @@ def test_ok_topk_sends_few_words_on_many_ranks() -> None:
     arrays = [sparse_array(rank, entries) for rank in range(size)]
     sent = {}
     for collective in (OkTopk(), SSARRecursiveDoubling()):
-        virtual = Virtual(size)
-
-        def program(
-            rank: int, collective: Collective = collective, size: int = size
-        ) -> Any:
-            return collective.sparse_all_reduce(rank, size, stream_of(arrays[rank]))
-
-        virtual.run(program)
+        virtual = sent_by(collective, arrays)
         sent[collective] = max(t.sent_bytes for t in virtual.traffic.values())
     cost = OkTopk().expected_cost(size, SIZE, entries)
     assert sent[OkTopk()] <= 1.5 * cost.bytes
@@ -190,12 +194,7 @@ def test_bytes_are_as_predicted_from_the_density(cls: Any) -> None:
                 array = np.zeros(count, np.float32)
                 array[random.choice(count, entries, replace=False)] = 1
                 arrays.append(array)
-            virtual = Virtual(size)
-            virtual.run(
-                lambda rank, size=size, arrays=arrays: cls().sparse_all_reduce(
-                    rank, size, stream_of(arrays[rank])
-                )
-            )
+            virtual = sent_by(cls(), arrays)
             sent = max(t.sent_bytes for t in virtual.traffic.values())
             cost = cls().expected_cost(size, count, entries)
             slack = 0.1 * cost.bytes + 8 * 5 * np.sqrt(entries * size)
@@ -222,7 +221,7 @@ SLOW = LogGP(L=1e-4, o=1e-5, g=1e-5, G=8e-8)
 def test_the_choice_follows_size_density_and_fill_in(
     size: int, entries: int, union: int | None, wanted: set[str]
 ) -> None:
-    choice = SparCML(SLOW).choose(size, 1_000_000, entries, union)
+    choice = SparCML(network=SLOW).choose(size, 1_000_000, entries, union)
     assert choice.chosen in wanted, choice
     assert choice.seconds[choice.chosen] == min(choice.seconds.values())
 
@@ -231,14 +230,14 @@ def test_the_choice_says_what_it_predicted_and_what_came() -> None:
     arrays = [sparse_array(rank, 50) for rank in range(4)]
 
     def program(rank: int) -> Any:
-        return SparCML(FAST).switched(rank, 4, stream_of(arrays[rank]))
+        return SparCML(network=FAST).switched(rank, 4, stream_of(arrays[rank]))
 
     results = Virtual(4).run(program)
     union = np.count_nonzero(np.sum(np.abs(arrays), axis=0))
     for total, choice in results.values():
         assert choice.came == union == np.count_nonzero(total.dense())
         assert choice.union == pytest.approx(1000 * (1 - 0.95**4))
-        assert replace(choice, came=0) == SparCML(FAST).choose(4, SIZE, 50)
+        assert replace(choice, came=0) == SparCML(network=FAST).choose(4, SIZE, 50)
 
 
 @pytest.mark.parametrize(
@@ -278,7 +277,7 @@ def test_nan_on_the_way_is_refused() -> None:
 def test_a_biased_codec_is_refused() -> None:
     arrays = [sparse_array(rank, 5) for rank in range(2)]
     with pytest.raises(Deep500Error, match="it is not unbiased; give QSGD"):
-        summed(DSARSplitAllGather(TopK(0.1)), arrays)
+        summed(DSARSplitAllGather(codec=TopK(0.1)), arrays)
 
 
 def test_announced_lengths_that_cannot_be_are_refused() -> None:
