@@ -19,7 +19,7 @@ from .ssar_split_all_gather import SSARSplitAllGather
 
 
 @dataclass(frozen=True)
-class Choice:
+class AlgorithmChoice:
     """What was predicted before a reduction, and what came.
 
     entries     That a rank has at most; `union` is what was expected of the sum, and `came` what it had.
@@ -75,7 +75,7 @@ class SparCML(SparseAllReduce):
         entries: int,
         union: int | None = None,
         gamma: float = 4,
-    ) -> Choice:
+    ) -> AlgorithmChoice:
         """The algorithm with the fewest predicted seconds; `union` is the number of entries of the sum, if known."""
         seconds = {}
         for name, candidate in self.candidates.items():
@@ -86,12 +86,12 @@ class SparCML(SparseAllReduce):
             seconds[name] = cost.seconds(self.network, self.per_merged_byte)
         expected = Union(count, entries)(size) if union is None else union
         chosen = min(seconds, key=lambda name: seconds[name])
-        return Choice(chosen, entries, expected, seconds)
+        return AlgorithmChoice(chosen, entries, expected, seconds)
 
     def switched(
         self, rank: int, size: int, stream: SparseStream, union: int | None = None
     ) -> Program:
-        """The sum and the Choice; `union` is that of an earlier sum like this one, the same on all ranks."""
+        """The sum and the AlgorithmChoice; `union` is that of an earlier sum like this one, the same on all ranks."""
         check_numbers(stream.values, stream.indices)
         return (yield from self._switched(rank, size, stream, "sum", union))
 
@@ -139,11 +139,11 @@ class SparCML(SparseAllReduce):
         return agreement.then(cost)
 
 
-def _with_result(choice: Choice, result: SparseStream) -> Choice:
+def _with_result(choice: AlgorithmChoice, result: SparseStream) -> AlgorithmChoice:
     """The choice with the number of entries that came; of a dense sum those that are not zero."""
     came = result.entries
     if result.indices is None:
         came = int(np.count_nonzero(result.values))
-    return Choice(
+    return AlgorithmChoice(
         choice.chosen, choice.entries, choice.union, choice.seconds, int(came)
     )

@@ -16,7 +16,7 @@ from ...supervision.serving import Progress, silent
 from ..report import CheckReport, CheckResult, Reports
 from ..schemes.faults import reason
 from .promises import PROMISES, Promise
-from .subjects import Subject, check_subject
+from .subjects import CheckedOperation, check_subject
 
 
 def check_collective(
@@ -43,13 +43,13 @@ def checks(
 ) -> Iterator[CheckResult]:
     """Every promise for every operation."""
     for operation in collective.operations:
-        subject = Subject(collective, operation, ranks, seed)
+        subject = CheckedOperation(collective, operation, ranks, seed)
         for promise in PROMISES:
             progress(f"{operation}: {promise.name}")
             yield _kept(promise, subject)
 
 
-def _kept(promise: Promise, subject: Subject) -> CheckResult:
+def _kept(promise: Promise, subject: CheckedOperation) -> CheckResult:
     """The first case on which a promise is not kept, or how many were tried."""
     name, operation = promise.name, subject.operation
     if why := promise.unless(subject):

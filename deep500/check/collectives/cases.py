@@ -24,7 +24,7 @@ Arrays = list[np.ndarray]
 
 
 @dataclass
-class Outcome:
+class CaseOutcome:
     """What ranks have at the end: the arrays that count, by rank, and the buffers in which their own ones lie."""
 
     virtual: Virtual
@@ -46,7 +46,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Case:
+class CollectiveCase:
     """An operation on so many ranks, for arrays of so many elements; `data` is "small", "digits" or "normal"."""
 
     collective: Collective
@@ -111,7 +111,7 @@ class Case:
     def root(self) -> int:
         return self.size // 2
 
-    def run(self, **settings: Any) -> Outcome:
+    def run(self, **settings: Any) -> CaseOutcome:
         """Carry it out; the settings are those of the virtual ranks."""
         virtual = Virtual(self.size, NETWORK, **settings)
         outcome = self.blank(virtual)
@@ -120,16 +120,16 @@ class Case:
         )
         return outcome
 
-    def blank(self, virtual: Virtual) -> Outcome:
+    def blank(self, virtual: Virtual) -> CaseOutcome:
         """What ranks have before the beginning."""
         buffers = []
         for rank in range(self.size):
             buffer = np.full(self.count + 2 * GUARDS, GUARD, self.dtype)
             buffer[GUARDS:-GUARDS] = self.input(rank)
             buffers.append(buffer)
-        return Outcome(virtual, [[] for _ in buffers], buffers)
+        return CaseOutcome(virtual, [[] for _ in buffers], buffers)
 
-    def program(self, rank: int, outcome: Outcome) -> Program:
+    def program(self, rank: int, outcome: CaseOutcome) -> Program:
         """The program of one rank, which keeps the arrays that count in the outcome; the value is the operation's."""
         array = outcome.buffers[rank][GUARDS:-GUARDS]
         arrays = outcome.arrays[rank]

@@ -15,13 +15,13 @@ from .cases import (
     GUARD,
     GUARDS,
     NETWORK,
-    Case,
-    Outcome,
+    CaseOutcome,
+    CollectiveCase,
     first_difference,
     miscounted,
 )
 from .side_by_side import side_by_side
-from .subjects import Subject
+from .subjects import CheckedOperation
 
 DTYPES = (
     *("float16", "float32", "float64"),
@@ -35,7 +35,7 @@ OBJECT_BYTES = 600  # of Python's objects, for every message
 LATEST = 2.0  # how many times the seconds of virtual ranks may be declared
 
 
-def _always(_: Subject) -> str:
+def _always(_: CheckedOperation) -> str:
     return ""
 
 
@@ -44,21 +44,21 @@ class Promise:
     """A promise: the cases on which it is tried, what is wrong with one ("" if nothing is), and when it is not made."""
 
     name: str
-    cases: Callable[[Subject], Iterator[Case]]
-    fault: Callable[[Case], str]
-    unless: Callable[[Subject], str] = _always
+    cases: Callable[[CheckedOperation], Iterator[CollectiveCase]]
+    fault: Callable[[CollectiveCase], str]
+    unless: Callable[[CheckedOperation], str] = _always
 
 
 # Values
 
 
-def _counting_cases(subject: Subject) -> Iterator[Case]:
+def _counting_cases(subject: CheckedOperation) -> Iterator[CollectiveCase]:
     for case in subject.all_cases(dtype="int64", data="digits"):
         if case.size <= MOST_COUNTED:
             yield case
 
 
-def _miscount(case: Case) -> str:
+def _miscount(case: CollectiveCase) -> str:
     for rank, arrays in enumerate(case.run().arrays):
         for array in arrays:
             for place, total in enumerate(array.tolist()):
@@ -67,36 +67,36 @@ def _miscount(case: Case) -> str:
     return ""
 
 
-def _exact(subject: Subject) -> str:
+def _exact(subject: CheckedOperation) -> str:
     return "it gives a part of the sum, or adds noise" if subject.is_lossy else ""
 
 
-def _summing(subject: Subject) -> str:
+def _summing(subject: CheckedOperation) -> str:
     return _exact(subject) if subject.reduces else "it reduces nothing"
 
 
-def _value_cases(subject: Subject) -> Iterator[Case]:
+def _value_cases(subject: CheckedOperation) -> Iterator[CollectiveCase]:
     yield from subject.all_cases()
     if subject.operation in ("all_reduce", "reduce_scatter"):
         yield from subject.all_cases(op="max")
         yield from subject.all_cases(op="min")
 
 
-def _wrong_value(case: Case) -> str:
+def _wrong_value(case: CollectiveCase) -> str:
     return first_difference(case.run().arrays, case.wanted())
 
 
-def _dtype_cases(subject: Subject) -> Iterator[Case]:
+def _dtype_cases(subject: CheckedOperation) -> Iterator[CollectiveCase]:
     for dtype in DTYPES:
         yield from subject.some_cases(17, dtype=dtype)
 
 
-def _bit_cases(subject: Subject) -> Iterator[Case]:
+def _bit_cases(subject: CheckedOperation) -> Iterator[CollectiveCase]:
     for size in subject.sizes:
         yield subject.case(size, 101, data="normal")
 
 
-def _other_bits(case: Case) -> str:
+def _other_bits(case: CollectiveCase) -> str:
     outcome = case.run()
     for rank, bits in enumerate(outcome.bits):
         if bits != outcome.bits[0]:
@@ -104,13 +104,13 @@ def _other_bits(case: Case) -> str:
     return ""
 
 
-def _same_on_all(subject: Subject) -> str:
+def _same_on_all(subject: CheckedOperation) -> str:
     if subject.operation in GIVING_ALL:
         return ""
     return "every rank gets something else" if subject.reduces else "it adds nothing up"
 
 
-def _imprecise(case: Case) -> str:
+def _imprecise(case: CollectiveCase) -> str:
     """Sums may differ by their rounding, in any order."""
     inputs = np.array([case.input(rank) for rank in range(case.size)])
     with np.errstate(invalid="ignore"):
@@ -131,12 +131,12 @@ def _imprecise(case: Case) -> str:
     return ""
 
 
-def _ranks_with_all(case: Case) -> int:
+def _ranks_with_all(case: CollectiveCase) -> int:
     """How many ranks hold all elements together."""
     return 1 if case.operation in GIVING_ALL else case.size
 
 
-def _unsteady(case: Case) -> str:
+def _unsteady(case: CollectiveCase) -> str:
     first, second = case.run(), case.run()
     return "" if first.bits == second.bits else "two runs give other bits"
 
@@ -144,7 +144,7 @@ def _unsteady(case: Case) -> str:
 # Memory that is not its own
 
 
-def _touched(case: Case) -> str:
+def _touched(case: CollectiveCase) -> str:
     outcome = case.run()
     for rank, buffer in enumerate(outcome.buffers):
         around = np.concatenate([buffer[:GUARDS], buffer[-GUARDS:]])
@@ -160,7 +160,7 @@ def _touched(case: Case) -> str:
     return ""
 
 
-def _length_cases(subject: Subject) -> Iterator[Case]:
+def _length_cases(subject: CheckedOperation) -> Iterator[CollectiveCase]:
     for count in (0, 5, 17):
         yield from subject.some_cases(count)
 
@@ -168,12 +168,12 @@ def _length_cases(subject: Subject) -> Iterator[Case]:
 # Ranks and messages
 
 
-def _blocked(case: Case) -> str:
+def _blocked(case: CollectiveCase) -> str:
     outcome = case.run(eager_bytes=0)
     return first_difference(outcome.arrays, case.wanted())
 
 
-def _mixed_up(case: Case) -> str:
+def _mixed_up(case: CollectiveCase) -> str:
     """Two operations on the same ranks, begun in another order by odd ranks."""
     engine = case.run().uses_engine
     collective = case.collective
@@ -199,7 +199,7 @@ def _mixed_up(case: Case) -> str:
     return ""
 
 
-def _unnoticed(case: Case) -> str:
+def _unnoticed(case: CollectiveCase) -> str:
     lost = case.size - 1
     try:
         case.run(kill={lost: 0})
@@ -211,13 +211,13 @@ def _unnoticed(case: Case) -> str:
 # Cost
 
 
-def _without_cost(subject: Subject) -> str:
+def _without_cost(subject: CheckedOperation) -> str:
     if subject.collective.declares_cost(subject.operation):
         return ""
     return f"it declares none: write {subject.operation}_cost in its class"
 
 
-def _other_traffic(case: Case) -> str:
+def _other_traffic(case: CollectiveCase) -> str:
     declared = _cost(case)
     if case.size == 1:
         return ""
@@ -234,7 +234,7 @@ def _other_traffic(case: Case) -> str:
     return ""
 
 
-def _other_time(case: Case) -> str:
+def _other_time(case: CollectiveCase) -> str:
     declared = _cost(case).seconds(NETWORK)
     seconds = case.run().virtual.seconds
     is_late = declared > LATEST * seconds + 1e-12 and not case.collective.cost_is_bound
@@ -246,13 +246,13 @@ def _other_time(case: Case) -> str:
     )
 
 
-def _long_cases(subject: Subject) -> Iterator[Case]:
+def _long_cases(subject: CheckedOperation) -> Iterator[CollectiveCase]:
     yield from subject.some_cases(LONG)
 
 
-def _more_memory(case: Case) -> str:
+def _more_memory(case: CollectiveCase) -> str:
     cost = _cost(case)
-    outcome: Outcome = case.blank(Virtual(case.size, NETWORK))
+    outcome: CaseOutcome = case.blank(Virtual(case.size, NETWORK))
 
     def run(watched: Callable[[int, Program], Program]) -> None:
         def program(rank: int) -> Program:
@@ -270,16 +270,16 @@ def _more_memory(case: Case) -> str:
     return f"{cost.memory:.0f} bytes of buffers are declared, and some rank has {held}"
 
 
-def _cost(case: Case) -> Any:
+def _cost(case: CollectiveCase) -> Any:
     itemsize = np.dtype(case.dtype).itemsize
     return case.collective.cost(case.operation, case.size, case.count, itemsize)
 
 
-def _all(subject: Subject) -> Iterator[Case]:
+def _all(subject: CheckedOperation) -> Iterator[CollectiveCase]:
     return subject.all_cases()
 
 
-def _some(subject: Subject) -> Iterator[Case]:
+def _some(subject: CheckedOperation) -> Iterator[CollectiveCase]:
     return subject.some_cases(17)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...contracts.collective import OPERATIONS, Collective
 from ...errors import Deep500Error, Incomplete
-from .cases import GIVING_ALL, Case
+from .cases import GIVING_ALL, CollectiveCase
 
 REDUCING = ("all_reduce", "reduce_scatter", "sparse_all_reduce")
 # nothing, less than an element for each rank, uneven, even
@@ -15,7 +15,7 @@ LENGTHS = (0, 1, 5, 17, 360)
 
 
 @dataclass(frozen=True)
-class Subject:
+class CheckedOperation:
     """One operation of a collective, on up to so many ranks."""
 
     collective: Collective
@@ -41,18 +41,18 @@ class Subject:
     def is_lossy(self) -> bool:
         return self.operation in GIVING_ALL and self.collective.lossy
 
-    def case(self, size: int, count: int, **settings: Any) -> Case:
-        return Case(
+    def case(self, size: int, count: int, **settings: Any) -> CollectiveCase:
+        return CollectiveCase(
             self.collective, self.operation, size, count, seed=self.seed, **settings
         )
 
-    def all_cases(self, **settings: Any) -> Iterator[Case]:
+    def all_cases(self, **settings: Any) -> Iterator[CollectiveCase]:
         """Every number of ranks with every length."""
         for size in self.sizes:
             for count in LENGTHS:
                 yield self.case(size, count, **settings)
 
-    def some_cases(self, count: int, **settings: Any) -> Iterator[Case]:
+    def some_cases(self, count: int, **settings: Any) -> Iterator[CollectiveCase]:
         for size in self.several:
             yield self.case(size, count, **settings)
 
