@@ -37,8 +37,12 @@ class SSARRecursiveDoubling(SparseAllReduce):
         for bit in range(fold.power.bit_length() - 1):
             partner = fold.rank(place ^ 1 << bit)
             received = yield from exchange_streams(partner, stream, self.tag)
-            lower, higher = sorted([(rank, stream), (partner, received)], key=_rank)
-            stream = merged(lower[1], higher[1], op)
+            if rank < partner:
+                stream = merged(stream, received, op)
+            else:
+                stream = merged(received, stream, op)
+            # nothing of this round is kept during the next
+            del received
         return stream
 
     def stream_cost(
@@ -61,7 +65,3 @@ class SSARRecursiveDoubling(SparseAllReduce):
         there, back = exchange_cost([first]), exchange_cost([last])
         waited = CollectiveCost(rounds=there.rounds, spacings=there.spacings, handled=2)
         return cost.then(merged_bytes).then(waited).then(back)
-
-
-def _rank(pair: tuple[int, SparseStream]) -> int:
-    return pair[0]
