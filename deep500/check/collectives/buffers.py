@@ -10,7 +10,7 @@ import numpy as np
 from ...contracts.transport import Program
 
 
-class Allocations:
+class AllocatedBuffers:
     """What the program of one rank has allocated, and not freed."""
 
     def __init__(self) -> None:
@@ -57,10 +57,10 @@ class Allocations:
 
 def most_allocated(run: Callable[[Callable[[int, Program], Program]], None]) -> int:
     """The most bytes that one rank's program has allocated at any time; `run` is given what watches a program."""
-    allocations: dict[int, Allocations] = {}
+    allocations: dict[int, AllocatedBuffers] = {}
 
     def watched(rank: int, program: Program) -> Program:
-        allocations[rank] = Allocations()
+        allocations[rank] = AllocatedBuffers()
         return allocations[rank].follow(program)
 
     was_tracing = tracemalloc.is_tracing()
