@@ -50,6 +50,8 @@ class Forms:
 
     def tell(self, step: Send) -> None:
         """Before a message is sent: a new form, with the number of the message on its channel."""
+        if step.announced:
+            return
         channel = step.to, step.tag
         forms = self.sent[channel]
         form = form_of(step.array)
@@ -63,9 +65,10 @@ class Forms:
         """The number of the message that a receive will get on its channel; -1 if that depends on other receives."""
         if isinstance(step, RecvAny):
             self.of_any_rank.add(step.tag)
-        if step.tag in self.of_any_rank:
             return -1
-        channel = step.source, step.tag  # type: ignore[union-attr]
+        if step.announced or step.tag in self.of_any_rank:
+            return -1
+        channel = step.source, step.tag
         self.received_count[channel] += 1
         return self.received_count[channel] - 1
 
@@ -131,9 +134,14 @@ def _size(form: str) -> int:
     return math.prod(counts) * np.dtype(dtype).itemsize
 
 
+def form_tag(step: Send | Recv | RecvAny, array: np.ndarray) -> int:
+    """The engine's tag for messages of this form; announced ones have one for all, since their receivers know it."""
+    announced = not isinstance(step, RecvAny) and step.announced
+    return _tag(step.tag, "announced" if announced else form_of(array))
+
+
 @lru_cache(maxsize=4096)
-def form_tag(tag: int, form: str) -> int:
-    """The engine's tag for messages of a form with this tag of the program's."""
+def _tag(tag: int, form: str) -> int:
     return crc32(f"{tag} {form}".encode()) & 0x7FFFFFFF
 
 

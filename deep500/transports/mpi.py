@@ -296,6 +296,8 @@ class MpiPending(Pending):
         received = self.status.Get_count(self.transport.MPI.BYTE)
         if received != step.into.nbytes:
             raise self._other_length(step, received)
+        if isinstance(step, Recv) and step.announced:
+            return
         channel = self.status.Get_source(), step.tag
         forms = self.transport.forms
         forms.compare(channel, step.into)
