@@ -36,7 +36,7 @@ LAYERS = [
     "check",
     "results",
     "bundle/records",
-    "bench rerun instrumentation",
+    "bench rerun instrumentation board",
     "cli",
 ]
 # Two rooms of one layer: the network contract is built on the graph, and the graph is made of operators, a contract.

@@ -54,6 +54,7 @@ VERBS = {
     "reproduce": "reproduce",
     "sign": "sign",
     "report": "report",
+    "board": "board",
     "list": "list_",
 }
 

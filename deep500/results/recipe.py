@@ -5,6 +5,7 @@ from typing import Any
 
 from ..bundle.dates import Dates
 from ..contracts.result import Blocks, Contrast, Plan, Record, ResultKind
+from ..contracts.standing import Contestant
 from ..reports.blocks import Report
 from ..training import outcome as training
 from .outcomes.contradictions import recipe_contradictions
@@ -12,6 +13,7 @@ from .outcomes.data import check_shown, outcome_data
 from .outcomes.equivalent import equivalence_contrast
 from .outcomes.recipe_comparison import contrast
 from .outcomes.recipe_report import outcome_report
+from .outcomes.recipe_standing import RecipeContestant
 from .outcomes.remarks import recipe_remarks
 
 
@@ -56,6 +58,9 @@ class Recipe(ResultKind):
 
     def compare(self, a: Record, b: Record, margin: float, level: float) -> Contrast:
         return contrast(a, b, margin, level)
+
+    def contestants(self, record: Record) -> Sequence[Contestant]:
+        return [RecipeContestant(record)]
 
     def equivalence(
         self, a: Record, b: Record, margin: float, level: float
