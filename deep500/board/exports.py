@@ -47,7 +47,7 @@ def board_csv(board: Board) -> str:
 
 
 def _lines(league: League, row: Row) -> list[list[object]]:
-    lines = []
+    lines: list[list[object]] = []
     for score in row.scores:
         told = [
             league.key,
