@@ -37,6 +37,7 @@ LAYERS = [
     "results",
     "bundle/records",
     "bench rerun instrumentation board",
+    "contest",
     "cli",
 ]
 # Two rooms of one layer: the network contract is built on the graph, and the graph is made of operators, a contract.

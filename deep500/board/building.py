@@ -43,7 +43,8 @@ class Built:
 
 def build(folder: Path, settings: Settings) -> Built:
     """The board of a folder of bundles; whatever has changed since the last build is appended to its log."""
-    before, head = change_log.read_log(folder)
+    log = change_log.log_of(folder)
+    before, _ = log.read()
     candidates, refused = collect(folder)
     found = [_found(candidate, settings) for candidate in candidates]
     for bundle in refused:
@@ -51,8 +52,8 @@ def build(folder: Path, settings: Settings) -> Built:
         found.append(Found(bundle.entry, bundle.manifest, rules, refusal=bundle.reason))
     now = datetime.now(UTC).isoformat(timespec="seconds")
     news = [*change_log.new_changes(before, found, now)]
-    change_log.append(folder, head, news)
-    changes, head = change_log.read_log(folder)
+    log.append(news)
+    changes, head = log.read()
     taken_off = change_log.latest(changes)
     shown = [c for c in candidates if taken_off[c.entry].event != "removed"]
     board = Board(
@@ -71,7 +72,8 @@ def build(folder: Path, settings: Settings) -> Built:
 
 def remove(folder: Path, entry: str, reason: str) -> Change:
     """Take an entry off the board: a line in its log, which says why; the bundle stays where it is."""
-    changes, head = change_log.read_log(folder)
+    log = change_log.log_of(folder)
+    changes, _ = log.read()
     last = change_log.latest(changes).get(entry)
     if last is None or last.event == "removed":
         there = sorted(
@@ -89,7 +91,7 @@ def remove(folder: Path, entry: str, reason: str) -> Change:
     change = replace(
         last, at=now, event="removed", reason=clean(reason), by="organiser"
     )
-    change_log.append(folder, head, [change])
+    log.append([change])
     return change
 
 

@@ -4,18 +4,14 @@
 changed since the last one, so that a second build of the same folder appends nothing and gives the same bytes.
 """
 
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ..bundle.encoding import PARSE_LIMIT, ZERO, link, unlink
-from ..errors import Deep500Error, Wrong
-from ..schema import decoded, encoded
+from ..bundle.chained_log import ChainedLog
 
 LOG = "board.jsonl"
-LONGEST_LOG = 1 << 28  # bytes
 Event = Literal["accepted", "refused", "removed", "rescored"]
 ON_THE_BOARD = "accepted", "rescored"
 
@@ -45,55 +41,8 @@ class Found:
     refusal: str = ""
 
 
-def read_log(folder: Path) -> tuple[list[Change], str]:
-    """All changes, and the hash of the last line; raises Wrong if a line was changed, removed or put in."""
-    path = folder / LOG
-    try:
-        if path.stat().st_size > LONGEST_LOG:
-            raise Deep500Error(f"{path} has more than {LONGEST_LOG} bytes")
-        lines = path.read_bytes().splitlines(keepends=True)
-    except FileNotFoundError:
-        return [], ZERO
-    except OSError as error:
-        raise Deep500Error(f"{path} cannot be read: {error.strerror}") from None
-    changes = []
-    head = ZERO
-    for number, line in enumerate(lines, 1):
-        where = f"{path}: line {number}"
-        head, block = _unlinked(head, line, where)
-        changes.append(decoded(Change, block, where))
-    return changes, head
-
-
-def _unlinked(head: str, line: bytes, where: str) -> tuple[str, Mapping[str, object]]:
-    try:
-        if len(line) > PARSE_LIMIT:
-            raise Deep500Error("too long")
-        return unlink(head, line)
-    except Deep500Error as error:
-        raise Wrong(
-            f"{where}: {error}: the log was changed after it was written, so no board is built from it"
-        ) from None
-
-
-def append(folder: Path, head: str, changes: Iterable[Change]) -> None:
-    """Add lines after the one with this hash, by one write."""
-    data = b""
-    for change in changes:
-        head, line = link(head, encoded(change))
-        data += line
-    if not data:
-        return
-    path = folder / LOG
-    try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
-        descriptor = os.open(path, flags, 0o666)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(descriptor)
-    except OSError as error:
-        raise Deep500Error(f"{path} cannot be written: {error.strerror}") from None
+def log_of(folder: Path) -> ChainedLog[Change]:
+    return ChainedLog(folder / LOG, Change)
 
 
 def latest(changes: Sequence[Change]) -> dict[str, Change]:

@@ -55,6 +55,9 @@ VERBS = {
     "sign": "sign",
     "report": "report",
     "board": "board",
+    "contest init": "contest_init",
+    "contest submit": "contest_submit",
+    "contest judge": "contest_judge",
     "list": "list_",
 }
 

@@ -1,0 +1,42 @@
+"""What the judge and the process of a submission tell each other; all that comes from the latter is checked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from ..schema import Length
+from ..supervision.sandbox import Limits
+
+LONGEST_WEIGHTS = 90_000_000  # bytes in base64
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a process of a submission is started with."""
+
+    root: str  # an empty folder, for the new root
+    readable: Sequence[str]
+    hidden: Sequence[str]
+    limits: Limits
+    contest: str  # the folder that holds recipe.py, data.npz (later) and the submission's files
+    division: str
+    fixed: Mapping[str, Any]  # what an open submission changes
+    tier: str
+    threads: int
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a submission says of itself once it is loaded; nothing is decided by it."""
+
+    mutable: Mapping[str, Any]
+    framework: Annotated[str, Length(100)]
+    layers: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """The weights after an epoch, as safetensors in base64; `last` if the training is over."""
+
+    weights: Annotated[str, Length(LONGEST_WEIGHTS)]
+    ended: Annotated[str, Length(1000)]

@@ -1,0 +1,244 @@
+"""The judge's side of one seed: it owns the data, the clock, the limits and the evaluation."""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..bundle import canonical
+from ..errors import Deep500Error, InternalError, one_line
+from ..measure.clock import now
+from ..schema import decoded, encoded
+from ..supervision.child import Child, Died, Silent
+from ..supervision.descendants import go_on, stop_below
+from ..supervision.sandbox import python_folders
+from .definition import RECIPE, Folder
+from .evaluation import Evaluation, Refusal
+from .messages import Declared, Epoch, Order
+from .submissions import Submission
+from .watch import Watch
+
+TRAINEE = "deep500.contest.trainee"
+GIVEN, ROOT, DATA = "given", "root", "data.npz"
+LOAD_S = 60.0  # for Python, the framework and the submission to be loaded, which is not timed
+LARGEST_DATA = 1 << 30  # bytes of training data
+PACKAGE = Path(__file__).parents[1]
+
+
+@dataclass
+class SeedRun:
+    """What the judge has seen of one seed: the blocks of a bundle, the last weights, and what was declared."""
+
+    seed: int
+    blocks: list[dict[str, Any]]
+    weights: bytes = b""
+    declared: Declared | None = None
+    failure: str = ""
+    layer: str = ""
+
+
+class Referee:
+    """Runs the seeds of one submission, each in a process of its own."""
+
+    def __init__(self, folder: Folder, submission: Submission, evaluation: Evaluation):
+        self.folder = folder
+        self.submission = submission
+        self.evaluation = evaluation
+
+    def run(self, seed: int, epochs: int) -> SeedRun:
+        """Train one seed; a submission that crashes, hangs or uses too much has a seed that reached nothing."""
+        found = SeedRun(seed, [])
+        with self._place() as place, self._child(place) as child:
+            limits = self.folder.contest.limits
+            with Watch(child.process.pid, limits) as watch:
+                began = now()
+                try:
+                    answer = child.ask({"do": "load"}, "declared", LOAD_S)
+                    found.declared = decoded(Declared, answer, "the submission")
+                    prepared_s = (now() - began) / 1e9
+                    self._epochs(found, child, place, epochs)
+                    self._end(found, prepared_s)
+                except Refusal as refusal:
+                    found.layer, found.failure = refusal.layer, str(refusal)
+                except (Deep500Error, InternalError) as error:
+                    found.layer, found.failure = _layer(error), one_line(error, 300)
+                if watch.excess:
+                    found.layer, found.failure = "limits", watch.excess
+        return found
+
+    def _epochs(self, found: SeedRun, child: Child, place: Path, epochs: int) -> None:
+        """Time every epoch, from the moment the data are there, while all others of the submission stand still."""
+        left_s = self.folder.contest.seconds
+        began_run = now()
+        begin = now()
+        self._hand_out(place)
+        request = {"do": "train", "seed": found.seed, "epochs": epochs}
+        spent: list[int] = []
+        evaluated_ns = 0
+        for number in range(1, epochs + 1):
+            answer = child.ask(request, "epoch", left_s)
+            spent.append(now() - begin)
+            stopped = stop_below(child.process.pid)
+            left_s -= spent[-1] / 1e9
+            epoch = decoded(Epoch, answer, "the weights of the submission")
+            begin_evaluation = now()
+            data, arrays = self.evaluation.weights(epoch.weights)
+            qualities = self.evaluation.qualities(arrays, "validation")
+            loss = self.evaluation.loss()
+            evaluated_ns += now() - begin_evaluation
+            found.weights = data
+            counters = {
+                "evaluation seconds": evaluated_ns / 1e9,
+                "run seconds": (now() - began_run) / 1e9,
+                "unix time": time.time(),
+            }
+            found.blocks.append(
+                self._block(found.seed, number, spent, loss, qualities, counters)
+            )
+            if epoch.ended and number < epochs:
+                found.failure, found.layer = epoch.ended, "events"
+                return
+            request = {"do": "go on"}
+            if left_s <= 0:
+                raise Refusal("limits", f"more than {self.folder.contest.seconds:g} s")
+            begin = now()
+            go_on(stopped)
+
+    def _block(
+        self,
+        seed: int,
+        number: int,
+        spent: list[int],
+        loss: float | None,
+        qualities: dict[str, float | None],
+        counters: dict[str, float],
+    ) -> dict[str, Any]:
+        """An epoch as the block of a recipe's run: it is one step, by the judge's clock."""
+        examples = len(self.evaluation.splits["train"])
+        seconds = [ns / 1e9 for ns in spent]
+        return {
+            "seed": seed,
+            "series": {
+                "loss": [loss],
+                "seconds": [seconds[-1]],
+                "data": [0.0],
+                "batch": [examples],
+            },
+            "counters": {"samples": examples * number, **counters},
+            "evaluation": {
+                "epoch": number,
+                "step": number,
+                "seconds": float(np.sum(seconds)),
+                "validation": qualities,
+            },
+        }
+
+    def _end(self, found: SeedRun, prepared_s: float) -> None:
+        """Evaluate the test data once, with the last weights."""
+        _, arrays = found.weights, self.evaluation.executor.arrays()
+        block: dict[str, Any] = {
+            "seed": found.seed,
+            "test": self.evaluation.qualities(arrays, "test"),
+            "build_seconds": prepared_s,
+            "weights": hashlib.sha256(found.weights).hexdigest(),
+        }
+        if found.failure:
+            block["ended"] = found.failure
+        found.blocks.append(block)
+
+    @contextmanager
+    def _place(self) -> Iterator[Path]:
+        """A folder with what the process may read, and an empty one for its root."""
+        place = Path(tempfile.mkdtemp(prefix="d5-contest-"))
+        try:
+            os.chmod(place, 0o755)
+            given = place / GIVEN
+            (given / "submission").mkdir(parents=True)
+            (place / ROOT).mkdir()
+            shutil.copyfile(self.folder.recipe_file, given / RECIPE)
+            for name, data in self.submission.files.items():
+                file = given / "submission" / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(data)
+            for path in (given, *given.rglob("*")):
+                os.chmod(path, 0o755 if path.is_dir() else 0o644)
+            yield place
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+    def _hand_out(self, place: Path) -> None:
+        """Write the training data where the submission can read them; no other split leaves this process."""
+        split = self.evaluation.splits["train"]
+        batch = split.batch(slice(None))
+        if sum(array.nbytes for array in batch.values()) > LARGEST_DATA:
+            raise Deep500Error(f"training data of more than {LARGEST_DATA} bytes")
+        file = place / GIVEN / DATA
+        partial = place / DATA
+        np.savez(partial, classes=np.array([split.classes]), **batch)
+        os.chmod(partial, 0o644)
+        partial.replace(file)
+
+    @contextmanager
+    def _child(self, place: Path) -> Iterator[Child]:
+        recipe = self.evaluation.recipe
+        hidden = [str(path) for path in _hidden(self.evaluation)]
+        order = Order(
+            root=str(place / ROOT),
+            readable=[*python_folders(), str(PACKAGE), *_recipes(), str(place / GIVEN)],
+            hidden=hidden,
+            limits=self.folder.contest.limits,
+            contest=str(place / GIVEN),
+            division=self.submission.division,
+            fixed=self.submission.fixed if self.submission.division == "open" else {},
+            tier=self.folder.contest.tier,
+            threads=self.folder.contest.threads,
+        )
+        assert recipe is not None
+        descriptor = os.memfd_create("order")
+        try:
+            os.write(descriptor, json.dumps(encoded(order)).encode())
+            with Child.fresh(TRAINEE, files=[descriptor]) as child:
+                yield child
+        finally:
+            os.close(descriptor)
+
+
+def _layer(error: Exception) -> str:
+    """Which layer has stopped a submission that raises this."""
+    if isinstance(error, Silent):
+        return "limits"
+    if isinstance(error, Died | InternalError):
+        return "process"
+    return "contract"
+
+
+def _hidden(evaluation: Evaluation) -> list[Path]:
+    """Files of data inside of what the process may read: with them, it could look the labels up."""
+    dataset = evaluation.recipe.make("dataset")
+    paths = [*dataset.files().values()]
+    package = find_spec("sklearn")
+    if package is not None and package.origin is not None:
+        paths.append(Path(package.origin).with_name("datasets") / "data")
+    return paths
+
+
+def _recipes() -> list[str]:
+    """The folder of our own recipes, from which an organiser's may import."""
+    spec = find_spec("recipes")
+    locations = spec.submodule_search_locations if spec is not None else None
+    return [*(locations or [])]
+
+
+def contest_hash(folder: Folder) -> str:
+    """The SHA-256 of what the organiser decided."""
+    return hashlib.sha256(canonical(encoded(folder.contest))).hexdigest()
