@@ -1,6 +1,6 @@
 """Builds the board of a folder: what is there, what its log says, who is ahead."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
@@ -30,6 +30,8 @@ class Settings:
     metric: str | None = None
     margin: float = 0.02
     level: float = 0.95
+    # the manifests that a judge has written, in the folder of a contest's results
+    judged: Collection[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def build(folder: Path, settings: Settings) -> Built:
     """The board of a folder of bundles; whatever has changed since the last build is appended to its log."""
     log = change_log.log_of(folder)
     before, _ = log.read()
-    candidates, refused = collect(folder)
+    candidates, refused = collect(folder, settings.judged)
     found = [_found(candidate, settings) for candidate in candidates]
     for bundle in refused:
         rules = f"board {RULES}"

@@ -1,6 +1,6 @@
 """Reads the bundles of a folder: what can be ranked, and why the others cannot."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,8 +55,13 @@ class Refused:
     reason: str
 
 
-def collect(folder: Path) -> tuple[list[Candidate], list[Refused]]:
-    """Everything in the folder, in the order of names; nothing of it is executed."""
+def collect(
+    folder: Path, judged: Collection[str] | None = None
+) -> tuple[list[Candidate], list[Refused]]:
+    """Everything in the folder, in the order of names; nothing of it is executed.
+
+    `judged` are the only manifests that may be there, if a contest's judge writes into the folder.
+    """
     candidates: list[Candidate] = []
     refused: list[Refused] = []
     names: set[str] = set()
@@ -72,6 +77,10 @@ def collect(folder: Path) -> tuple[list[Candidate], list[Refused]]:
         manifest = found[0].manifest
         if manifest in seen:
             reason = f"the same result as {seen[manifest]}, byte for byte"
+            refused.append(Refused(name, manifest, reason))
+            continue
+        if judged is not None and manifest not in judged:
+            reason = "the judge of this contest has not written it"
             refused.append(Refused(name, manifest, reason))
             continue
         seen[manifest] = name

@@ -44,6 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def call(args: argparse.Namespace) -> int:
     from ..board.building import Settings, build, remove
     from ..board.site import write_site
+    from ..contest.definition import judged_manifests
 
     if args.reason and args.remove is None:
         raise Deep500Error("--reason is for --remove: give both")
@@ -51,7 +52,8 @@ def call(args: argparse.Namespace) -> int:
         raise Deep500Error(f"there is no folder {args.folder}: give one with bundles")
     if args.remove is not None:
         remove(args.folder, args.remove, args.reason)
-    settings = Settings(args.title, args.metric, args.margin, args.level)
+    judged = judged_manifests(args.folder)
+    settings = Settings(args.title, args.metric, args.margin, args.level, judged)
     built = build(args.folder, settings)
     folder = args.folder.absolute()
     out = args.out or folder.with_name(f"{folder.name}-site")

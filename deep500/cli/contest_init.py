@@ -44,6 +44,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="the time limit of one seed, everything included (120)",
     )
+    add(
+        "--load-seconds",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="the time limit of loading frameworks and the submission, untimed (60)",
+    )
     add("--memory", type=int, default=4096, metavar="MIB", help="the limit (4096)")
     add("--processes", type=int, default=64, metavar="N", help="with threads (64)")
     add("--disk", type=int, default=256, metavar="MIB", help="the limit (256)")
@@ -75,6 +82,7 @@ def call(args: argparse.Namespace) -> int:
         tier=args.tier,
         threads=args.threads,
         seconds=args.seconds,
+        load_seconds=args.load_seconds,
         memory_mib=args.memory,
         processes=args.processes,
         disk_mib=args.disk,

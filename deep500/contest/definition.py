@@ -5,7 +5,7 @@ import json
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
@@ -40,10 +40,11 @@ class Contest:
     name: str
     recipe: str  # the SHA-256 of recipe.py
     divisions: Annotated[Sequence[Division], Length(2, 1)]
-    seeds: Annotated[int, Between(3, 1001)]
+    seeds: Annotated[int, Between(1, 1001)]
     tier: str
     threads: Annotated[int, Between(1, 4097)]
     seconds: Seconds  # for one seed, everything included
+    load_seconds: Seconds  # for a process to load frameworks and the submission
     memory_mib: Positive
     processes: Positive
     disk_mib: Positive
@@ -94,7 +95,7 @@ class Folder:
                 f"{self.recipe_file} was changed after the contest was opened: its SHA-256 is {digest[:12]}…, and "
                 f"{CONTEST} has {self.contest.recipe[:12]}…"
             )
-        return load_recipe(self.recipe_file)
+        return replace(load_recipe(self.recipe_file), name=self.contest.name)
 
 
 def now() -> str:
@@ -118,6 +119,15 @@ def create(path: Path, recipe: Path, contest: Contest) -> Folder:
     digest = hashlib.sha256((path / CONTEST).read_bytes()).hexdigest()
     folder.log.append([Line(now(), "opened", reason=f"contest.json {digest}")])
     return folder
+
+
+def judged_manifests(results: Path) -> set[str] | None:
+    """The results of a contest that its judge has written, if this is its folder of results; else None."""
+    path = results.absolute().parent
+    if results.name != RESULTS or not (path / CONTEST).is_file():
+        return None
+    lines, _ = open_folder(path).log.read()
+    return {line.manifest for line in lines if line.manifest is not None}
 
 
 def open_folder(path: Path) -> Folder:

@@ -16,15 +16,15 @@ from ..contracts.dataset_splits import loaded_splits
 from ..contracts.executor import Executor
 from ..contracts.recipe import Recipe
 from ..contracts.task import Task
-from ..errors import Deep500Error
+from ..errors import Deep500Error, Wrong
 from ..training.building import recipe_dataset, recipe_executor, recipe_task
 from ..training.evaluation import evaluate
 
 BATCH = 256
 
 
-class Refusal(Deep500Error):
-    """A submission is not judged further: the layer that stopped it, and why."""
+class Refusal(Wrong):
+    """A submission is not judged further: the layer that stopped it, and why. Nothing of its run is kept."""
 
     def __init__(self, layer: str, reason: str):
         self.layer = layer

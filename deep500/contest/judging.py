@@ -1,20 +1,22 @@
 """Judges a sealed submission: seeds are drawn now, and every one counts; a bundle for the board, or a refusal."""
 
+import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..bundle.records.recording import recording
 from ..contracts.recipe import Recipe
-from ..errors import Deep500Error
+from ..errors import Wrong
 from ..hashing.canonical_form import form_hash
 from ..hashing.own_code import fixed_form_hash
 from ..reports.text import clean
 from ..training.planning import make_plan
 from .definition import RESULTS, RULES, Folder, Line, now
-from .evaluation import Evaluation
+from .evaluation import Evaluation, Refusal
+from .messages import Declared
 from .referee import Referee, SeedRun, contest_hash
 from .submissions import Submission, attempts, sealed
 
@@ -48,25 +50,77 @@ def waiting(folder: Folder, entry: str | None = None) -> list[Line]:
 
 def judge(folder: Folder, line: Line) -> Judgement:
     """Run one submission from the organiser's own copy of everything, and note what became of it."""
-    submission = sealed(folder, line)
+    try:
+        submission = sealed(folder, line)
+    except Wrong as error:
+        return _refuse(folder, line, Refusal("seal", str(error)))
     seeds = _drawn(folder.contest.seeds)
     # noted before anything runs, so that a second draw would show
     folder.log.append(
         [Line(now(), "drawn", line.entry, line.division, line.submission, seeds=seeds)]
     )
+    try:
+        return _judged(folder, line, submission, seeds)
+    except Refusal as refusal:
+        return _refuse(folder, line, refusal)
+
+
+def _judged(
+    folder: Folder, line: Line, submission: Submission, seeds: Sequence[int]
+) -> Judgement:
+    """The bundle of a submission: a run of the recipe in which every number is the judge's."""
     recipe = _judged_recipe(folder, submission)
     referee = Referee(folder, submission, Evaluation(recipe))
+    declared = referee.declared()
+    lines, _ = folder.log.read()
+    attempt = attempts(lines, line.entry)
     plan = make_plan(recipe, folder.contest.tier, seeds, folder.contest.threads)
-    runs: list[SeedRun] = []
-    for seed in seeds:
-        run = referee.run(seed, plan["epochs"])
-        runs.append(run)
-        if run.declared is None or not run.blocks or run.layer == "weights":
-            return _refused(folder, line, run)
-    if _same_weights(runs):
-        reason = "two seeds ended with the same weights: they were not trained from those of their seed"
-        return _refuse(folder, line, "seeds", reason)
-    return _recorded(folder, line, submission, referee, plan, runs)
+    complete = plan | _judged_parts(folder, referee, plan, declared, attempt)
+    name = line.entry if attempt == 1 else f"{line.entry}-{attempt}"
+    target = folder.path / RESULTS / name
+    with recording(
+        "recipe", complete, target, name=name, subject=complete["fixed_hash"]
+    ) as record:
+        runs = []
+        for seed in seeds:
+            run = referee.run(seed, plan["epochs"], declared)
+            runs.append(run)
+            _check(runs)
+            for block in run.blocks:
+                record.append(block)
+            if not run.has_ended:
+                record.append(_crash(run))
+        files = {
+            f"weights-{run.seed}.safetensors": run.weights
+            for run in runs
+            if run.has_ended
+        }
+        finished = record.finish(files=files)
+    judged = Line(
+        now(),
+        "judged",
+        line.entry,
+        line.division,
+        line.submission,
+        manifest=finished.hash,
+    )
+    folder.log.append([judged])
+    good = sum(run.has_ended and not run.failure for run in runs)
+    reason = f"{good} of {len(runs)} seeds were trained to the end"
+    return Judgement(line.entry, True, reason, bundle=target)
+
+
+def _check(runs: Sequence[SeedRun]) -> None:
+    """Raise a Refusal if nothing was trained, or not from the initial weights of each seed."""
+    first = runs[0]
+    if not first.blocks:
+        raise Refusal(first.layer, first.failure)
+    weights = [run.weights for run in runs if run.weights]
+    if len({*weights}) < len(weights):
+        raise Refusal(
+            "seeds",
+            "two seeds ended with the same weights: they were not trained from those of their seed",
+        )
 
 
 def _drawn(count: int) -> list[int]:
@@ -85,18 +139,9 @@ def _judged_recipe(folder: Folder, submission: Submission) -> Recipe:
     return recipe.at_tier(folder.contest.tier)
 
 
-def _same_weights(runs: Sequence[SeedRun]) -> bool:
-    weights = [run.weights for run in runs if run.weights]
-    return len({*weights}) < len(weights)
-
-
-def _refused(folder: Folder, line: Line, run: SeedRun) -> Judgement:
-    reason = run.failure or "it handed over no weights"
-    return _refuse(folder, line, run.layer or "process", f"seed {run.seed}: {reason}")
-
-
-def _refuse(folder: Folder, line: Line, layer: str, reason: str) -> Judgement:
-    said = clean(reason)[:500]
+def _refuse(folder: Folder, line: Line, refusal: Refusal) -> Judgement:
+    said = clean(refusal)[:500]
+    layer = refusal.layer
     refused = Line(
         now(), "refused", line.entry, line.division, line.submission, said, layer
     )
@@ -104,73 +149,25 @@ def _refuse(folder: Folder, line: Line, layer: str, reason: str) -> Judgement:
     return Judgement(line.entry, False, said, layer)
 
 
-def _recorded(
-    folder: Folder,
-    line: Line,
-    submission: Submission,
-    referee: Referee,
-    plan: dict[str, Any],
-    runs: Sequence[SeedRun],
-) -> Judgement:
-    """Write the bundle: a run of the recipe in which every number is the judge's."""
-    lines, _ = folder.log.read()
-    attempt = attempts(lines, line.entry)
-    name = line.entry if attempt == 1 else f"{line.entry}-{attempt}"
-    target = folder.path / RESULTS / name
-    complete = _complete_plan(folder, submission, referee, plan, runs, attempt)
-    with recording(
-        "recipe", complete, target, name=name, subject=complete["fixed_hash"]
-    ) as record:
-        files = {}
-        for run in runs:
-            for block in run.blocks:
-                record.append(block)
-            if not _has_ended(run):
-                record.append(_crash(run))
-            else:
-                files[f"weights-{run.seed}.safetensors"] = run.weights
-        finished = record.finish(files=files)
-    judged = Line(
-        now(),
-        "judged",
-        line.entry,
-        line.division,
-        line.submission,
-        manifest=finished.hash,
-    )
-    folder.log.append([judged])
-    good = sum(map(_has_ended, runs))
-    reason = f"{good} of {len(runs)} seeds were trained to the end"
-    return Judgement(line.entry, True, reason, bundle=target)
-
-
-def _has_ended(run: SeedRun) -> bool:
-    return bool(run.blocks) and "test" in run.blocks[-1]
-
-
 def _crash(run: SeedRun) -> dict[str, Any]:
     reason = clean(f"{run.layer}: {run.failure}")[:300]
     return {"seed": run.seed, "crashed": reason, "build_seconds": 0.0}
 
 
-def _complete_plan(
+def _judged_parts(
     folder: Folder,
-    submission: Submission,
     referee: Referee,
-    plan: dict[str, Any],
-    runs: Sequence[SeedRun],
+    plan: Mapping[str, Any],
+    declared: Declared,
     attempt: int,
 ) -> dict[str, Any]:
-    """The plan with what the submission declared as MUTABLE, its files, and how it was judged."""
-    declared = runs[0].declared
-    if declared is None:
-        raise Deep500Error("a submission that declared nothing has no result")
+    """What is in the plan besides: MUTABLE as the submission declares it, its files, and how it was judged."""
+    submission = referee.submission
     recipe = dict(plan["recipe"])
     recipe["mutable"] = dict(declared.mutable)
     recipe["code"] = _code(recipe, submission)
     splits = referee.evaluation.splits
-    digests = {name: split.digest() for name, split in splits.items()}
-    complete = plan | {
+    return {
         "recipe": recipe,
         "hash": form_hash(recipe),
         "fixed_hash": fixed_form_hash(recipe),
@@ -179,7 +176,7 @@ def _complete_plan(
         "framework": clean(declared.framework),
         "kernels": {},
         "update": "submission",
-        "data": digests,
+        "data": {name: split.digest() for name, split in splits.items()},
         "examples": {name: len(split) for name, split in splits.items()},
         "judge": {
             "contest": contest_hash(folder),
@@ -187,16 +184,12 @@ def _complete_plan(
             "attempt": attempt,
             "rules": RULES,
             "layers": dict(declared.layers),
-            "step": "an epoch, by the judge's clock: from handing out the data to weights received",
         },
     }
-    return complete
 
 
 def _code(recipe: dict[str, Any], submission: Submission) -> dict[str, Any]:
     """The files of the submission beside those of the organiser, with their SHA-256."""
-    import hashlib
-
     known = recipe.get("code", {"files": {}, "fixed": {}})
     files = dict(known["files"])
     for name, data in submission.files.items():
@@ -204,7 +197,7 @@ def _code(recipe: dict[str, Any], submission: Submission) -> dict[str, Any]:
     return {"files": files, "fixed": dict(known["fixed"])}
 
 
-def _fixed_sources(plan: dict[str, Any]) -> dict[str, Any]:
+def _fixed_sources(plan: Mapping[str, Any]) -> dict[str, Any]:
     fixed = plan["recipe"]["fixed"]
     return {key: value for key, value in plan["sources"].items() if key in fixed}
 

@@ -8,6 +8,9 @@ from ..schema import Length
 from ..supervision.sandbox import Limits
 
 LONGEST_WEIGHTS = 90_000_000  # bytes in base64
+# what stops a submission: these it may say itself, by the kind of its error
+CONTRACT, SANDBOX, SUBMISSION = "contract", "sandbox", "submission"
+SELF_TOLD = CONTRACT, SANDBOX, SUBMISSION
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Declared:
 
 @dataclass(frozen=True)
 class Epoch:
-    """The weights after an epoch, as safetensors in base64; `last` if the training is over."""
+    """The weights after an epoch, as safetensors in base64; without any, the run has ended for a reason."""
 
     weights: Annotated[str, Length(LONGEST_WEIGHTS)]
     ended: Annotated[str, Length(1000)]

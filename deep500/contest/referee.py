@@ -24,57 +24,75 @@ from ..supervision.descendants import go_on, stop_below
 from ..supervision.sandbox import python_folders
 from .definition import RECIPE, Folder
 from .evaluation import Evaluation, Refusal
-from .messages import Declared, Epoch, Order
+from .messages import SELF_TOLD, Declared, Epoch, Order
 from .submissions import Submission
 from .watch import Watch
 
 TRAINEE = "deep500.contest.trainee"
 GIVEN, ROOT, DATA = "given", "root", "data.npz"
-LOAD_S = 60.0  # for Python, the framework and the submission to be loaded, which is not timed
 LARGEST_DATA = 1 << 30  # bytes of training data
 PACKAGE = Path(__file__).parents[1]
 
 
 @dataclass
 class SeedRun:
-    """What the judge has seen of one seed: the blocks of a bundle, the last weights, and what was declared."""
+    """What the judge has seen of one seed: the blocks of a bundle, the last weights, and why it ended early."""
 
     seed: int
     blocks: list[dict[str, Any]]
     weights: bytes = b""
-    declared: Declared | None = None
     failure: str = ""
     layer: str = ""
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether its last weights were evaluated on the test data."""
+        return bool(self.blocks) and "test" in self.blocks[-1]
+
 
 class Referee:
-    """Runs the seeds of one submission, each in a process of its own."""
+    """Runs a submission, each seed in a process of its own."""
 
     def __init__(self, folder: Folder, submission: Submission, evaluation: Evaluation):
         self.folder = folder
         self.submission = submission
         self.evaluation = evaluation
 
-    def run(self, seed: int, epochs: int) -> SeedRun:
+    def declared(self) -> Declared:
+        """What the submission says of itself when it is loaded; a Refusal if it cannot be."""
+        with self._place() as place, self._child(place) as child:
+            watch = Watch(child.process.pid, self.folder.contest.limits)
+            try:
+                with watch:
+                    return self._loaded(child)
+            except (Deep500Error, InternalError) as error:
+                raise _refusal(error, watch) from None
+
+    def run(self, seed: int, epochs: int, declared: Declared) -> SeedRun:
         """Train one seed; a submission that crashes, hangs or uses too much has a seed that reached nothing."""
         found = SeedRun(seed, [])
         with self._place() as place, self._child(place) as child:
-            limits = self.folder.contest.limits
-            with Watch(child.process.pid, limits) as watch:
-                began = now()
-                try:
-                    answer = child.ask({"do": "load"}, "declared", LOAD_S)
-                    found.declared = decoded(Declared, answer, "the submission")
+            watch = Watch(child.process.pid, self.folder.contest.limits)
+            try:
+                with watch:
+                    began = now()
+                    if self._loaded(child).mutable != declared.mutable:
+                        raise Refusal("contract", "it declares another MUTABLE now")
                     prepared_s = (now() - began) / 1e9
                     self._epochs(found, child, place, epochs)
-                    self._end(found, prepared_s)
-                except Refusal as refusal:
-                    found.layer, found.failure = refusal.layer, str(refusal)
-                except (Deep500Error, InternalError) as error:
-                    found.layer, found.failure = _layer(error), one_line(error, 300)
-                if watch.excess:
-                    found.layer, found.failure = "limits", watch.excess
+                    if found.blocks:
+                        self._end(found, prepared_s)
+            except Refusal:
+                raise
+            except (Deep500Error, InternalError) as error:
+                refusal = _refusal(error, watch)
+                found.layer, found.failure = refusal.layer, str(refusal)
         return found
+
+    def _loaded(self, child: Child) -> Declared:
+        seconds = self.folder.contest.load_seconds
+        answer = child.ask({"do": "load"}, "declared", seconds)
+        return decoded(Declared, answer, "the submission")
 
     def _epochs(self, found: SeedRun, child: Child, place: Path, epochs: int) -> None:
         """Time every epoch, from the moment the data are there, while all others of the submission stand still."""
@@ -91,6 +109,9 @@ class Referee:
             stopped = stop_below(child.process.pid)
             left_s -= spent[-1] / 1e9
             epoch = decoded(Epoch, answer, "the weights of the submission")
+            if not epoch.weights:
+                found.failure, found.layer = epoch.ended or "no reason", "events"
+                return
             begin_evaluation = now()
             data, arrays = self.evaluation.weights(epoch.weights)
             qualities = self.evaluation.qualities(arrays, "validation")
@@ -105,12 +126,9 @@ class Referee:
             found.blocks.append(
                 self._block(found.seed, number, spent, loss, qualities, counters)
             )
-            if epoch.ended and number < epochs:
-                found.failure, found.layer = epoch.ended, "events"
-                return
             request = {"do": "go on"}
             if left_s <= 0:
-                raise Refusal("limits", f"more than {self.folder.contest.seconds:g} s")
+                raise Silent(f"more than {self.folder.contest.seconds:g} s")
             begin = now()
             go_on(stopped)
 
@@ -145,7 +163,7 @@ class Referee:
 
     def _end(self, found: SeedRun, prepared_s: float) -> None:
         """Evaluate the test data once, with the last weights."""
-        _, arrays = found.weights, self.evaluation.executor.arrays()
+        arrays = self.evaluation.executor.arrays()  # those of the last epoch
         block: dict[str, Any] = {
             "seed": found.seed,
             "test": self.evaluation.qualities(arrays, "test"),
@@ -190,7 +208,6 @@ class Referee:
 
     @contextmanager
     def _child(self, place: Path) -> Iterator[Child]:
-        recipe = self.evaluation.recipe
         hidden = [str(path) for path in _hidden(self.evaluation)]
         order = Order(
             root=str(place / ROOT),
@@ -203,7 +220,6 @@ class Referee:
             tier=self.folder.contest.tier,
             threads=self.folder.contest.threads,
         )
-        assert recipe is not None
         descriptor = os.memfd_create("order")
         try:
             os.write(descriptor, json.dumps(encoded(order)).encode())
@@ -213,13 +229,21 @@ class Referee:
             os.close(descriptor)
 
 
-def _layer(error: Exception) -> str:
-    """Which layer has stopped a submission that raises this."""
+def _refusal(error: Exception, watch: Watch) -> Refusal:
+    """Which layer has stopped a submission that raises this, and why."""
+    if isinstance(error, Refusal):
+        return error
+    if watch.excess:
+        return Refusal("limits", watch.excess)
     if isinstance(error, Silent):
-        return "limits"
+        return Refusal("limits", "no answer within its time")
+    reason = one_line(error, 300)
     if isinstance(error, Died | InternalError):
-        return "process"
-    return "contract"
+        return Refusal("process", reason)
+    layer, _, told = reason.partition(": ")
+    if layer in SELF_TOLD:
+        return Refusal(layer, told)
+    return Refusal("contract", reason)
 
 
 def _hidden(evaluation: Evaluation) -> list[Path]:

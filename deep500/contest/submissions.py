@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..contracts.recipe_entries import ENTRIES
-from ..errors import Deep500Error, did_you_mean
+from ..errors import Deep500Error, Wrong, did_you_mean
 from ..hashing.imported_files import import_closure
 from .definition import NAME, SUBMISSIONS, Division, Folder, Line, now
 
@@ -83,14 +83,14 @@ def attempts(lines: Sequence[Line], entry: str) -> int:
 
 
 def sealed(folder: Folder, line: Line) -> Submission:
-    """The submission of a line of the log; raises a Deep500Error if its bytes are not those that were sealed."""
+    """The submission of a line of the log; raises Wrong if its bytes are not those that were sealed."""
     path = folder.path / SUBMISSIONS / f"{line.submission[:16]}.zip"
     try:
         data = path.read_bytes()
     except OSError as error:
         raise Deep500Error(f"{path} cannot be read: {error.strerror}") from None
     if hashlib.sha256(data).hexdigest() != line.submission:
-        raise Deep500Error(f"{path} was changed after it was sealed")
+        raise Wrong(f"{path} was changed after it was sealed")
     with zipfile.ZipFile(io.BytesIO(data)) as source:
         files = {name: source.read(name) for name in source.namelist()}
     return Submission(line.entry, line.division, line.submission, files)
@@ -164,13 +164,9 @@ def _files(file: Path) -> dict[str, bytes]:
     home = file.resolve().parent
     files: dict[str, bytes] = {MAIN: file.read_bytes()}
     for name, path in import_closure([file], home).items():
-        if path == file.resolve():
-            continue
-        if not path.is_relative_to(home) or ".." in Path(name).parts or name == MAIN:
-            raise Deep500Error(
-                f"the submission imports {path}, which does not lie beside it: put it there"
-            )
-        files[name] = path.read_bytes()
+        # what lies elsewhere is no part of it, also behind a link: the sandbox will not have it
+        if path != file.resolve() and path.is_relative_to(home) and name != MAIN:
+            files[name] = path.read_bytes()
     if len(files) > MOST_FILES:
         raise Deep500Error(
             f"the submission has {len(files)} files, and a contest takes {MOST_FILES}"

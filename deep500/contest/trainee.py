@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..contracts.recipe import Recipe, own_definitions
-from ..errors import Deep500Error, InternalError, one_line
+from ..errors import Deep500Error, one_line
 from ..rerun.recipe_files import load_recipe, namespace_of
 from ..schema import decoded, encoded
 from ..supervision.sandbox import Sandbox, enter, layers_in_force
 from ..supervision.serving import send
-from .messages import Declared, Order
+from .messages import CONTRACT, SANDBOX, SUBMISSION, Declared, Order
 
 RECIPE = "recipe.py"
-SUBMISSION = "submission"
+FOLDER = "submission"
 LONGEST_ORDER = 1 << 20
 
 
@@ -66,15 +66,19 @@ def _serve(order: Order, reply: int, request: int) -> None:
             recipe = _loaded(order)
             channel.answer("declared", _declared(recipe))
             _train(recipe, order, channel)
-        except (Deep500Error, InternalError, Exception, SystemExit) as error:
-            channel.fail(one_line(error, 300, kind=not isinstance(error, Deep500Error)))
+        except (Exception, SystemExit) as error:
+            is_ours = isinstance(error, Deep500Error)
+            layer = CONTRACT if is_ours else SUBMISSION
+            if isinstance(error, OSError | MemoryError):
+                layer = SANDBOX
+            channel.fail(f"{layer}: {one_line(error, 300, kind=not is_ours)}")
 
 
 def _loaded(order: Order) -> Recipe:
     """The organiser's recipe with the submission's MUTABLE, whose file is run here."""
     folder = Path(order.contest)
     original = load_recipe(folder / RECIPE)
-    names = namespace_of(folder / SUBMISSION / "submission.py")
+    names = namespace_of(folder / FOLDER / "submission.py")
     mutable = names.get("MUTABLE")
     if not isinstance(mutable, Mapping):
         raise Deep500Error("MUTABLE of the submission is no dictionary")

@@ -34,7 +34,7 @@ class HandOver(Event):
 
     def after_epoch(self, trainer: Trainer, record: dict[str, Any]) -> None:
         weights = base64.b64encode(save(trainer.trained_arrays())).decode()
-        self.channel.answer("epoch", Epoch(weights, trainer.ended))
+        self.channel.answer("epoch", Epoch(weights, ""))
         self.channel.wait()
 
 
@@ -73,6 +73,8 @@ def train(
         task=task,
     )
     trainer.run()
+    if trainer.epoch < epochs:
+        channel.answer("epoch", Epoch("", trainer.ended))
 
 
 def training_data(file: Path) -> Split:

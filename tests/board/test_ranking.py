@@ -8,6 +8,7 @@ from deep500.board.ranking import ranking
 from deep500.contracts.standing import Contestant, Score, Standing, Word
 from deep500.measure.statistics.ranks import rank_sum_tail
 
+
 class Timed(Contestant):
     """Independent times, compared by an exact test of their ranks."""
 

@@ -29,14 +29,26 @@ def recipe_remarks(plan: Plan, blocks: Blocks) -> Iterator[str]:
     for block in blocks:
         if "counters" in block:
             by_seed.setdefault(block["seed"], []).append(block)
+    yield from judged(plan)
     yield from left_out_seeds(plan)
     yield from deferred_work(plan, by_seed)
     yield from outside_work(by_seed)
     yield from other_clock(by_seed)
 
 
+def judged(plan: Plan) -> Iterator[str]:
+    """That an organiser has run it, by whose clock a step is a whole epoch."""
+    if "judge" in plan:
+        yield (
+            "judged in a contest: a step is an epoch by the judge's clock, from handing out the data to weights "
+            "received, and its loss is that of validation data; the seeds were drawn after submission"
+        )
+
+
 def left_out_seeds(plan: Plan) -> Iterator[str]:
     """That the seeds are not the ones that a run takes by itself."""
+    if "judge" in plan:
+        return
     seeds = plan["seeds"]
     if seeds != list(range(len(seeds))):
         listed = ", ".join(map(str, seeds))[:80]
