@@ -11,7 +11,7 @@ from ..errors import Deep500Error
 from ..reports.text import clean
 from . import change_log
 from .change_log import Change, Found
-from .collecting import Candidate, Refused, collect
+from .collecting import Candidate, Refused, bundle_paths, collect
 from .document import FORMAT, Board, League, Row
 from .front import unbeaten
 from .history import all_series
@@ -47,7 +47,7 @@ def build(folder: Path, settings: Settings) -> Built:
     """The board of a folder of bundles; whatever has changed since the last build is appended to its log."""
     log = change_log.log_of(folder)
     before, _ = log.read()
-    candidates, refused = collect(folder, settings.judged)
+    candidates, refused = collect(bundle_paths(folder), settings.judged)
     found = [_found(candidate, settings) for candidate in candidates]
     for bundle in refused:
         rules = f"board {RULES}"

@@ -1,6 +1,6 @@
 """Reads the bundles of a folder: what can be ranked, and why the others cannot."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,9 +56,9 @@ class Refused:
 
 
 def collect(
-    folder: Path, judged: Collection[str] | None = None
+    paths: Sequence[Path], judged: Collection[str] | None = None
 ) -> tuple[list[Candidate], list[Refused]]:
-    """Everything in the folder, in the order of names; nothing of it is executed.
+    """Everything that can be ranked in these bundles, and what cannot; nothing of them is executed.
 
     `judged` are the only manifests that may be there, if a contest's judge writes into the folder.
     """
@@ -66,7 +66,7 @@ def collect(
     refused: list[Refused] = []
     names: set[str] = set()
     seen: dict[str, str] = {}
-    for path in bundle_paths(folder):
+    for path in paths:
         name = _unused(clean(path.name), names)
         names.add(name)
         try:

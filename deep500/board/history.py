@@ -27,9 +27,12 @@ NAMES = {
 
 
 def all_series(
-    candidates: Sequence[Candidate], asked: str | None, level: float
+    candidates: Sequence[Candidate],
+    asked: str | None,
+    level: float,
+    fewest: int = FEWEST_POINTS,
 ) -> list[Series]:
-    """Every series with two results or more, those of one subject one after the other."""
+    """Every series with so many results or more, those of one subject one after the other."""
     found = []
     by_series = sorted(candidates, key=lambda candidate: candidate.series)
     groups: list[list[Candidate]] = []
@@ -39,7 +42,7 @@ def all_series(
     groups.sort(key=lambda group: (_subject(group), group[0].created, group[0].entry))
     previous: list[Candidate] = []
     for group in groups:
-        if len(group) < FEWEST_POINTS:
+        if len(group) < fewest:
             continue
         differs = ""
         if previous and _subject(previous) == _subject(group):

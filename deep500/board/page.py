@@ -169,24 +169,39 @@ def _files(row: Row) -> list[Text]:
     return listed(links)
 
 
+def history_page(name: str, series: Sequence[Series], pictures: Pictures) -> str:
+    """The series of one name as a page of their own, the newest answer first."""
+    newest = max(series, key=lambda one: one.points[-1].date)
+    headline = f"{newest.score}: {newest.answer}"
+    figures: list[tuple[Text, Text]] = [("series", str(len(series)))]
+    body = banner(Banner(headline, headline, figures=figures))
+    body += _series(series, pictures)
+    return page("Deep500 history", name, body)
+
+
 def _series(series: Sequence[Series], pictures: Pictures) -> str:
     content = ""
     for one in series:
         name = f"{one.subject}, {one.system}, {one.machine}"
         body = f"<p>{inline([one.score, ': ', one.answer])}</p>\n"
         if one.differs:
-            text = (
-                f"Another method than the series before it: {one.differs} changed. Both are never compared as if "
-                "only time lay between them."
-            )
-            body += f"<p>{inline(text)}</p>"
+            body += f"<p>{inline(split_sentence(one))}</p>"
         body += "".join(map(figure, pictures.get(one.key, ())))
-        body += details("The results in the order of time", table(_points(one)))
+        body += details("The results in the order of time", table(points_table(one)))
         content += section(name, body, 3)
     return section("Series", content)
 
 
-def _points(series: Series) -> Table:
+def split_sentence(series: Series) -> str:
+    """Why a series is not the continuation of the one before."""
+    return (
+        f"Another method than the series before it: {series.differs} changed. Both are never compared as if only time "
+        "lay between them."
+    )
+
+
+def points_table(series: Series) -> Table:
+    """The results of a series in the order of time."""
     rows: list[list[Text]] = []
     starts = {shift.after: shift.verdict for shift in series.shifts}
     for point in series.points:

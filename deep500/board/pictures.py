@@ -45,7 +45,14 @@ def board_pictures(board: Board) -> dict[str, Sequence[Picture]]:
     with settings():
         for league in board.leagues:
             pictures[league.key] = _of_league(league)
-        for series in board.series:
+    return pictures | series_pictures(board.series)
+
+
+def series_pictures(all_series: Sequence[Series]) -> dict[str, Sequence[Picture]]:
+    """The picture of every series of which all results have a value."""
+    pictures: dict[str, Sequence[Picture]] = {}
+    with settings():
+        for series in all_series:
             dots = [_dot(point.score) for point in series.points]
             drawable = [dot for dot in dots if dot is not None]
             if len(drawable) == len(dots):

@@ -55,6 +55,7 @@ VERBS = {
     "sign": "sign",
     "report": "report",
     "board": "board",
+    "history": "history",
     "contest init": "contest_init",
     "contest submit": "contest_submit",
     "contest judge": "contest_judge",

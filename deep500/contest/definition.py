@@ -105,7 +105,7 @@ def now() -> str:
 def create(path: Path, recipe: Path, contest: Contest) -> Folder:
     """Open a contest in a new folder: nothing is run but the organiser's own recipe, once, to see that it is one."""
     if path.exists():
-        raise Deep500Error(f"{path} exists already: a contest begins in a new folder")
+        return _the_same(path, contest)
     load_recipe(recipe)
     try:
         path.mkdir(parents=True)
@@ -119,6 +119,15 @@ def create(path: Path, recipe: Path, contest: Contest) -> Folder:
     digest = hashlib.sha256((path / CONTEST).read_bytes()).hexdigest()
     folder.log.append([Line(now(), "opened", reason=f"contest.json {digest}")])
     return folder
+
+
+def _the_same(path: Path, contest: Contest) -> Folder:
+    """The contest that is there, if it was opened by the same decisions."""
+    if (path / CONTEST).is_file():
+        folder = open_folder(path)
+        if encoded(folder.contest) == encoded(contest):
+            return folder
+    raise Deep500Error(f"{path} exists already: a contest begins in a new folder")
 
 
 def judged_manifests(results: Path) -> set[str] | None:

@@ -53,6 +53,10 @@ def submit(folder: Folder, file: Path, entry: str, division: Division) -> Line:
     _check_size(sum(map(len, files.values())), most)
     data = _packed(files)
     digest = hashlib.sha256(data).hexdigest()
+    lines, _ = folder.log.read()
+    for line in lines:
+        if line.event == "submitted" and line.submission == digest:
+            return _again(line, entry, division)
     try:
         (folder.path / SUBMISSIONS / f"{digest[:16]}.zip").write_bytes(data)
     except OSError as error:
@@ -62,6 +66,15 @@ def submit(folder: Folder, file: Path, entry: str, division: Division) -> Line:
     line = Line(now(), "submitted", entry, division, digest)
     folder.log.append([line])
     return line
+
+
+def _again(line: Line, entry: str, division: Division) -> Line:
+    """The line of a submission that is handed in again; nobody hands in the program of another."""
+    if (line.entry, line.division) == (entry, division):
+        return line
+    raise Deep500Error(
+        f"the same program was handed in already, as {line.entry} in the {line.division} division"
+    )
 
 
 def _size(file: Path) -> int:
