@@ -7,7 +7,10 @@ STYLE = """
 .filters select, .filters input { font: inherit; font-size: 0.95rem; color: var(--text); background: var(--card);
   border: 1px solid var(--line); border-radius: 0.3rem; padding: 0.3rem 0.4rem; max-width: 18rem; min-width: 0; }
 .shown { color: var(--muted); font-size: 0.88rem; min-height: 1.5em; }
-nav ul { display: flex; flex-wrap: wrap; gap: 0 1.25rem; list-style: none; padding: 0; }
+main { max-width: 80rem; }
+table { font-size: 0.88rem; }
+tbody th { overflow-wrap: anywhere; max-width: 22rem; }
+tbody th code { display: block; width: fit-content; margin-top: 0.2rem; color: var(--muted); }
 """
 # The state is in the fragment: a page from disk may not change its query.
 SCRIPT = """

@@ -15,7 +15,7 @@ from ..reports.markup import (
     section,
     table,
 )
-from ..reports.tables import NOTHING, count, percent
+from ..reports.tables import NOTHING, Number, count, percent
 from ..reports.text import Code, Link, Text, VerdictWord, listed
 from .change_log import Change
 from .document import Board, League, Row, Series
@@ -116,35 +116,28 @@ def _attributes(league: League, row: Row) -> dict[str, str]:
 def _table(league: League) -> Table:
     chosen = [league.ranked_by, league.quality, league.cost]
     names = [name for name in chosen if name]
-    headers = [
-        "entry",
-        "place",
-        "verdict",
-        *names,
-        "system",
-        "date",
-        "software",
-        "marks",
-        "unbeaten",
-        "files",
-    ]
+    headers = ["entry", "place", "verdict", *names]
+    headers += ["date and software", "marks", "unbeaten", "files"]
     rows = []
     for row in league.rows:
         scores = [_score(row.score(name)) for name in names]
         cells: list[Text] = [
-            row.entry,
+            [Link(row.entry, row.report), " ", Code(row.system)],
             _place(row, league),
             VerdictWord(row.verdict),
             *scores,
-            Code(row.system),
-            row.date[:10],
-            ", ".join(f"{name} {version}" for name, version in row.versions.items()),
+            _date_and_software(row),
             _marks(row),
             {True: "yes", False: "no", None: NOTHING}[row.unbeaten],
             _files(row),
         ]
         rows.append(cells)
     return Table(headers, rows)
+
+
+def _date_and_software(row: Row) -> str:
+    software = [f"{name} {version}" for name, version in row.versions.items()]
+    return ", ".join([row.date[:10], *software])
 
 
 def _place(row: Row, league: League) -> str:
@@ -155,15 +148,25 @@ def _place(row: Row, league: League) -> str:
 
 
 def _score(score: Score | None) -> Text:
-    return score.text if score else NOTHING
+    """A score with its interval and n, which are kept apart for typesetting."""
+    if score is None:
+        return NOTHING
+    value, bracket, rest = score.text.partition(" [")
+    interval, comma, n = rest.rpartition(", n")
+    if not bracket or not comma:
+        return score.text
+    return Number(value, f"[{interval}", f"n{n}")
 
 
-def _marks(row: Row) -> str:
-    return "; ".join(row.marks) or "none"
+def _marks(row: Row) -> Text:
+    """How many marks `d5 verify` makes; the report has them in full."""
+    if not row.marks:
+        return "none"
+    return Link(str(len(row.marks)), row.report)
 
 
 def _files(row: Row) -> list[Text]:
-    links: list[Text] = [Link("report", row.report), Link("bundle", row.bundle)]
+    links: list[Text] = [Link("bundle", row.bundle)]
     if row.audit:
         links.append(Link("audit", row.audit))
     return listed(links)
