@@ -136,7 +136,6 @@ def _label(axes: "Axes", point: Point) -> None:
         (point.x.value, point.y.value),
         xytext=(5, 5),
         textcoords="offset points",
-        fontsize=8,
     )
 
 

@@ -46,5 +46,8 @@ def call(args: argparse.Namespace) -> int:
 
 def _sentence(judgement: "Judgement") -> str:
     if judgement.accepted:
-        return f"{judgement.entry}: judged, {judgement.reason}: {judgement.bundle}"
+        missing = ""
+        if judgement.missing:
+            missing = f"; WITHOUT a sandbox of {', '.join(judgement.missing)}"
+        return f"{judgement.entry}: judged, {judgement.reason}{missing}: {judgement.bundle}"
     return f"{judgement.entry}: REFUSED by {judgement.layer}: {judgement.reason}"

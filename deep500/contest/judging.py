@@ -34,6 +34,8 @@ class Judgement:
     reason: str
     layer: str = ""
     bundle: Path | None = None
+    # layers of the sandbox that this system does not permit
+    missing: Sequence[str] = ()
 
 
 def waiting(folder: Folder, entry: str | None = None) -> list[Line]:
@@ -107,7 +109,8 @@ def _judged(
     folder.log.append([judged])
     good = sum(run.has_ended and not run.failure for run in runs)
     reason = f"{good} of {len(runs)} seeds were trained to the end"
-    return Judgement(line.entry, True, reason, bundle=target)
+    missing = [name for name, how in referee.layers.items() if how.startswith("none")]
+    return Judgement(line.entry, True, reason, bundle=target, missing=missing)
 
 
 def _check(runs: Sequence[SeedRun]) -> None:
@@ -183,7 +186,7 @@ def _judged_parts(
             "submission": submission.digest,
             "attempt": attempt,
             "rules": RULES,
-            "layers": dict(declared.layers),
+            "layers": dict(referee.layers),
         },
     }
 

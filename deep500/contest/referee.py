@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -24,7 +24,7 @@ from ..supervision.descendants import go_on, stop_below
 from ..supervision.sandbox import python_folders
 from .definition import RECIPE, Folder
 from .evaluation import Evaluation, Refusal
-from .messages import SELF_TOLD, Declared, Epoch, Order
+from .messages import SELF_TOLD, Declared, Epoch, Order, check_declared
 from .submissions import Submission
 from .watch import Watch
 
@@ -57,6 +57,8 @@ class Referee:
         self.folder = folder
         self.submission = submission
         self.evaluation = evaluation
+        # of the sandbox that are in force, by what they are about
+        self.layers: Mapping[str, str] = {}
 
     def declared(self) -> Declared:
         """What the submission says of itself when it is loaded; a Refusal if it cannot be."""
@@ -91,7 +93,10 @@ class Referee:
 
     def _loaded(self, child: Child) -> Declared:
         seconds = self.folder.contest.load_seconds
+        layers = child.ask({"do": "begin"}, "layers", seconds)
+        self.layers = decoded(dict[str, str], layers, "the sandbox")
         answer = child.ask({"do": "load"}, "declared", seconds)
+        check_declared(answer)
         return decoded(Declared, answer, "the submission")
 
     def _epochs(self, found: SeedRun, child: Child, place: Path, epochs: int) -> None:

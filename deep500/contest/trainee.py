@@ -62,6 +62,9 @@ def _serve(order: Order, reply: int, request: int) -> None:
     with os.fdopen(reply, "w") as replies, os.fdopen(request) as requests:
         channel = Channel(replies, requests)
         channel.wait()
+        # told before a line of the submission is run
+        channel.answer("layers", layers_in_force())
+        channel.wait()
         try:
             recipe = _loaded(order)
             channel.answer("declared", _declared(recipe))
@@ -95,7 +98,7 @@ def _declared(recipe: Recipe) -> Declared:
     owner = recipe_framework(recipe)
     framework = owner.name if owner is not None else ""
     mutable = recipe.to_json()["mutable"]
-    return Declared(mutable, framework, layers_in_force())
+    return Declared(mutable, framework)
 
 
 def _train(recipe: Recipe, order: Order, channel: Channel) -> None:

@@ -27,6 +27,7 @@ REFUSED = {
     "answer_without_end": ("process", "an answer of more than"),
     "calls_home": ("sandbox", "unreachable"),
     "data_replaced": ("sandbox", "Read-only file system"),
+    "declares_a_lot": ("contract", "levels"),
     "declares_otherwise": ("contract", "another MUTABLE"),
     "defect_forged": ("process", "a defect"),
     "disk_filled": ("sandbox", "OSError"),
