@@ -2,8 +2,8 @@
 
 import hashlib
 import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from ..hashing.canonical_form import form_hash
 from ..hashing.own_code import fixed_form_hash
 from ..reports.text import clean
 from ..training.planning import make_plan
+from ..training.recipe_plan import JudgeForm, OwnFiles, RecipePlan
 from .definition import RESULTS, RULES, Folder, Line, now
 from .evaluation import Evaluation, Refusal
 from .messages import Declared
@@ -77,15 +78,15 @@ def _judged(
     lines, _ = folder.log.read()
     attempt = attempts(lines, line.entry)
     plan = make_plan(recipe, folder.contest.tier, seeds, folder.contest.threads)
-    complete = plan | _judged_parts(folder, referee, plan, declared, attempt)
+    complete = _judged_plan(folder, referee, plan, declared, attempt)
     name = line.entry if attempt == 1 else f"{line.entry}-{attempt}"
     target = folder.path / RESULTS / name
     with recording(
-        "recipe", complete, target, name=name, subject=complete["fixed_hash"]
+        "recipe", complete, target, name=name, subject=complete.fixed_hash or ""
     ) as record:
         runs = []
         for seed in seeds:
-            run = referee.run(seed, plan["epochs"], declared)
+            run = referee.run(seed, plan.epochs, declared)
             runs.append(run)
             _check(runs)
             for block in run.blocks:
@@ -157,52 +158,47 @@ def _crash(run: SeedRun) -> dict[str, Any]:
     return {"seed": run.seed, "crashed": reason, "build_seconds": 0.0}
 
 
-def _judged_parts(
+def _judged_plan(
     folder: Folder,
     referee: Referee,
-    plan: Mapping[str, Any],
+    plan: RecipePlan,
     declared: Declared,
     attempt: int,
-) -> dict[str, Any]:
-    """What is in the plan besides: MUTABLE as the submission declares it, its files, and how it was judged."""
+) -> RecipePlan:
+    """The plan with MUTABLE as the submission declares it, its files, and how it was judged."""
     submission = referee.submission
-    recipe = dict(plan["recipe"])
-    recipe["mutable"] = dict(declared.mutable)
-    recipe["code"] = _code(recipe, submission)
+    code = _code(plan.recipe.code, submission)
+    recipe = replace(plan.recipe, mutable=declared.mutable, code=code)
     splits = referee.evaluation.splits
-    return {
-        "recipe": recipe,
-        "hash": form_hash(recipe),
-        "fixed_hash": fixed_form_hash(recipe),
-        "sources": _fixed_sources(plan),
-        "unavailable": _unavailable(referee.evaluation.recipe),
-        "framework": clean(declared.framework),
-        "kernels": {},
-        "update": "submission",
-        "data": {name: split.digest() for name, split in splits.items()},
-        "examples": {name: len(split) for name, split in splits.items()},
-        "judge": {
-            "contest": contest_hash(folder),
-            "submission": submission.digest,
-            "attempt": attempt,
-            "rules": RULES,
-            "layers": dict(referee.layers),
-        },
+    fixed_sources = {
+        key: source for key, source in plan.sources.items() if key in plan.recipe.fixed
     }
+    return replace(
+        plan,
+        recipe=recipe,
+        hash=form_hash(recipe.document),
+        fixed_hash=fixed_form_hash(recipe.document),
+        sources=fixed_sources,
+        unavailable=_unavailable(referee.evaluation.recipe),
+        framework=clean(declared.framework),
+        data={name: split.digest() for name, split in splits.items()},
+        examples={name: len(split) for name, split in splits.items()},
+        judge=JudgeForm(
+            contest=contest_hash(folder),
+            submission=submission.digest,
+            attempt=attempt,
+            rules=RULES,
+            layers=referee.layers,
+        ),
+    )
 
 
-def _code(recipe: dict[str, Any], submission: Submission) -> dict[str, Any]:
+def _code(known: OwnFiles, submission: Submission) -> OwnFiles:
     """The files of the submission beside those of the organiser, with their SHA-256."""
-    known = recipe.get("code", {"files": {}, "fixed": {}})
-    files = dict(known["files"])
+    files = dict(known.files)
     for name, data in submission.files.items():
         files[f"submission/{name}"] = hashlib.sha256(data).hexdigest()
-    return {"files": files, "fixed": dict(known["fixed"])}
-
-
-def _fixed_sources(plan: Mapping[str, Any]) -> dict[str, Any]:
-    fixed = plan["recipe"]["fixed"]
-    return {key: value for key, value in plan["sources"].items() if key in fixed}
+    return OwnFiles(files, known.fixed)
 
 
 def _unavailable(recipe: Recipe) -> dict[str, str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ...contracts.result import Record
 from ...errors import Deep500Error
+from ...schema import encoded
 from .bundle_comparison import compare
 from .loading import load
 
@@ -48,7 +49,7 @@ def control(a: Path, repetition: Path, margin: float, level: float) -> Control:
             f"{repetition} is no repetition of {a}: the recipe, what was measured, or how it was run differs"
         )
     found = compare(a, repetition, margin, level)
-    answers = found.contrast.data.get("comparisons", [])
+    answers = encoded(found.contrast.data).get("comparisons", [])
     differing = [
         str(answer["name"]) for answer in answers if answer["verdict"] in DIFFERENT
     ]

@@ -1,20 +1,20 @@
 """A recipe's run on a board: it competes with runs of the same FIXED, metrics, data and epochs."""
 
-from collections.abc import Mapping
 from typing import Any
 
-from ...contracts.result import Plan, Record
+from ...contracts.metric_summary import MetricSummary
 from ...contracts.standing import Contestant, Score, Standing, Word
-from ...errors import Deep500Error
 from ...hashing.canonical_form import form_hash
 from ...hashing.own_code import fixed_form_hash
 from ...reports.text import clean, flat, shortened
+from ...schema import encoded
+from ...training.recipe_plan import RecipePlan
 from .conditions import others
 from .contents import verdict
-from .data import OutcomeData, outcome_data
+from .data import OutcomeData, RecipeRecord, outcome_data
 from .loads import different_shares
 from .metric_contrast import TIMED, compare_metric
-from .metric_text import Metric, amount, met, metric_name
+from .metric_text import amount, met, metric_name
 from .recipe_text import merged_entries
 
 LONGEST_SYSTEM = 160  # characters
@@ -26,10 +26,10 @@ LEAGUE_KEYS = ("epochs", "scale", "evaluate_every", "data")
 class RecipeContestant(Contestant):
     """One run of a recipe."""
 
-    def __init__(self, record: Record):
-        self.seeds = record.derived["seeds"] if record.derived else []
-        self.others = others(record.blocks)
+    def __init__(self, record: RecipeRecord):
         data = outcome_data(record)
+        self.seeds = data.numbers.seeds
+        self.others = others(record.blocks)
         self.metrics = {metric_name(metric): metric for metric in data.metrics}
         self.standing = _standing(data)
 
@@ -40,7 +40,7 @@ class RecipeContestant(Contestant):
         if not isinstance(other, RecipeContestant) or score not in other.metrics:
             return "inconclusive"
         mine, theirs = self.metrics[score], other.metrics[score]
-        if mine["kind"] in TIMED and self._under_another_load(other):
+        if mine.kind in TIMED and self._under_another_load(other):
             return "inconclusive"
         answer = compare_metric(theirs, mine, other.seeds, self.seeds, margin, level)
         return answer.verdict  # type: ignore[return-value]
@@ -53,72 +53,60 @@ class RecipeContestant(Contestant):
 
 def _standing(data: OutcomeData) -> Standing:
     plan = data.plan
-    mutable = merged_entries(plan["recipe"]["mutable"])
-    parts = ["".join(flat(value)) for key, value in mutable.items() if value]
+    mutable = merged_entries(plan.recipe.mutable)
+    parts = ["".join(flat(value)) for value in mutable.values() if value]
+    framework = {"framework": clean(plan.framework)} if plan.framework else {}
     return Standing(
         subject=data.title,
         system=shortened(", ".join(parts), LONGEST_SYSTEM),
-        division=clean(plan.get("division", "closed")),
+        division=clean(plan.division or "closed"),
         verdict=str(verdict(data)),
         league=_league(plan),
         method=_method(plan),
         scores=[_score(metric) for metric in data.metrics],
-        versions=_versions(plan),
+        versions=framework,
     )
 
 
-def _league(plan: Plan) -> dict[str, Any]:
+def _league(plan: RecipePlan) -> dict[str, Any]:
     """What runs that are ranked together share: what the open division changed counts as it was."""
-    recipe = plan["recipe"]
-    fixed = dict(recipe["fixed"])
-    for key, was, _ in plan.get("differences", ()):
-        fixed[str(key)] = was
-    original = {key: value for key, value in fixed.items() if value is not None}
-    own_files = {"code": recipe["code"]} if "code" in recipe else {}
+    form = plan.recipe.document
+    fixed = dict(form["fixed"])
+    for key, was, _ in plan.differences:
+        fixed[key] = was
+    form["fixed"] = {key: value for key, value in fixed.items() if value is not None}
     return {
-        "fixed": fixed_form_hash({"fixed": original, **own_files}),
-        "metrics": recipe["metrics"],
-        "division": plan.get("division", "closed"),
+        "fixed": fixed_form_hash(form),
+        "metrics": form["metrics"],
+        "division": plan.division or "closed",
         **_entries(plan, LEAGUE_KEYS),
     }
 
 
-def _method(plan: Plan) -> dict[str, Any]:
+def _method(plan: RecipePlan) -> dict[str, Any]:
     """What two runs share if only the time, the software and the state of the machine can tell them apart."""
     return {
-        "recipe": form_hash(plan["recipe"]),
+        "recipe": form_hash(plan.recipe.document),
         "plan": form_hash(_entries(plan, METHOD_KEYS)),
     }
 
 
-def _entries(plan: Plan, keys: tuple[str, ...]) -> dict[str, Any]:
-    return {key: plan[key] for key in keys if key in plan}
+def _entries(plan: RecipePlan, keys: tuple[str, ...]) -> dict[str, Any]:
+    return {key: encoded(getattr(plan, key)) for key in keys}
 
 
-def _versions(plan: Plan) -> dict[str, str]:
-    """The framework of a run, which the board looks up among the installed packages."""
-    framework = plan.get("framework")
-    return {"framework": clean(framework)} if isinstance(framework, str) else {}
-
-
-def _score(metric: Metric) -> Score:
-    if metric["better"] not in ("lower", "higher", None):
-        raise Deep500Error("a metric of derived.json has no direction")
+def _score(metric: MetricSummary) -> Score:
     return Score(
         name=metric_name(metric),
-        value=metric["median"],
-        low=metric["low"],
-        high=metric["high"],
-        n=metric["n"],
-        level=metric["level"],
-        unit=metric["unit"],
-        kind=metric["kind"],
-        better=metric["better"],
+        value=metric.median,
+        low=metric.low,
+        high=metric.high,
+        n=metric.n,
+        level=metric.level,
+        unit=metric.unit,
+        kind=metric.kind,
+        better=metric.better,
         text=str(amount(metric)),
-        target=metric["target"],
-        verdict=_word(metric),
+        target=metric.target,
+        verdict=str(met(metric)) if metric.target is not None else "",
     )
-
-
-def _word(metric: Mapping[str, Any]) -> str:
-    return met(metric) if metric["target"] is not None else ""
