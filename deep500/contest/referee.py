@@ -29,7 +29,7 @@ from .submissions import Submission
 from .watch import Watch
 
 TRAINEE = "deep500.contest.trainee"
-GIVEN, ROOT, DATA = "given", "root", "data.npz"
+GIVEN, ROOT, DATA, CLASSES = "given", "root", "data.npz", "classes"
 LARGEST_DATA = 1 << 30  # bytes of training data
 PACKAGE = Path(__file__).parents[1]
 
@@ -207,7 +207,8 @@ class Referee:
             raise Deep500Error(f"training data of more than {LARGEST_DATA} bytes")
         file = place / GIVEN / DATA
         partial = place / DATA
-        np.savez(partial, classes=np.array([split.classes]), **batch)
+        arrays: dict[str, Any] = {CLASSES: np.array([split.classes]), **batch}
+        np.savez(partial, **arrays)
         os.chmod(partial, 0o644)
         partial.replace(file)
 

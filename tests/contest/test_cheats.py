@@ -4,8 +4,9 @@ The header of each file in cheats/ says what it does. docs/threat-model.md has w
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,7 @@ REFUSED = {
     "weights_are_no_weights": ("weights", "no safetensors"),
 }
 # those that need another contest
-CONTESTS = {
+CONTESTS: dict[str, dict[str, Any]] = {
     "hangs_in_training": {"seconds": 2.0},
     "hangs_when_loaded": {"load_seconds": 4.0},
     "seed_remembered": {"seeds": 2},
@@ -125,10 +126,10 @@ JUDGED: dict[str, Callable[[Outcome], None]] = {
 AT_THE_END = {"weights_embedded": ("seeds", "the same weights")}
 
 
-def cells(names: object) -> list[object]:
+def cells(names: Iterable[str]) -> list[Any]:
     """The quick ones are part of every run of the tests."""
     marks = []
-    for name in sorted(names):  # type: ignore[call-overload]
+    for name in sorted(names):
         slow = () if name in QUICK else (pytest.mark.slow,)
         marks.append(pytest.param(name, marks=slow))
     return marks

@@ -9,7 +9,7 @@ real = Channel.answer
 
 
 def answer(self, key, value):
-    nested = {}
+    nested: dict = {}
     for _ in range(100):
         nested = {"deeper": nested}
     real(self, key, {"mutable": nested, "framework": "reference"})

@@ -11,7 +11,7 @@ class Evil:
         return print, ("owned",)
 
 
-training_run.save = lambda arrays: pickle.dumps(Evil())
+setattr(training_run, "save", lambda arrays: pickle.dumps(Evil()))  # noqa: B010
 MUTABLE = {
     "batch_size": 64,
     "executor": "reference",

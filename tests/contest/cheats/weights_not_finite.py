@@ -10,7 +10,7 @@ def save(arrays):
     return real({name: array * float("nan") for name, array in arrays.items()})
 
 
-training_run.save = save
+setattr(training_run, "save", save)  # noqa: B010
 MUTABLE = {
     "batch_size": 64,
     "executor": "reference",
