@@ -11,7 +11,7 @@ from ..errors import Deep500Error
 from ..reports.text import clean
 from . import change_log
 from .change_log import Change, Found
-from .collecting import Candidate, Refused, bundle_paths, collect
+from .collecting import Candidate, RefusedBundle, bundle_paths, collect
 from .document import FORMAT, Board, League, Row
 from .front import unbeaten
 from .history import all_series
@@ -23,7 +23,7 @@ UNRANKED = "not acceptable"
 
 
 @dataclass(frozen=True)
-class Settings:
+class BoardSettings:
     """What a board is told: its title, what ranks, and how far apart is apart."""
 
     title: str = ""
@@ -40,10 +40,10 @@ class Built:
 
     board: Board
     candidates: Sequence[Candidate]
-    refused: Sequence[Refused]
+    refused: Sequence[RefusedBundle]
 
 
-def build(folder: Path, settings: Settings) -> Built:
+def build(folder: Path, settings: BoardSettings) -> Built:
     """The board of a folder of bundles; whatever has changed since the last build is appended to its log."""
     log = change_log.log_of(folder)
     before, _ = log.read()
@@ -97,7 +97,7 @@ def remove(folder: Path, entry: str, reason: str) -> Change:
     return change
 
 
-def _found(candidate: Candidate, settings: Settings) -> Found:
+def _found(candidate: Candidate, settings: BoardSettings) -> Found:
     standing = candidate.contestant.standing
     name = ranking_score(standing.scores, settings.metric)
     score = standing.score(name)
@@ -111,7 +111,7 @@ def _found(candidate: Candidate, settings: Settings) -> Found:
     )
 
 
-def _leagues(candidates: Sequence[Candidate], settings: Settings) -> list[League]:
+def _leagues(candidates: Sequence[Candidate], settings: BoardSettings) -> list[League]:
     by_league = sorted(candidates, key=lambda c: (c.league, c.entry))
     leagues = []
     for key, members in groupby(by_league, lambda candidate: candidate.league):
@@ -121,7 +121,7 @@ def _leagues(candidates: Sequence[Candidate], settings: Settings) -> list[League
     )
 
 
-def _league(key: str, members: Sequence[Candidate], settings: Settings) -> League:
+def _league(key: str, members: Sequence[Candidate], settings: BoardSettings) -> League:
     first = members[0].contestant.standing
     ranked_by = ranking_score(first.scores, settings.metric)
     ranked = [m for m in members if m.contestant.standing.verdict != UNRANKED]

@@ -47,7 +47,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedBundle:
     """A bundle that is not on the board."""
 
     entry: str
@@ -57,13 +57,13 @@ class Refused:
 
 def collect(
     paths: Sequence[Path], judged: Collection[str] | None = None
-) -> tuple[list[Candidate], list[Refused]]:
+) -> tuple[list[Candidate], list[RefusedBundle]]:
     """Everything that can be ranked in these bundles, and what cannot; nothing of them is executed.
 
     `judged` are the only manifests that may be there, if a contest's judge writes into the folder.
     """
     candidates: list[Candidate] = []
-    refused: list[Refused] = []
+    refused: list[RefusedBundle] = []
     names: set[str] = set()
     seen: dict[str, str] = {}
     for path in paths:
@@ -72,16 +72,16 @@ def collect(
         try:
             found = _candidates(path, name)
         except Deep500Error as error:
-            refused.append(Refused(name, None, clean(error)))
+            refused.append(RefusedBundle(name, None, clean(error)))
             continue
         manifest = found[0].manifest
         if manifest in seen:
             reason = f"the same result as {seen[manifest]}, byte for byte"
-            refused.append(Refused(name, manifest, reason))
+            refused.append(RefusedBundle(name, manifest, reason))
             continue
         if judged is not None and manifest not in judged:
             reason = "the judge of this contest has not written it"
-            refused.append(Refused(name, manifest, reason))
+            refused.append(RefusedBundle(name, manifest, reason))
             continue
         seen[manifest] = name
         candidates += found

@@ -84,7 +84,7 @@ class Shift:
 
 
 @dataclass(frozen=True)
-class Series:
+class ResultSeries:
     """Results that differ in nothing but time, software and the state of the machine, in the order of time."""
 
     key: str
@@ -109,6 +109,6 @@ class Board:
     level: float
     rules: str
     leagues: Sequence[League]
-    series: Sequence[Series]
+    series: Sequence[ResultSeries]
     log: Sequence[Change]
     log_head: str

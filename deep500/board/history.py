@@ -13,7 +13,7 @@ from ..measure.statistics.change_points import (
 )
 from ..reports.tables import percent, ratio
 from .collecting import Candidate
-from .document import Series, SeriesPoint, Shift
+from .document import ResultSeries, SeriesPoint, Shift
 from .roles import ranking_score
 
 FEWEST_POINTS = 2
@@ -31,7 +31,7 @@ def all_series(
     asked: str | None,
     level: float,
     fewest: int = FEWEST_POINTS,
-) -> list[Series]:
+) -> list[ResultSeries]:
     """Every series with so many results or more, those of one subject one after the other."""
     found = []
     by_series = sorted(candidates, key=lambda candidate: candidate.series)
@@ -54,7 +54,7 @@ def all_series(
 
 def series_of(
     group: Sequence[Candidate], asked: str | None, level: float, differs: str = ""
-) -> Series:
+) -> ResultSeries:
     """One series, from results of one method in the order of time."""
     standing = group[-1].contestant.standing
     name = ranking_score(standing.scores, asked)
@@ -67,7 +67,7 @@ def series_of(
             )
             points.append(point)
     shifts, answer = _shifts(points, level)
-    return Series(
+    return ResultSeries(
         key=group[0].series,
         subject=standing.subject,
         system=standing.system,

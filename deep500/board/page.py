@@ -18,7 +18,7 @@ from ..reports.markup import (
 from ..reports.tables import NOTHING, Number, count, percent
 from ..reports.text import Code, Link, Text, VerdictWord, listed
 from .change_log import Change
-from .document import Board, League, Row, Series
+from .document import Board, League, ResultSeries, Row
 from .filters import FORM, SCRIPT, STYLE
 
 HOW_TO_READ = (
@@ -172,7 +172,7 @@ def _files(row: Row) -> list[Text]:
     return listed(links)
 
 
-def history_page(name: str, series: Sequence[Series], pictures: Pictures) -> str:
+def history_page(name: str, series: Sequence[ResultSeries], pictures: Pictures) -> str:
     """The series of one name as a page of their own, the newest answer first."""
     newest = max(series, key=lambda one: one.points[-1].date)
     headline = f"{newest.score}: {newest.answer}"
@@ -182,7 +182,7 @@ def history_page(name: str, series: Sequence[Series], pictures: Pictures) -> str
     return page("Deep500 history", name, body)
 
 
-def _series(series: Sequence[Series], pictures: Pictures) -> str:
+def _series(series: Sequence[ResultSeries], pictures: Pictures) -> str:
     content = ""
     for one in series:
         name = f"{one.subject}, {one.system}, {one.machine}"
@@ -195,7 +195,7 @@ def _series(series: Sequence[Series], pictures: Pictures) -> str:
     return section("Series", content)
 
 
-def split_sentence(series: Series) -> str:
+def split_sentence(series: ResultSeries) -> str:
     """Why a series is not the continuation of the one before."""
     return (
         f"Another method than the series before it: {series.differs} changed. Both are never compared as if only time "
@@ -203,7 +203,7 @@ def split_sentence(series: Series) -> str:
     )
 
 
-def points_table(series: Series) -> Table:
+def points_table(series: ResultSeries) -> Table:
     """The results of a series in the order of time."""
     rows: list[list[Text]] = []
     starts = {shift.after: shift.verdict for shift in series.shifts}

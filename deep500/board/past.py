@@ -6,25 +6,25 @@ from pathlib import Path
 
 from ..bundle.records.ledger import Ledger
 from ..errors import Deep500Error, did_you_mean
-from .collecting import Candidate, Refused, bundle_paths, collect
-from .document import Series
+from .collecting import Candidate, RefusedBundle, bundle_paths, collect
+from .document import ResultSeries
 from .history import all_series
 
 MOST_RUNS = 500  # the newest of the ledger that are read
 
 
 @dataclass(frozen=True)
-class History:
+class NamedHistory:
     """The series of a name, and what could not be used."""
 
     name: str
-    series: Sequence[Series]
-    refused: Sequence[Refused]
+    series: Sequence[ResultSeries]
+    refused: Sequence[RefusedBundle]
 
 
 def history(
     name: str, folder: Path | None, metric: str | None, level: float
-) -> History:
+) -> NamedHistory:
     """All series of a recipe or a measurement of that name."""
     paths = bundle_paths(folder) if folder is not None else _ledger_paths()
     candidates, refused = collect(paths)
@@ -39,7 +39,7 @@ def history(
         )
     found = all_series(chosen, metric, level, fewest=1)
     of_name = [one for one in refused if name in one.entry]
-    return History(name, found, of_name)
+    return NamedHistory(name, found, of_name)
 
 
 def _is_named(candidate: Candidate, name: str) -> bool:

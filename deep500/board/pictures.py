@@ -20,7 +20,7 @@ from ..reports.canvas import (
     time_axis,
 )
 from ..reports.text import shortened
-from .document import Board, League, Row, Series
+from .document import Board, League, ResultSeries, Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +48,7 @@ def board_pictures(board: Board) -> dict[str, Sequence[Picture]]:
     return pictures | series_pictures(board.series)
 
 
-def series_pictures(all_series: Sequence[Series]) -> dict[str, Sequence[Picture]]:
+def series_pictures(all_series: Sequence[ResultSeries]) -> dict[str, Sequence[Picture]]:
     """The picture of every series of which all results have a value."""
     pictures: dict[str, Sequence[Picture]] = {}
     with settings():
@@ -87,7 +87,7 @@ class Dot:
 
 
 @dataclass(frozen=True)
-class Point:
+class FrontPoint:
     """An entry in the picture."""
 
     entry: str
@@ -104,14 +104,16 @@ def _dot(score: Score | None) -> Dot | None:
     return Dot(score.value, (score.low, score.high))
 
 
-def _point(row: Row, x: str, y: str) -> Point | None:
+def _point(row: Row, x: str, y: str) -> FrontPoint | None:
     across, up = _dot(row.score(x)), _dot(row.score(y))
     if across is None or up is None:
         return None
-    return Point(row.entry, bool(row.unbeaten), across, up)
+    return FrontPoint(row.entry, bool(row.unbeaten), across, up)
 
 
-def _front(league: League, points: Sequence[Point], x: str, y: str) -> list[Picture]:
+def _front(
+    league: League, points: Sequence[FrontPoint], x: str, y: str
+) -> list[Picture]:
     canvas = figure(3.4)
     axes = canvas.subplots()
     for point in points:
@@ -130,7 +132,7 @@ def _front(league: League, points: Sequence[Point], x: str, y: str) -> list[Pict
     return [Picture(name, title, image, caption)]
 
 
-def _label(axes: "Axes", point: Point) -> None:
+def _label(axes: "Axes", point: FrontPoint) -> None:
     axes.annotate(
         shortened(point.entry, LONGEST_NAME),
         (point.x.value, point.y.value),
@@ -139,7 +141,7 @@ def _label(axes: "Axes", point: Point) -> None:
     )
 
 
-def _cross(axes: "Axes", point: Point) -> None:
+def _cross(axes: "Axes", point: FrontPoint) -> None:
     """A dot with both of its intervals."""
     x, y = point.x, point.y
     ink = colour(0) if point.unbeaten else INK
@@ -177,7 +179,7 @@ def _scaled(axes: "Axes", which: str, dots: Sequence[Dot], name: str, unit: str)
     return f"{name} ({units})" if units else name
 
 
-def _in_time(series: Series, dots: Sequence[Dot]) -> list[Picture]:
+def _in_time(series: ResultSeries, dots: Sequence[Dot]) -> list[Picture]:
     canvas = figure(2.6)
     axes = canvas.subplots()
     for place, dot in enumerate(dots, 1):

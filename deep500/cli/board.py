@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--out",
         type=Path,
         default=None,
-        metavar="SITE",
+        metavar="PATH",
         help="where to write the site: a new folder, or that of an earlier board (DIR-site)",
     )
     add("--title", default="", metavar="TEXT", help="the title of the page")
@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--metric",
         default=None,
         metavar="NAME",
-        help="what ranks, such as TimeToAccuracy (the first time, else the first cost or rate)",
+        help="the metric to rank by, such as TimeToAccuracy (the first time, else cost or rate)",
     )
     options.margin(parser)
     options.level(parser)
@@ -42,9 +42,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..board.building import Settings, build, remove
+    from ..board.building import BoardSettings, build, remove
     from ..board.site import write_site
-    from ..contest.definition import judged_manifests
+    from ..contest.definition import judged_results
 
     if args.reason and args.remove is None:
         raise Deep500Error("--reason is for --remove: give both")
@@ -52,8 +52,14 @@ def call(args: argparse.Namespace) -> int:
         raise Deep500Error(f"there is no folder {args.folder}: give one with bundles")
     if args.remove is not None:
         remove(args.folder, args.remove, args.reason)
-    judged = judged_manifests(args.folder)
-    settings = Settings(args.title, args.metric, args.margin, args.level, judged)
+    judged = judged_results(args.folder)
+    settings = BoardSettings(
+        title=args.title,
+        metric=args.metric or (judged.scored if judged else None),
+        margin=args.margin,
+        level=args.level,
+        judged=judged.manifests if judged else None,
+    )
     built = build(args.folder, settings)
     folder = args.folder.absolute()
     out = args.out or folder.with_name(f"{folder.name}-site")

@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metric",
         metavar="NAME",
-        help="the cost to rank by with --profile (TimeToAccuracy)",
+        help="the metric to rank by with --profile: a cost (TimeToAccuracy)",
     )
     options.out(parser, "a page with A and B in one picture (html)")
     options.margin(
@@ -49,9 +49,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="exit code 1 if anything in B is slower or worse, if it lost seeds, or if one side lacks an entry",
     )
     parser.add_argument(
-        "--control",
+        "--again",
         metavar="A2",
-        help="with --gate: A once more, measured in the same job; exit code 3 if A differs from it",
+        help="A once more, measured in the same job: with --gate, exit code 3 if A differs from it",
     )
     options.equivalent(
         parser,
@@ -68,8 +68,8 @@ def call(args: argparse.Namespace) -> int:
         raise Deep500Error(
             "--gate and --equivalent have exit codes of their own: give one of them"
         )
-    if args.control and not args.gate:
-        raise Deep500Error("--control is for --gate: give both")
+    if args.again and not args.gate:
+        raise Deep500Error("--again is for --gate: give both")
     if args.profile:
         return _profile(args)
     if args.more or args.metric:
@@ -104,9 +104,9 @@ def _control(args: argparse.Namespace) -> "Control | None":
     from ..bundle.records.control import control
     from ..bundle.records.recording import find_bundle
 
-    if not args.control:
+    if not args.again:
         return None
-    a, repetition = find_bundle(args.a), find_bundle(args.control)
+    a, repetition = find_bundle(args.a), find_bundle(args.again)
     return control(a, repetition, args.margin, args.level)
 
 

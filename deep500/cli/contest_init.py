@@ -14,8 +14,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--recipe",
         required=True,
-        metavar="RECIPE",
-        help="FIXED, METRICS and targets: a file, or a recipe of ours",
+        metavar="FILE",
+        help="the recipe's file, or a recipe of ours: FIXED, METRICS and targets",
     )
     add(
         "--open",
@@ -27,15 +27,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=6,
         metavar="N",
-        help="drawn after submission, for every submission anew (6)",
+        help="how many seeds are drawn, after submission and for each anew (6)",
     )
-    add("--tier", default="small", help="the recipe's tier: tiny, small or full")
+    add(
+        "--tier",
+        default="small",
+        metavar="TIER",
+        help="how much of it is run: tiny, small or full (small)",
+    )
     add(
         "--threads",
         type=int,
         default=1,
         metavar="N",
-        help="that frameworks are told to use (1)",
+        help="the threads that frameworks are told to use (1)",
     )
     add(
         "--seconds",
@@ -51,9 +56,27 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="the time limit of loading frameworks and the submission, untimed (60)",
     )
-    add("--memory", type=int, default=4096, metavar="MIB", help="the limit (4096)")
-    add("--processes", type=int, default=64, metavar="N", help="with threads (64)")
-    add("--disk", type=int, default=256, metavar="MIB", help="the limit (256)")
+    add(
+        "--memory",
+        type=int,
+        default=4096,
+        metavar="MIB",
+        help="the memory of all processes of a submission together (4096)",
+    )
+    add(
+        "--processes",
+        type=int,
+        default=64,
+        metavar="N",
+        help="the number of processes that a submission may have, with threads (64)",
+    )
+    add(
+        "--disk",
+        type=int,
+        default=256,
+        metavar="MIB",
+        help="the disk space of a submission, which is in memory (256)",
+    )
     add(
         "--submission",
         type=int,
@@ -61,7 +84,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KIB",
         help="the largest submission: small enough that it holds no trained weights (64)",
     )
-    add("--scored", default=None, metavar="METRIC", help="what ranks (the first time)")
+    add(
+        "--scored",
+        default=None,
+        metavar="METRIC",
+        help="what ranks on the contest's board (the first time, else cost or rate)",
+    )
 
 
 def call(args: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from ..errors import visible
 from .output import print_json
 
 if TYPE_CHECKING:
-    from ..contest.judging import Judgement
+    from ..contest.judging import RefereeJudgement
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def call(args: argparse.Namespace) -> int:
     from ..schema import encoded
 
     folder = open_folder(args.contest)
-    judgements: list[Judgement] = []
+    judgements: list[RefereeJudgement] = []
     for line in waiting(folder, args.entry):
         judgement = judge(folder, line)
         judgements.append(judgement)
@@ -44,7 +44,7 @@ def call(args: argparse.Namespace) -> int:
     return 0 if all(judgement.accepted for judgement in judgements) else 1
 
 
-def _sentence(judgement: "Judgement") -> str:
+def _sentence(judgement: "RefereeJudgement") -> str:
     if judgement.accepted:
         missing = ""
         if judgement.missing:

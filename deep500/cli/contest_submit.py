@@ -16,8 +16,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the submission; modules beside it that it imports are packed too",
     )
-    add("--name", default=None, help="the name of the entry (that of the file)")
-    add("--division", choices=("closed", "open"), default="closed", help="(closed)")
+    add(
+        "--entry",
+        default=None,
+        metavar="ENTRY",
+        help="the entry's name (that of the file)",
+    )
+    add(
+        "--division",
+        choices=("closed", "open"),
+        default="closed",
+        help="which entries may be changed: MUTABLE ones only, or FIXED ones too (closed)",
+    )
 
 
 def call(args: argparse.Namespace) -> int:
@@ -26,7 +36,7 @@ def call(args: argparse.Namespace) -> int:
     from ..schema import encoded
 
     folder = open_folder(args.contest)
-    name = args.name or args.file.stem
+    name = args.entry or args.file.stem
     line = submit(folder, args.file, name, args.division)
     if args.json:
         print_json(encoded(line))

@@ -9,7 +9,7 @@ from . import options
 from .output import print_json, write_page
 
 if TYPE_CHECKING:
-    from ..board.past import History
+    pass
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--metric",
         default=None,
         metavar="NAME",
-        help="what is followed, such as Throughput (the first time, else cost or rate)",
+        help="the metric to follow, such as Throughput (the first time, else cost or rate)",
     )
     options.level(parser)
     options.out(parser, "a page with pictures (html)")
@@ -53,12 +53,12 @@ def call(args: argparse.Namespace) -> int:
     return 1 if args.gate and _is_worse(found) else 0
 
 
-def _is_worse(found: "History") -> bool:
+def _is_worse(found: "NamedHistory") -> bool:
     newest = max(found.series, key=lambda series: series.points[-1].date)
     return bool(newest.shifts) and newest.shifts[-1].verdict == "worse"
 
 
-def _write(found: "History", out: Path) -> None:
+def _write(found: "NamedHistory", out: Path) -> None:
     from ..board.page import history_page
     from ..board.pictures import series_pictures
 
@@ -66,7 +66,7 @@ def _write(found: "History", out: Path) -> None:
     write_page(out, history_page(found.name, found.series, pictures))
 
 
-def _print(found: "History") -> None:
+def _print(found: "NamedHistory") -> None:
     from ..board.page import points_table, split_sentence
     from ..reports.blocks import Block, Bullets, Sentence
     from ..reports.terminal import blocks_text

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -58,7 +58,7 @@ class Contest:
 
 
 @dataclass(frozen=True)
-class Line:
+class LogLine:
     """One line of the contest's log."""
 
     at: str
@@ -73,15 +73,15 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Folder:
+class ContestFolder:
     """An opened contest."""
 
     path: Path
     contest: Contest
 
     @property
-    def log(self) -> ChainedLog[Line]:
-        return ChainedLog(self.path / LOG, Line)
+    def log(self) -> ChainedLog[LogLine]:
+        return ChainedLog(self.path / LOG, LogLine)
 
     @property
     def recipe_file(self) -> Path:
@@ -102,7 +102,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def create(path: Path, recipe: Path, contest: Contest) -> Folder:
+def create(path: Path, recipe: Path, contest: Contest) -> ContestFolder:
     """Open a contest in a new folder: nothing is run but the organiser's own recipe, once, to see that it is one."""
     if path.exists():
         return _the_same(path, contest)
@@ -115,13 +115,13 @@ def create(path: Path, recipe: Path, contest: Contest) -> Folder:
         (path / CONTEST).write_bytes(canonical(encoded(contest)))
     except OSError as error:
         raise Deep500Error(f"{path} cannot be written: {error.strerror}") from None
-    folder = Folder(path, contest)
+    folder = ContestFolder(path, contest)
     digest = hashlib.sha256((path / CONTEST).read_bytes()).hexdigest()
-    folder.log.append([Line(now(), "opened", reason=f"contest.json {digest}")])
+    folder.log.append([LogLine(now(), "opened", reason=f"contest.json {digest}")])
     return folder
 
 
-def _the_same(path: Path, contest: Contest) -> Folder:
+def _the_same(path: Path, contest: Contest) -> ContestFolder:
     """The contest that is there, if it was opened by the same decisions."""
     if (path / CONTEST).is_file():
         folder = open_folder(path)
@@ -130,16 +130,26 @@ def _the_same(path: Path, contest: Contest) -> Folder:
     raise Deep500Error(f"{path} exists already: a contest begins in a new folder")
 
 
-def judged_manifests(results: Path) -> set[str] | None:
-    """The results of a contest that its judge has written, if this is its folder of results; else None."""
+@dataclass(frozen=True)
+class JudgedResults:
+    """The results of a contest: the manifests that its judge has written, and what ranks them."""
+
+    manifests: Collection[str]
+    scored: str | None
+
+
+def judged_results(results: Path) -> JudgedResults | None:
+    """What belongs on the board of this folder, if it holds the results of a contest; else None."""
     path = results.absolute().parent
     if results.name != RESULTS or not (path / CONTEST).is_file():
         return None
-    lines, _ = open_folder(path).log.read()
-    return {line.manifest for line in lines if line.manifest is not None}
+    folder = open_folder(path)
+    lines, _ = folder.log.read()
+    manifests = {line.manifest for line in lines if line.manifest is not None}
+    return JudgedResults(manifests, folder.contest.scored)
 
 
-def open_folder(path: Path) -> Folder:
+def open_folder(path: Path) -> ContestFolder:
     """An existing contest; raises a Deep500Error if contest.json was changed after it was opened."""
     file = path / CONTEST
     try:
@@ -154,7 +164,7 @@ def open_folder(path: Path) -> Folder:
         raise Deep500Error(
             f"{file} has format {contest.format}, and this version reads {FORMAT}"
         )
-    folder = Folder(path, contest)
+    folder = ContestFolder(path, contest)
     lines, _ = folder.log.read()
     digest = hashlib.sha256(data).hexdigest()
     if not lines or lines[0].reason != f"contest.json {digest}":

@@ -32,7 +32,7 @@ class Refusal(Wrong):
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class WeightsEvaluation:
     """What weights are worth on data that the submission never sees."""
 
     recipe: Recipe

@@ -15,8 +15,8 @@ from ..hashing.own_code import fixed_form_hash
 from ..reports.text import clean
 from ..training.planning import make_plan
 from ..training.recipe_plan import JudgeForm, OwnFiles, RecipePlan
-from .definition import RESULTS, RULES, Folder, Line, now
-from .evaluation import Evaluation, Refusal
+from .definition import RESULTS, RULES, ContestFolder, LogLine, now
+from .evaluation import Refusal, WeightsEvaluation
 from .messages import Declared
 from .referee import Referee, SeedRun, contest_hash
 from .submissions import Submission, attempts, sealed
@@ -27,7 +27,7 @@ MEASURED_NEEDS = ("real time",)
 
 
 @dataclass(frozen=True)
-class Judgement:
+class RefereeJudgement:
     """What became of a submission."""
 
     entry: str
@@ -39,7 +39,7 @@ class Judgement:
     missing: Sequence[str] = ()
 
 
-def waiting(folder: Folder, entry: str | None = None) -> list[Line]:
+def waiting(folder: ContestFolder, entry: str | None = None) -> list[LogLine]:
     """The submissions that are not judged yet, in the order in which they came."""
     lines, _ = folder.log.read()
     done = {line.submission for line in lines if line.event in ("judged", "refused")}
@@ -51,7 +51,7 @@ def waiting(folder: Folder, entry: str | None = None) -> list[Line]:
     return found
 
 
-def judge(folder: Folder, line: Line) -> Judgement:
+def judge(folder: ContestFolder, line: LogLine) -> RefereeJudgement:
     """Run one submission from the organiser's own copy of everything, and note what became of it."""
     try:
         submission = sealed(folder, line)
@@ -60,7 +60,11 @@ def judge(folder: Folder, line: Line) -> Judgement:
     seeds = _drawn(folder.contest.seeds)
     # noted before anything runs, so that a second draw would show
     folder.log.append(
-        [Line(now(), "drawn", line.entry, line.division, line.submission, seeds=seeds)]
+        [
+            LogLine(
+                now(), "drawn", line.entry, line.division, line.submission, seeds=seeds
+            )
+        ]
     )
     try:
         return _judged(folder, line, submission, seeds)
@@ -69,11 +73,11 @@ def judge(folder: Folder, line: Line) -> Judgement:
 
 
 def _judged(
-    folder: Folder, line: Line, submission: Submission, seeds: Sequence[int]
-) -> Judgement:
+    folder: ContestFolder, line: LogLine, submission: Submission, seeds: Sequence[int]
+) -> RefereeJudgement:
     """The bundle of a submission: a run of the recipe in which every number is the judge's."""
     recipe = _judged_recipe(folder, submission)
-    referee = Referee(folder, submission, Evaluation(recipe))
+    referee = Referee(folder, submission, WeightsEvaluation(recipe))
     declared = referee.declared()
     lines, _ = folder.log.read()
     attempt = attempts(lines, line.entry)
@@ -99,7 +103,7 @@ def _judged(
             if run.has_ended
         }
         finished = record.finish(files=files)
-    judged = Line(
+    judged = LogLine(
         now(),
         "judged",
         line.entry,
@@ -111,7 +115,7 @@ def _judged(
     good = sum(run.has_ended and not run.failure for run in runs)
     reason = f"{good} of {len(runs)} seeds were trained to the end"
     missing = [name for name, how in referee.layers.items() if how.startswith("none")]
-    return Judgement(line.entry, True, reason, bundle=target, missing=missing)
+    return RefereeJudgement(line.entry, True, reason, bundle=target, missing=missing)
 
 
 def _check(runs: Sequence[SeedRun]) -> None:
@@ -135,7 +139,7 @@ def _drawn(count: int) -> list[int]:
     return sorted(seeds)
 
 
-def _judged_recipe(folder: Folder, submission: Submission) -> Recipe:
+def _judged_recipe(folder: ContestFolder, submission: Submission) -> Recipe:
     """The organiser's recipe, with the entries of FIXED that an open submission changes by plain values."""
     recipe = folder.recipe()
     if submission.division == "open":
@@ -143,14 +147,14 @@ def _judged_recipe(folder: Folder, submission: Submission) -> Recipe:
     return recipe.at_tier(folder.contest.tier)
 
 
-def _refuse(folder: Folder, line: Line, refusal: Refusal) -> Judgement:
+def _refuse(folder: ContestFolder, line: LogLine, refusal: Refusal) -> RefereeJudgement:
     said = clean(refusal)[:500]
     layer = refusal.layer
-    refused = Line(
+    refused = LogLine(
         now(), "refused", line.entry, line.division, line.submission, said, layer
     )
     folder.log.append([refused])
-    return Judgement(line.entry, False, said, layer)
+    return RefereeJudgement(line.entry, False, said, layer)
 
 
 def _crash(run: SeedRun) -> dict[str, Any]:
@@ -159,7 +163,7 @@ def _crash(run: SeedRun) -> dict[str, Any]:
 
 
 def _judged_plan(
-    folder: Folder,
+    folder: ContestFolder,
     referee: Referee,
     plan: RecipePlan,
     declared: Declared,

@@ -57,7 +57,7 @@ def check_declared(answer: object) -> None:
 
 
 @dataclass(frozen=True)
-class Epoch:
+class EpochWeights:
     """The weights after an epoch, as safetensors in base64; without any, the run has ended for a reason."""
 
     weights: Annotated[str, Length(LONGEST_WEIGHTS)]

@@ -22,9 +22,9 @@ from ..schema import decoded, encoded
 from ..supervision.child import Child, Died, Silent
 from ..supervision.descendants import go_on, stop_below
 from ..supervision.sandbox import python_folders
-from .definition import RECIPE, Folder
-from .evaluation import Evaluation, Refusal
-from .messages import SELF_TOLD, Declared, Epoch, Order, check_declared
+from .definition import RECIPE, ContestFolder
+from .evaluation import Refusal, WeightsEvaluation
+from .messages import SELF_TOLD, Declared, EpochWeights, Order, check_declared
 from .submissions import Submission
 from .watch import Watch
 
@@ -53,7 +53,12 @@ class SeedRun:
 class Referee:
     """Runs a submission, each seed in a process of its own."""
 
-    def __init__(self, folder: Folder, submission: Submission, evaluation: Evaluation):
+    def __init__(
+        self,
+        folder: ContestFolder,
+        submission: Submission,
+        evaluation: WeightsEvaluation,
+    ):
         self.folder = folder
         self.submission = submission
         self.evaluation = evaluation
@@ -113,7 +118,7 @@ class Referee:
             spent.append(now() - begin)
             stopped = stop_below(child.process.pid)
             left_s -= spent[-1] / 1e9
-            epoch = decoded(Epoch, answer, "the weights of the submission")
+            epoch = decoded(EpochWeights, answer, "the weights of the submission")
             if not epoch.weights:
                 found.failure, found.layer = epoch.ended or "no reason", "events"
                 return
@@ -252,7 +257,7 @@ def _refusal(error: Exception, watch: Watch) -> Refusal:
     return Refusal("contract", reason)
 
 
-def _hidden(evaluation: Evaluation) -> list[Path]:
+def _hidden(evaluation: WeightsEvaluation) -> list[Path]:
     """Files of data inside of what the process may read: with them, it could look the labels up."""
     dataset = evaluation.recipe.make("dataset")
     paths = [*dataset.files().values()]
@@ -269,6 +274,6 @@ def _recipes() -> list[str]:
     return [*(locations or [])]
 
 
-def contest_hash(folder: Folder) -> str:
+def contest_hash(folder: ContestFolder) -> str:
     """The SHA-256 of what the organiser decided."""
     return hashlib.sha256(canonical(encoded(folder.contest))).hexdigest()

@@ -12,7 +12,7 @@ from typing import Any
 from ..contracts.recipe_entries import ENTRIES
 from ..errors import Deep500Error, Wrong, did_you_mean
 from ..hashing.imported_files import import_closure
-from .definition import NAME, SUBMISSIONS, Division, Folder, Line, now
+from .definition import NAME, SUBMISSIONS, ContestFolder, Division, LogLine, now
 
 MAIN = "submission.py"
 MADE_AT = (1980, 1, 1, 0, 0, 0)
@@ -35,7 +35,9 @@ class Submission:
         return fixed_changes(self.files[MAIN])
 
 
-def submit(folder: Folder, file: Path, entry: str, division: Division) -> Line:
+def submit(
+    folder: ContestFolder, file: Path, entry: str, division: Division
+) -> LogLine:
     """Check a submission, copy it into the contest, and note it in the log."""
     if not NAME.fullmatch(entry):
         raise Deep500Error(
@@ -63,12 +65,12 @@ def submit(folder: Folder, file: Path, entry: str, division: Division) -> Line:
         raise Deep500Error(
             f"{folder.path} cannot be written: {error.strerror}"
         ) from None
-    line = Line(now(), "submitted", entry, division, digest)
+    line = LogLine(now(), "submitted", entry, division, digest)
     folder.log.append([line])
     return line
 
 
-def _again(line: Line, entry: str, division: Division) -> Line:
+def _again(line: LogLine, entry: str, division: Division) -> LogLine:
     """The line of a submission that is handed in again; nobody hands in the program of another."""
     if (line.entry, line.division) == (entry, division):
         return line
@@ -90,12 +92,12 @@ def _check_size(size: int, most: int) -> None:
         )
 
 
-def attempts(lines: Sequence[Line], entry: str) -> int:
+def attempts(lines: Sequence[LogLine], entry: str) -> int:
     """How often an entry was submitted."""
     return sum(line.event == "submitted" and line.entry == entry for line in lines)
 
 
-def sealed(folder: Folder, line: Line) -> Submission:
+def sealed(folder: ContestFolder, line: LogLine) -> Submission:
     """The submission of a line of the log; raises Wrong if its bytes are not those that were sealed."""
     path = folder.path / SUBMISSIONS / f"{line.submission[:16]}.zip"
     try:

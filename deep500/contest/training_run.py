@@ -14,7 +14,7 @@ from ..errors import Deep500Error
 from ..training.building import recipe_executor, recipe_procedure, recipe_task
 from ..training.events import Event
 from ..training.trainer import Trainer
-from .messages import Epoch, Order
+from .messages import EpochWeights, Order
 
 if TYPE_CHECKING:
     from .trainee import Channel
@@ -34,7 +34,7 @@ class HandOver(Event):
 
     def after_epoch(self, trainer: Trainer, record: dict[str, Any]) -> None:
         weights = base64.b64encode(save(trainer.trained_arrays())).decode()
-        self.channel.answer("epoch", Epoch(weights, ""))
+        self.channel.answer("epoch", EpochWeights(weights, ""))
         self.channel.wait()
 
 
@@ -74,7 +74,7 @@ def train(
     )
     trainer.run()
     if trainer.epoch < epochs:
-        channel.answer("epoch", Epoch("", trainer.ended))
+        channel.answer("epoch", EpochWeights("", trainer.ended))
 
 
 def training_data(file: Path) -> Split:

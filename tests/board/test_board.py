@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from deep500 import cli
-from deep500.board.building import Settings, build
+from deep500.board.building import BoardSettings, build
 from deep500.board.change_log import LOG
 from deep500.bundle.records.verification import verify
 
@@ -310,7 +310,7 @@ def test_series_show_a_change_and_split_where_the_method_changed(
         entry.rehash()
         date(entry, day)
         entry.seal(tmp_path / "nights" / f"night-{day:02d}")
-    built = build(tmp_path / "nights", Settings())
+    built = build(tmp_path / "nights", BoardSettings())
     first, second = built.board.series
     [shift] = first.shifts
     assert (shift.before, shift.after) == ("night-05", "night-06")

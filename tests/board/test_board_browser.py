@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from deep500.board.building import Settings, build
+from deep500.board.building import BoardSettings, build
 from deep500.board.site import write_site
 
 from ..results.test_browser import BROWSER, FLAGS, read_frames
@@ -48,7 +48,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         entry.rehash()
         date(entry, day)
         entry.seal(entries / f"night-{day}")
-    write_site(entries, build(entries, Settings()), folder / "site")
+    write_site(entries, build(entries, BoardSettings()), folder / "site")
     return folder / "site"
 
 

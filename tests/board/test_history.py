@@ -66,7 +66,7 @@ def job(tmp_path: Path) -> Path:
 
 def gate(job: Path, a: str, b: str, control: str, *words: str) -> int:
     places = [str(job / name) for name in (a, b)]
-    more = ["--gate", "--control", str(job / control), *words]
+    more = ["--gate", "--again", str(job / control), *words]
     return cli.main(["compare", *places, *more])
 
 
@@ -94,6 +94,6 @@ def test_a_control_is_a_repetition(job: Path, capsys: Any) -> None:
     assert "is no repetition of" in capsys.readouterr().err
     assert gate(job, "a", "b", "a") == 2
     assert "the same result" in capsys.readouterr().err
-    words = ["compare", str(job / "a"), str(job / "b"), "--control", str(job / "a2")]
+    words = ["compare", str(job / "a"), str(job / "b"), "--again", str(job / "a2")]
     assert cli.main(words) == 2
-    assert "--control is for --gate" in capsys.readouterr().err
+    assert "--again is for --gate" in capsys.readouterr().err

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deep500.contest.definition import FORMAT, Contest, Folder, create
-from deep500.contest.judging import Judgement, judge, waiting
+from deep500.contest.definition import FORMAT, Contest, ContestFolder, create
+from deep500.contest.judging import RefereeJudgement, judge, waiting
 from deep500.contest.submissions import submit
 from deep500.hashing.imported_files import file_hashes
 
@@ -35,7 +35,7 @@ def contest(**changes: Any) -> Contest:
     return Contest(**settings | changes)
 
 
-def opened(path: Path, **changes: Any) -> Folder:
+def opened(path: Path, **changes: Any) -> ContestFolder:
     return create(path, ORGANISER, contest(**changes))
 
 
@@ -43,7 +43,7 @@ def opened(path: Path, **changes: Any) -> Folder:
 class Outcome:
     """What became of a submission, and the numbers of its bundle."""
 
-    judgement: Judgement
+    judgement: RefereeJudgement
     bundle: Path | None
 
     def document(self, name: str) -> Any:
@@ -66,7 +66,7 @@ class Outcome:
         return [seed["reason"] for seed in self.document("derived.json")["failed"]]
 
 
-def judged(folder: Folder, file: Path, division: Any = "closed") -> Outcome:
+def judged(folder: ContestFolder, file: Path, division: Any = "closed") -> Outcome:
     """Hand a submission in, and have it judged."""
     submit(folder, file, file.stem, division)
     [line] = waiting(folder, file.stem)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from deep500.bundle.records.verification import verify
-from deep500.contest.definition import Folder
+from deep500.contest.definition import ContestFolder
 from deep500.contest.submissions import submit
 from deep500.errors import Deep500Error
 
@@ -135,7 +135,7 @@ def cells(names: Iterable[str]) -> list[Any]:
     return marks
 
 
-def folder_for(name: str, path: Path) -> Folder:
+def folder_for(name: str, path: Path) -> ContestFolder:
     return opened(path / "cup", **CONTESTS.get(name, {}))
 
 

@@ -30,7 +30,7 @@ def cup(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("contest") / "cup"
     words = ["contest", "init", str(path), "--recipe", str(ORGANISER), "--seeds", "3"]
     assert cli.main(words) == 0
-    words = ["contest", "submit", str(path), str(HONEST), "--name", "adam"]
+    words = ["contest", "submit", str(path), str(HONEST), "--entry", "adam"]
     assert cli.main(words) == 0
     assert cli.main(["contest", "judge", str(path)]) == 0
     return path
@@ -162,8 +162,10 @@ def test_what_is_changed_after_it_was_sealed_is_refused(
 
 
 def test_the_program_of_another_is_not_handed_in(cup: Path, capsys: Any) -> None:
-    assert cli.main(["contest", "submit", str(cup), str(HONEST), "--name", "adam"]) == 0
-    assert cli.main(["contest", "submit", str(cup), str(HONEST), "--name", "me"]) == 2
+    assert (
+        cli.main(["contest", "submit", str(cup), str(HONEST), "--entry", "adam"]) == 0
+    )
+    assert cli.main(["contest", "submit", str(cup), str(HONEST), "--entry", "me"]) == 2
     assert "handed in already, as adam" in capsys.readouterr().err
 
 
