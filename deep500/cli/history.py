@@ -9,7 +9,7 @@ from . import options
 from .output import print_json, write_page
 
 if TYPE_CHECKING:
-    pass
+    from ..board.past import NamedHistory
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
