@@ -29,7 +29,8 @@ LAYERS = [
     "operators networks optimizers schedules losses initializers datasets samplers frameworks metrics tasks"
     " augmentations precisions claims",
     "formats transformations costs",
-    "codecs collectives topologies transports",
+    "topologies",
+    "codecs collectives transports",
     "schemes",
     "training",
     "distributed",
