@@ -37,7 +37,8 @@ LAYERS = [
     "check",
     "results",
     "bundle/records",
-    "bench rerun instrumentation",
+    "bench rerun instrumentation board",
+    "contest",
     "cli",
 ]
 # Two rooms of one layer: the network contract is built on the graph, and the graph is made of operators, a contract.
