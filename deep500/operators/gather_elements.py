@@ -1,6 +1,6 @@
 from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, TensorSpec, case
-from ._indexing import upwards
+from ._indexing import check_indices, upwards
 
 
 class GatherElements(Operator):
@@ -28,6 +28,9 @@ class GatherElements(Operator):
         return torch.gather(
             data, self.axis, torch.where(indices < 0, indices + data.shape[self.axis], indices)
         )
+
+    def check(self, data, indices):
+        check_indices(indices, data.shape[self.axis])
 
     def infer(self, data, indices):
         return (TensorSpec(indices.shape, data.dtype),)

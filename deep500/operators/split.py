@@ -35,9 +35,11 @@ class Split(Operator):
         return 0
 
     def _sizes(self, shape, split):
-        if split is not None:
-            return list(split)
         size, parts = shape[self.axis], self.num_outputs
+        if split is not None:
+            if sum(split) != size:
+                raise ValueError(f"Split cannot make parts of {tuple(split)} of an axis of {size}")
+            return list(split)
         if parts is None:
             raise ValueError("Split needs the sizes of its parts or num_outputs")
         if not 1 <= parts <= max(size, 1):

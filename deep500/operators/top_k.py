@@ -40,9 +40,14 @@ class TopK(Operator):
         values, indices = tf.math.top_k(x, ints(k)[0])
         return values, tf.cast(indices, tf.int64)
 
+    def check(self, x, k):
+        self.infer(x, k)
+
     def infer(self, x, k):
-        axis = self.axis % len(x.shape)
-        shape = (*x.shape[:axis], ints(k)[0], *x.shape[axis + 1 :])
+        axis, count = self.axis % len(x.shape), ints(k)[0]
+        if not 0 <= count <= x.shape[axis]:
+            raise ValueError(f"TopK cannot take {count} of an axis of {x.shape[axis]}")
+        shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
         return TensorSpec(shape, x.dtype), TensorSpec(shape, "int64")
 
     def flops(self, x, k):
