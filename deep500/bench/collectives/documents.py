@@ -1,0 +1,52 @@
+"""What a launch tells its ranks, and what each of them tells it: files in a folder of their own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...results.collectives.data import Case
+
+REQUEST = "request.json"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the ranks of a launch are to do."""
+
+    transport: str
+    cases: Sequence[Case]
+    start: str
+    seconds: float
+    calls: int
+    seed: int
+    deadline: float
+
+
+@dataclass
+class RankRow:
+    """What a rank has measured of a case: when it began and ended, in ns by rank 0's clock."""
+
+    case: Case
+    begin: list[int] = field(default_factory=list)
+    end: list[int] = field(default_factory=list)
+    sent: int = 0
+    modelled: bool = False
+    memory: int | None = None
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class RankResult:
+    """All that a rank has measured; `residual` is by how much its clock was off at the end, within `bound`."""
+
+    library: str
+    start: str
+    delay: int
+    residual: int
+    bound: int
+    rows: Sequence[RankRow]
+
+
+def result_file(folder: Path, rank: int) -> Path:
+    """Where a rank leaves its result."""
+    return folder / f"rank-{rank}.json"

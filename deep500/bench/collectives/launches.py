@@ -1,0 +1,182 @@
+"""A launch of ranks as a job of the pipeline: it starts them, and puts together what they have measured."""
+
+import json
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from ...contracts.fitted_loggp import machine_name
+from ...errors import Deep500Error
+from ...measure.sensing.others import Others, allowed_cpus
+from ...results.collectives.data import Case, CaseSamples, CollectiveLaunch
+from ...schema import decoded, encoded
+from ..benchmark import Job, Subject
+from .costs import declared_cost
+from .documents import REQUEST, RankResult, RankRow, Request, result_file
+
+if TYPE_CHECKING:
+    from ...distributed.launching import Launched
+
+RANK = "deep500.bench.collectives.rank"
+GRACE = 20.0  # seconds that ranks have to end after one has failed
+
+
+class LaunchJob(Job):
+    """The ranks of one launch, and the cases that they measure in turn."""
+
+    transport: str
+    ranks: int
+    launch: int
+    cases: tuple[Mapping[str, Any], ...]
+    start: str
+    seconds: float
+    calls: int
+    seed: int
+    deadline: float
+
+    @property
+    def group(self) -> str:
+        return f"{self.ranks} ranks over {self.transport}, launch {self.launch}"
+
+    @property
+    def text(self) -> str:
+        return self.group
+
+    def subject(self) -> "LaunchSubject":
+        return LaunchSubject(self)
+
+    @property
+    def request(self) -> Request:
+        cases = [decoded(Case, case, "a case") for case in self.cases]
+        return Request(
+            self.transport,
+            cases,
+            self.start,
+            self.seconds,
+            self.calls,
+            self.seed,
+            self.deadline,
+        )
+
+    def block(self, **settings: Any) -> CollectiveLaunch:
+        """Its block in the result; what is not given is as after a failure."""
+        unknown: dict[str, Any] = {
+            "library": "",
+            "others": None,
+            "start": self.start,
+            "delay": 0,
+            "residual": [],
+            "bound": [],
+            "rows": [],
+        }
+        return CollectiveLaunch(
+            transport=self.transport,
+            ranks=self.ranks,
+            launch=self.launch,
+            machine=machine_name(),
+            cpus=len(allowed_cpus()),
+            **{**unknown, **settings},
+        )
+
+
+class LaunchSubject(Subject):
+    """The times are the result; they are measured by the ranks."""
+
+    def __init__(self, job: LaunchJob):
+        self.job = job
+
+    def check(self) -> None:
+        """Ranks check the results of all cases themselves."""
+
+    def facts(self) -> dict[str, Any]:
+        others = Others()
+        if self.job.transport == "virtual":
+            from .virtual_launch import virtual_launch
+
+            block = virtual_launch(self.job)
+        else:
+            block = self._launched(others)
+        return {"block": encoded(block)}
+
+    def _launched(self, others: Others) -> CollectiveLaunch:
+        from ...distributed.launching import launch, python_command
+
+        job = self.job
+        with TemporaryDirectory() as name:
+            folder = Path(name)
+            text = json.dumps(encoded(job.request))
+            (folder / REQUEST).write_text(text)
+            launched = launch(
+                python_command("-m", RANK, name),
+                job.ranks,
+                job.transport,
+                grace=GRACE,
+                capture=True,
+                env={"OMP_NUM_THREADS": "1"},
+            )
+            if reason := failure_text(launched):
+                raise Deep500Error(reason)
+            results = [rank_result(folder, rank) for rank in range(job.ranks)]
+        return job.block(
+            others=others.share(),
+            library=results[0].library,
+            start=results[0].start,
+            delay=results[0].delay,
+            residual=[result.residual for result in results],
+            bound=[result.bound for result in results],
+            rows=merged_rows(results, job.ranks),
+        )
+
+
+def failure_text(launched: "Launched") -> str:
+    """Why the ranks did not finish, with the name of the one that failed first; empty if they did."""
+    from ...distributed.failures import first_own
+
+    if own := first_own(launched.failures):
+        return own.message
+    if launched.first is not None and launched.first[1] < 0:
+        rank, code = launched.first
+        return f"rank {rank} was ended by {signal.Signals(-code).name}"
+    if launched.failures:
+        return launched.failures[0].message
+    if launched.code == 0:
+        return ""
+    lines = launched.output.strip().splitlines() or ["it said nothing"]
+    return f"the ranks ended with {launched.code}: {lines[-1]}"
+
+
+def rank_result(folder: Path, rank: int) -> RankResult:
+    """What a rank has left."""
+    file = result_file(folder, rank)
+    if not file.exists():
+        raise Deep500Error(f"rank {rank} ended without a result")
+    return decoded(RankResult, json.loads(file.read_text()), f"rank {rank}")
+
+
+def merged_rows(results: Sequence[RankResult], ranks: int) -> list[CaseSamples]:
+    """The rows of all ranks: per iteration, everyone's moments since the first arrival."""
+    all_rows = zip(*(result.rows for result in results), strict=True)
+    return [merged_row(rows, ranks) for rows in all_rows]
+
+
+def merged_row(rows: Sequence[RankRow], ranks: int) -> CaseSamples:
+    begins = zip(*(row.begin for row in rows), strict=True)
+    ends = zip(*(row.end for row in rows), strict=True)
+    arrive, leave = [], []
+    for begin, end in zip(begins, ends, strict=True):
+        first = min(begin)
+        arrive.append([moment - first for moment in begin])
+        leave.append([max(0, moment - first) for moment in end])
+    memories = [row.memory for row in rows if row.memory is not None]
+    return CaseSamples(
+        case=rows[0].case,
+        arrive=arrive,
+        leave=leave,
+        sent=[row.sent for row in rows],
+        modelled=rows[0].modelled,
+        memory=max(memories, default=None),
+        cost=declared_cost(rows[0].case, ranks),
+        failure=rows[0].failure,
+    )
