@@ -10,6 +10,7 @@ from ..results.collectives.data import (
     ALONE,
     COMPUTING,
     ENGINE,
+    LIBRARIES,
     LIBRARY,
     MESSAGE,
     PING_PONG,
@@ -48,7 +49,7 @@ class CollectiveBenchmark(Benchmark):
     )
     ranks: tuple[int, ...] = factor((2,), "how many ranks")
     algorithm: tuple[str, ...] = factor(
-        (ALL,), "collectives as text, library, or all of them"
+        (ALL,), "collectives as text, library, library-apart, or all"
     )
     operation: tuple[str, ...] = factor(("all_reduce",), "all_reduce, all_gather …")
     size: tuple[str, ...] = factor(SIZES, "bytes of a rank's array, or deepbench")
@@ -152,7 +153,7 @@ def _algorithm(text: str) -> str:
     """The text of a collective, checked; raises a Deep500Error if there is none of that name."""
     from ..definition_text import definition_of
 
-    if text == LIBRARY:
+    if text in LIBRARIES:
         return text
     definition_of(text, "collectives")
     return text if text.endswith(")") else f"{text}()"

@@ -10,7 +10,14 @@ from ...contracts.collective import Collective
 from ...contracts.transport import Program, Transport
 from ...definition_text import definition_of
 from ...errors import Deep500Error, Unsupported
-from ...results.collectives.data import ALONE, LIBRARY, MESSAGE, Case
+from ...results.collectives.data import (
+    ALONE,
+    LIBRARIES,
+    LIBRARY,
+    LIBRARY_APART,
+    MESSAGE,
+    Case,
+)
 from .arrays import is_right, operation_program, right_result, source
 
 
@@ -90,26 +97,26 @@ class LibraryCall(OnRank):
         super().__init__(case, transport, buffers)
         if case.operation != "all_reduce":
             raise Unsupported(f"the library's own {case.operation} is not measured")
-        self.call = blocking_all_reduce(transport, self.array)
+        engine: Any = transport
+        if transport.name == "mpi":
+            self.call = self._mpi_call(engine.MPI)
+        elif transport.name == "torch" and case.algorithm == LIBRARY:
+            tensor = engine.torch.from_numpy(self.array)
+            self.call = lambda: engine.dist.all_reduce(tensor)
+        else:
+            raise Unsupported(f"{transport.name} has no such call of its own")
+
+    def _mpi_call(self, mpi: Any) -> Callable[[], object]:
+        datatype = mpi.Datatype.fromcode(self.array.dtype.char)
+        given: Any = mpi.IN_PLACE
+        if self.case.algorithm == LIBRARY_APART:
+            given = [self.source, datatype]
+        into = [self.array, datatype]
+        return lambda: mpi.COMM_WORLD.Allreduce(given, into, mpi.SUM)
 
     def run(self) -> Any:
         self.call()
         return self.array
-
-
-def blocking_all_reduce(
-    transport: Transport, array: np.ndarray
-) -> Callable[[], object]:
-    """MPI_Allreduce in place, or gloo's; nothing but the call itself is left to be timed."""
-    engine: Any = transport
-    if transport.name == "mpi":
-        mpi, comm = engine.MPI, engine.MPI.COMM_WORLD
-        datatype = mpi.Datatype.fromcode(array.dtype.char)
-        return lambda: comm.Allreduce(mpi.IN_PLACE, [array, datatype], mpi.SUM)
-    if transport.name == "torch":
-        tensor = engine.torch.from_numpy(array)
-        return lambda: engine.dist.all_reduce(tensor)
-    raise Unsupported(f"the transport {transport.name} is no library")
 
 
 def element_count(case: Case) -> int:
@@ -131,6 +138,6 @@ def subject_of(case: Case, transport: Transport, buffers: Buffers) -> OnRank:
         return message_subject(case, transport, buffers)
     if case.progress != ALONE:
         return OverlappedCall(case, transport, buffers)
-    if case.algorithm == LIBRARY:
+    if case.algorithm in LIBRARIES:
         return LibraryCall(case, transport, buffers)
     return Algorithm(case, transport, buffers)

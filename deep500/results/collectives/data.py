@@ -20,6 +20,9 @@ Moments = Annotated[Sequence[Nanoseconds], Length(256, 1)]
 
 # what stands for the library's own blocking call, in the place of an algorithm
 LIBRARY = "library"
+# the same with a buffer for the result, as other benchmarks call it
+LIBRARY_APART = "library-apart"
+LIBRARIES = (LIBRARY, LIBRARY_APART)
 # the engine's own non-blocking collectives
 ENGINE = "Native()"
 # messages between two ranks, from which L, o and g follow

@@ -20,7 +20,7 @@ from ...reports.surroundings import environment_section, raw_data
 from ...reports.tables import NOTHING, measured, percent, ratio, seconds
 from ...reports.text import Text, clean
 from .cautions import cautions
-from .data import CollectiveLaunch, CollectivePlan
+from .data import LIBRARIES, CollectiveLaunch, CollectivePlan
 from .numbers import CellNumbers, CollectiveNumbers, Fit
 from .pictures import pictures
 from .samples import Measured
@@ -123,7 +123,7 @@ def _detail_row(cell: CellNumbers) -> list[Text]:
     wire = nbytes(cell.wire_bytes)
     if cell.modelled:
         wire = f"{wire} (modelled)"
-    if cell.algorithm == "library":
+    if cell.algorithm in LIBRARIES:
         wire = NOTHING
     return [
         algorithm_name(cell),

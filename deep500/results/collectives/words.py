@@ -2,7 +2,7 @@
 
 from ...reports.tables import NOTHING, number
 from ...reports.text import clean
-from .data import LIBRARY
+from .data import LIBRARIES, LIBRARY
 from .numbers import CellNumbers
 
 LIBRARY_NAMES = {"mpi": "MPI_Allreduce", "torch": "dist.all_reduce"}
@@ -29,7 +29,8 @@ def rate(per_second: float) -> str:
 
 def algorithm_name(cell: CellNumbers) -> str:
     """The collective, or the library's function."""
-    if cell.algorithm == LIBRARY:
-        return LIBRARY_NAMES.get(cell.transport, LIBRARY)
+    if cell.algorithm in LIBRARIES:
+        name = LIBRARY_NAMES.get(cell.transport, LIBRARY)
+        return name if cell.algorithm == LIBRARY else f"{name}, two buffers"
     name = clean(cell.algorithm).removesuffix("()")
     return name if not cell.progress else f"{name}, {cell.progress}"
