@@ -5,9 +5,9 @@
 Makes an environment of its own with `impi-rt==2021.18.1`, which brings IMB, and mpi4py; nothing else is installed. In
 every round IMB and `d5 bench collective --algorithm library-apart` run once each, in random order, in processes of
 their own; both time rows of calls with separate buffers, IMB their mean on the slowest rank, ours its median over rows.
-The intervals are those of the medians over rounds. IMB repeats calls on one pair of buffers without a common start; ours
-puts the array back and waits for a window before a row. Goal: the intervals overlap from `--goal` bytes on. Below, a
-call of ours costs what Python needs to call MPI (about half a microsecond), which is printed too.
+The intervals are those of the medians over rounds. IMB repeats calls on one pair of buffers without a common start;
+ours puts the array back and waits for a window before a row. Goal: the intervals overlap from `--goal` bytes on. Below,
+a call of ours costs what Python needs to call MPI (about half a microsecond), which is printed too.
 """
 
 import argparse
