@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from ...results.collectives.data import Case
 
@@ -45,8 +44,3 @@ class RankResult:
     residual: int
     bound: int
     rows: Sequence[RankRow]
-
-
-def result_file(folder: Path, rank: int) -> Path:
-    """Where a rank leaves its result."""
-    return folder / f"rank-{rank}.json"

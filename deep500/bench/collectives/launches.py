@@ -1,26 +1,21 @@
 """A launch of ranks as a job of the pipeline: it starts them, and puts together what they have measured."""
 
 import json
-import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...contracts.fitted_loggp import machine_name
-from ...errors import Deep500Error
 from ...measure.sensing.others import Others, allowed_cpus
 from ...results.collectives.data import Case, CaseSamples, CollectiveLaunch
 from ...schema import decoded, encoded
 from ..benchmark import Job, Subject
+from ..ranks import GRACE, check_launched, rank_result
 from .costs import declared_cost
-from .documents import REQUEST, RankResult, RankRow, Request, result_file
-
-if TYPE_CHECKING:
-    from ...distributed.launching import Launched
+from .documents import REQUEST, RankResult, RankRow, Request
 
 RANK = "deep500.bench.collectives.rank"
-GRACE = 20.0  # seconds that ranks have to end after one has failed
 
 
 class LaunchJob(Job):
@@ -116,9 +111,10 @@ class LaunchSubject(Subject):
                 capture=True,
                 env={"OMP_NUM_THREADS": "1"},
             )
-            if reason := failure_text(launched):
-                raise Deep500Error(reason)
-            results = [rank_result(folder, rank) for rank in range(job.ranks)]
+            check_launched(launched)
+            results = [
+                rank_result(RankResult, folder, rank) for rank in range(job.ranks)
+            ]
         return job.block(
             others=others.share(),
             library=results[0].library,
@@ -128,31 +124,6 @@ class LaunchSubject(Subject):
             bound=[result.bound for result in results],
             rows=merged_rows(results, job.ranks),
         )
-
-
-def failure_text(launched: "Launched") -> str:
-    """Why the ranks did not finish, with the name of the one that failed first; empty if they did."""
-    from ...distributed.failures import first_own
-
-    if own := first_own(launched.failures):
-        return own.message
-    if launched.first is not None and launched.first[1] < 0:
-        rank, code = launched.first
-        return f"rank {rank} was ended by {signal.Signals(-code).name}"
-    if launched.failures:
-        return launched.failures[0].message
-    if launched.code == 0:
-        return ""
-    lines = launched.output.strip().splitlines() or ["it said nothing"]
-    return f"the ranks ended with {launched.code}: {lines[-1]}"
-
-
-def rank_result(folder: Path, rank: int) -> RankResult:
-    """What a rank has left."""
-    file = result_file(folder, rank)
-    if not file.exists():
-        raise Deep500Error(f"rank {rank} ended without a result")
-    return decoded(RankResult, json.loads(file.read_text()), f"rank {rank}")
 
 
 def merged_rows(results: Sequence[RankResult], ranks: int) -> list[CaseSamples]:

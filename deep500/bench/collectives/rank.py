@@ -10,17 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from ...contracts.transport import Transport
-from ...distributed.communication import (
-    break_transports,
-    launched_rank,
-    process_transport,
-)
-from ...distributed.failures import leave_failure
-from ...errors import Deep500Error
+from ...distributed.communication import process_transport
 from ...measure.sensing.others import allowed_cpus
-from ...schema import decoded, encoded
+from ...schema import decoded
+from ..ranks import rank_process
 from .clocks import clock_offset
-from .documents import REQUEST, RankResult, Request, result_file
+from .documents import REQUEST, RankResult, Request
 from .rounds import Rounds
 from .starts import common_start
 
@@ -59,21 +54,9 @@ def main() -> None:
     folder = Path(sys.argv[1])
     document = json.loads((folder / REQUEST).read_text())
     request = decoded(Request, document, REQUEST)
-    try:
+    with rank_process(folder) as finish:
         transport = process_transport(request.transport, request.deadline)
-        result = measured(transport, request)
-        [rank] = transport.ranks
-        text = json.dumps(encoded(result))
-        result_file(folder, rank).write_text(text)
-        transport.close()
-    except Deep500Error as error:
-        reports = break_transports(error)
-        if not leave_failure(launched_rank(), error) and reports:
-            raise
-        raise SystemExit(2) from None
-    except BaseException as error:
-        break_transports(error)
-        raise
+        finish(transport, measured(transport, request))
 
 
 if __name__ == "__main__":

@@ -81,7 +81,7 @@ def _banner(numbers: CollectiveNumbers) -> Banner:
         )
         answers.append(
             f"{ranks} ranks over {transport}, {nbytes(largest)}: {algorithm_name(best)} takes "
-            f"{_ratio(best.ratio)} the time of the library's own call"
+            f"{ratio_text(best.ratio)} the time of the library's own call"
         )
     sentence = "; ".join(answers) + "."
     return Banner(sentence, sentence)
@@ -115,7 +115,7 @@ def _time_row(cell: CellNumbers) -> list[Text]:
         time(cell.seconds),
         model,
         seconds(cell.bound),
-        _ratio(cell.ratio),
+        ratio_text(cell.ratio),
     ]
 
 
@@ -145,7 +145,7 @@ def time(value: Measured) -> Text:
     return measured(value.value, value.low, value.high, value.n)
 
 
-def _ratio(value: Measured | None) -> Text:
+def ratio_text(value: Measured | None) -> Text:
     if value is None:
         return NOTHING
     if value.low is None:

@@ -1,0 +1,19 @@
+"""Words of the report on compression."""
+
+from ...reports.text import clean
+from .data import DENSE
+
+
+def method_name(method: str) -> str:
+    """The codec, or the scheme: "TopK(0.01)"."""
+    text = clean(method)
+    if text == DENSE:
+        return "dense"
+    start = "AllReduce(codec="
+    if text.startswith(start) and text.endswith(")"):
+        return text[len(start) : -1].removesuffix("()")
+    return text
+
+
+def rate_name(mbit: float) -> str:
+    return f"{mbit:g} Mbit/s" if mbit else "no limit"
