@@ -76,10 +76,15 @@ def traffic_of(
 
 def failures_of(blocks: Sequence[CompressionBlock]) -> list[str]:
     """Everything that could not be measured, each reason once."""
-    texts = []
+    places: dict[str, list[str]] = {}
     for block in blocks:
         if block.failure:
-            texts.append(f"{block.what}: {block.failure}")
+            places.setdefault(block.failure, []).append(block.what)
+    texts = []
+    for failure, where in places.items():
+        more = f" (and {len(where) - 1} more)" if len(where) > 1 else ""
+        texts.append(f"{where[0]}{more}: {failure}")
+    for block in blocks:
         for part in (block.accuracy, block.traffic):
             if part is not None and part.failure:
                 texts.append(f"{block.what}: {part.failure}")
