@@ -14,6 +14,7 @@ from .compression.jobs import AccuracyJob, CompressionJob, TimesJob, TrafficJob
 ALL = "all"
 # what the talks' figure is for: 16 of every 512 numbers, with 4 bits each
 SPARSE_4_BITS = "TopK(0.03125, bucket=512) | QSGD(bits=4)"
+SPARSE, SPARSE_CODEC = "sparse_all_reduce", "TopK(0.01)"
 MOST_RANKS = 64
 
 
@@ -69,6 +70,8 @@ class CompressionBenchmark(Benchmark):
             definition_of(text, "codecs")
             name = text if text.endswith(")") else f"{text}()"
             methods.append(f"AllReduce(codec={name})")
+        if ALL in self.codec:
+            methods += sparse_schemes()
         for text in self.scheme:
             scheme_of(text)
             methods.append(text)
@@ -98,6 +101,16 @@ class CompressionBenchmark(Benchmark):
         if trial.state == "ok":
             return trial.result["block"]
         return encoded(trial.job.block(failure=trial.text))
+
+
+def sparse_schemes() -> list[str]:
+    """The largest hundredth of the numbers, by every collective that reduces sparse streams."""
+    schemes = []
+    for name in registry.known("collectives"):
+        collective: Any = registry.find("collectives", name)
+        if SPARSE in with_defaults(collective).operations:
+            schemes.append(f"AllReduce(codec={SPARSE_CODEC}, collective={name}())")
+    return schemes
 
 
 def _every_codec() -> list[str]:

@@ -2,9 +2,10 @@
 
 import json
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import Deep500Error
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from ..contracts.transport import Transport
     from ..distributed.launching import Launched
 
+REQUEST = "request.json"
 ResultT = TypeVar("ResultT")
 GRACE = 20.0  # seconds that ranks have to end after one has failed
 Finish = Callable[["Transport", object], None]
@@ -46,6 +48,39 @@ def rank_process(folder: Path) -> Iterator[Finish]:
     except BaseException as error:
         break_transports(error)
         raise
+
+
+def request_of(kind: type[ResultT], folder: Path) -> ResultT:
+    """What the ranks of a launch are to do."""
+    document = json.loads((folder / REQUEST).read_text())
+    return decoded(kind, document, REQUEST)
+
+
+def launched_results(
+    module: str,
+    request: object,
+    kind: type[ResultT],
+    ranks: int,
+    transport: str,
+    enter: Sequence[str] = (),
+) -> list[ResultT]:
+    """Start a module as so many ranks, behind the words of `enter`, and read what they leave."""
+    from ..distributed.launching import launch, python_command
+
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / REQUEST).write_text(json.dumps(encoded(request)))
+        command = [*enter, *python_command("-m", module, name)]
+        launched = launch(
+            command,
+            ranks,
+            transport,
+            grace=GRACE,
+            capture=True,
+            env={"OMP_NUM_THREADS": "1"},
+        )
+        check_launched(launched)
+        return [rank_result(kind, folder, rank) for rank in range(ranks)]
 
 
 def check_launched(launched: "Launched") -> None:

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 
 from ...results.collectives.data import Case
 
-REQUEST = "request.json"
-
 
 @dataclass(frozen=True)
 class Request:

@@ -1,9 +1,6 @@
 """A launch of ranks as a job of the pipeline: it starts them, and puts together what they have measured."""
 
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from ...contracts.fitted_loggp import machine_name
@@ -11,9 +8,9 @@ from ...measure.sensing.others import Others, allowed_cpus
 from ...results.collectives.data import Case, CaseSamples, CollectiveLaunch
 from ...schema import decoded, encoded
 from ..benchmark import Job, Subject
-from ..ranks import GRACE, check_launched, rank_result
+from ..ranks import launched_results
 from .costs import declared_cost
-from .documents import REQUEST, RankResult, RankRow, Request
+from .documents import RankResult, RankRow, Request
 
 RANK = "deep500.bench.collectives.rank"
 
@@ -96,25 +93,10 @@ class LaunchSubject(Subject):
         return {"block": encoded(block)}
 
     def _launched(self, others: Others) -> CollectiveLaunch:
-        from ...distributed.launching import launch, python_command
-
         job = self.job
-        with TemporaryDirectory() as name:
-            folder = Path(name)
-            text = json.dumps(encoded(job.request))
-            (folder / REQUEST).write_text(text)
-            launched = launch(
-                python_command("-m", RANK, name),
-                job.ranks,
-                job.transport,
-                grace=GRACE,
-                capture=True,
-                env={"OMP_NUM_THREADS": "1"},
-            )
-            check_launched(launched)
-            results = [
-                rank_result(RankResult, folder, rank) for rank in range(job.ranks)
-            ]
+        results = launched_results(
+            RANK, job.request, RankResult, job.ranks, job.transport
+        )
         return job.block(
             others=others.share(),
             library=results[0].library,

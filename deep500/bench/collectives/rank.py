@@ -3,7 +3,6 @@
 Reads what to measure from FOLDER/request.json, and writes what it has measured to FOLDER/rank-0.json, rank-1.json …
 """
 
-import json
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -12,10 +11,9 @@ from typing import Any
 from ...contracts.transport import Transport
 from ...distributed.communication import process_transport
 from ...measure.sensing.others import allowed_cpus
-from ...schema import decoded
-from ..ranks import rank_process
+from ..ranks import rank_process, request_of
 from .clocks import clock_offset
-from .documents import REQUEST, RankResult, Request
+from .documents import RankResult, Request
 from .rounds import Rounds
 from .starts import common_start
 
@@ -52,8 +50,7 @@ def library_name(transport: Transport) -> str:
 
 def main() -> None:
     folder = Path(sys.argv[1])
-    document = json.loads((folder / REQUEST).read_text())
-    request = decoded(Request, document, REQUEST)
+    request = request_of(Request, folder)
     with rank_process(folder) as finish:
         transport = process_transport(request.transport, request.deadline)
         finish(transport, measured(transport, request))

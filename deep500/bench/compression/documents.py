@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-REQUEST = "request.json"
-
 
 @dataclass(frozen=True)
 class Request:

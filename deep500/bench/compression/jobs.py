@@ -1,9 +1,6 @@
 """The three kinds of jobs of a benchmark of compression: times on slow networks, accuracy, and traffic."""
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from ...contracts.fitted_loggp import machine_name
@@ -21,8 +18,8 @@ from ...results.compression.data import (
 )
 from ...schema import encoded
 from ..benchmark import Job, Subject
-from ..ranks import GRACE, check_launched, rank_result
-from .documents import REQUEST, RankResult, RankRow, Request
+from ..ranks import launched_results
+from .documents import RankResult, RankRow, Request
 
 RANK = "deep500.bench.compression.rank"
 # each rank goes into its namespace, where it finds the others by the address of rank 0
@@ -116,8 +113,6 @@ class TimesJob(CompressionJob):
     def _launched(
         self, methods: Sequence[str], enter: Sequence[str], interface: str
     ) -> list[RankResult]:
-        from ...distributed.launching import launch, python_command
-
         request = Request(
             methods,
             self.hidden,
@@ -129,20 +124,7 @@ class TimesJob(CompressionJob):
             interface,
             self.bandwidth,
         )
-        with TemporaryDirectory() as name:
-            folder = Path(name)
-            (folder / REQUEST).write_text(json.dumps(encoded(request)))
-            command = [*enter, *python_command("-m", RANK, name)]
-            launched = launch(
-                command,
-                self.ranks,
-                "torch",
-                grace=GRACE,
-                capture=True,
-                env={"OMP_NUM_THREADS": "1"},
-            )
-            check_launched(launched)
-            return [rank_result(RankResult, folder, r) for r in range(self.ranks)]
+        return launched_results(RANK, request, RankResult, self.ranks, "torch", enter)
 
 
 def runnable(job: CompressionJob) -> tuple[list[str], list[MethodTimes]]:

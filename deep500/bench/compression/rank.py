@@ -1,6 +1,5 @@
 """One rank of a launch: python -m deep500.bench.compression.rank FOLDER, started by a launcher of PyTorch's kind."""
 
-import json
 import random
 import sys
 import time
@@ -21,9 +20,8 @@ from ...contracts.transport import (
 )
 from ...definition_text import scheme_of
 from ...distributed.communication import process_transport
-from ...schema import decoded
-from ..ranks import rank_process
-from .documents import REQUEST, RankResult, RankRow, Request
+from ..ranks import rank_process, request_of
+from .documents import RankResult, RankRow, Request
 from .training import Replicas, recipe_of
 
 LEAST_ROUNDS = 2
@@ -126,8 +124,7 @@ def _exchanged(transport: Transport, nbytes: int) -> float:
 
 def main() -> None:
     folder = Path(sys.argv[1])
-    document = json.loads((folder / REQUEST).read_text())
-    request = decoded(Request, document, REQUEST)
+    request = request_of(Request, folder)
     with rank_process(folder) as finish:
         transport = process_transport("torch", request.deadline)
         finish(transport, measured(transport, request))

@@ -11,7 +11,8 @@ def method_name(method: str) -> str:
         return "dense"
     start = "AllReduce(codec="
     if text.startswith(start) and text.endswith(")"):
-        return text[len(start) : -1].removesuffix("()")
+        inner = text[len(start) : -1].replace(", collective=", " by ")
+        return inner.removesuffix("()")
     return text
 
 
