@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from .. import registry
-from ..contracts.collective import OPERATIONS
 from ..errors import Deep500Error, unknown
 from ..results.collectives.data import (
     ALONE,
@@ -13,6 +12,7 @@ from ..results.collectives.data import (
     LIBRARIES,
     LIBRARY,
     MESSAGE,
+    OPERATIONS,
     PING_PONG,
     POLLED,
     POST,

@@ -55,7 +55,10 @@ def test_accuracy_is_that_of_the_simulation() -> None:
 
 def test_without_the_programs_one_line_says_what_to_run(monkeypatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(Unsupported, match="run `d5 bench compression` as root") as why, namespaces(2, 10.0):
+    with (
+        pytest.raises(Unsupported, match="run `d5 bench compression` as root") as why,
+        namespaces(2, 10.0),
+    ):
         pass
     assert "\n" not in str(why.value) and "no program ip" in str(why.value)
 

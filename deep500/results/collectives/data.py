@@ -29,6 +29,8 @@ ENGINE = "Native()"
 MESSAGE = "message"
 PING_PONG, TRAIN, POST = "ping-pong", "train", "post"
 TRAIN_LENGTH = 16
+# on arrays of numbers; those on sparse streams and on graphs have no common size
+OPERATIONS = ("all_reduce", "reduce_scatter", "all_gather", "broadcast", "all_to_all")
 # what a rank does while a non-blocking collective goes on
 ALONE, COMPUTING, UNPOLLED, POLLED = "", "computing", "unpolled", "polled"
 
