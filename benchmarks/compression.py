@@ -4,7 +4,7 @@
 
 One run of `d5 bench compression` in network namespaces (as root), on a perceptron as large as one for MNIST. Goals:
 every codec's steps per second are at least 0.8 times what its time without a limit and its messages' bytes predict; top
-16 of 512 with 4 bits is above 3.65 times the dense step's rate, the accuracy of both beside it; and the sparse allreduces
+16 of 512 with 4 bits is above 3.65 times the dense rate, the accuracy of both beside it; and the sparse allreduces
 of the collectives are above dense at a density of 1 %.
 """
 
