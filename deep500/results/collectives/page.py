@@ -71,16 +71,16 @@ def _banner(numbers: CollectiveNumbers) -> Banner:
     if not rivals:
         text = f"{len(numbers.cells)} cases were measured."
         return Banner(text, text)
-    answers: list[str] = []
-    for transport, ranks in dict.fromkeys((c.transport, c.ranks) for c in rivals):
-        own = [c for c in rivals if (c.transport, c.ranks) == (transport, ranks)]
-        largest = max(cell.bytes for cell in own)
-        best = min(
-            (cell for cell in own if cell.bytes == largest),
-            key=lambda cell: cell.seconds.value,
-        )
+    largest: dict[tuple[int, str], list[CellNumbers]] = {}
+    for cell in sorted(rivals, key=lambda cell: -cell.bytes):
+        own = largest.setdefault((cell.ranks, cell.transport), [cell])
+        if cell.bytes == own[0].bytes and cell is not own[0]:
+            own.append(cell)
+    answers = []
+    for (ranks, transport), own in largest.items():
+        best = min(own, key=lambda cell: cell.seconds.value)
         answers.append(
-            f"{ranks} ranks over {transport}, {nbytes(largest)}: {algorithm_name(best)} takes "
+            f"{ranks} ranks over {transport}, {nbytes(best.bytes)}: {algorithm_name(best)} takes "
             f"{ratio_text(best.ratio)} the time of the library's own call"
         )
     sentence = "; ".join(answers) + "."
@@ -88,17 +88,14 @@ def _banner(numbers: CollectiveNumbers) -> Banner:
 
 
 def _time_sections(cells: Sequence[CellNumbers]) -> list[Block]:
+    """A table for every operation, number of ranks and transport."""
+    groups: dict[str, list[CellNumbers]] = {}
+    for cell in cells:
+        title = f"{cell.operation}, {cell.ranks} ranks over {cell.transport}"
+        groups.setdefault(title, []).append(cell)
     sections: list[Block] = []
-    settings = dict.fromkeys((c.transport, c.ranks, c.operation) for c in cells)
-    for transport, ranks, operation in settings:
-        own = [
-            cell
-            for cell in cells
-            if (cell.transport, cell.ranks, cell.operation)
-            == (transport, ranks, operation)
-        ]
+    for title, own in groups.items():
         own.sort(key=lambda cell: (cell.bytes, cell.seconds.value))
-        title = f"{operation}, {ranks} ranks over {transport}"
         times = Table(TIMES, [_time_row(cell) for cell in own], "lrrrrr")
         details = Table(DETAILS, [_detail_row(cell) for cell in own], "lrrrrrrrr")
         sections.append(Section(title, [times, PageOnly([details])]))

@@ -18,18 +18,15 @@ def pictures(cells: Sequence[CellNumbers]) -> list[Picture]:
     """A picture for every operation and transport, a panel for each number of ranks."""
     from ...reports.canvas import settings
 
+    groups: dict[tuple[str, str], list[CellNumbers]] = {}
+    for cell in cells:
+        # a scale of logarithms has no zero
+        if cell.progress == ALONE and cell.seconds.value > 0:
+            groups.setdefault((cell.operation, cell.transport), []).append(cell)
     drawn = []
     with settings():
-        for transport, operation in dict.fromkeys(
-            (c.transport, c.operation) for c in cells
-        ):
-            own = [
-                c
-                for c in cells
-                if (c.transport, c.operation, c.progress)
-                == (transport, operation, ALONE)
-            ]
-            if len({c.bytes for c in own}) > 1:
+        for (operation, transport), own in groups.items():
+            if len({cell.bytes for cell in own}) > 1:
                 drawn.append(_picture(f"{operation}-{transport}", own))
     return drawn
 
@@ -54,7 +51,7 @@ def _picture(name: str, cells: Sequence[CellNumbers]) -> Picture:
 def _panel(axes: Any, cells: Sequence[CellNumbers], algorithms: Sequence[str]) -> None:
     from ...reports.canvas import INK, time_axis
 
-    times = [cell.seconds.value for cell in cells if cell.seconds.value > 0]
+    times = [cell.seconds.value for cell in cells]
     bounds = {cell.bytes: cell.bound for cell in cells if cell.bound}
     low = min([*times, *bounds.values()]) / 1.5
     time_axis(axes, "y", low, 1.5 * max(times), log=True)
