@@ -80,6 +80,8 @@ class CollectiveBenchmark(Benchmark):
                 raise Deep500Error(f"--{name} {getattr(self, name)}: give 1 to 1000")
         if not 0 < self.seconds < 1e6:
             raise Deep500Error(f"--seconds {self.seconds:g}: give more than 0")
+        for text in self.hold_out:
+            _algorithm(text)
         self.cases("mpi")
 
     def jobs(self) -> list[LaunchJob]:

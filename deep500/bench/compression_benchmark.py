@@ -48,8 +48,11 @@ class CompressionBenchmark(Benchmark):
         if not 2 <= self.ranks <= MOST_RANKS:
             raise Deep500Error(f"--ranks {self.ranks}: give 2 to {MOST_RANKS}")
         for name in ("batch", "steps", "launches", "seeds", "epochs"):
-            if not 1 <= getattr(self, name) <= 10**6:
-                raise Deep500Error(f"--{name} {getattr(self, name)}: give 1 or more")
+            _check_count(name, getattr(self, name))
+        for width in self.hidden:
+            _check_count("hidden", width)
+        if not 0 < self.target <= 100:
+            raise Deep500Error(f"--target {self.target:g}: give a share in %")
         if self.batch < self.ranks:
             raise Deep500Error(
                 f"--batch {self.batch} for {self.ranks} ranks: give each rank an example"
@@ -101,6 +104,11 @@ class CompressionBenchmark(Benchmark):
         if trial.state == "ok":
             return trial.result["block"]
         return encoded(trial.job.block(failure=trial.text))
+
+
+def _check_count(name: str, count: int) -> None:
+    if not 1 <= count <= 10**6:
+        raise Deep500Error(f"--{name} {count}: give 1 to 1000000")
 
 
 def sparse_schemes() -> list[str]:

@@ -5,11 +5,18 @@ from collections.abc import Sequence
 from ..contracts.result import Record, ResultKind
 from ..errors import Deep500Error
 from ..reports.blocks import Report
-from .collectives.data import CollectiveLaunch, CollectivePlan
+from .collectives.data import (
+    MESSAGE,
+    OPERATIONS,
+    CollectiveLaunch,
+    CollectivePlan,
+)
 from .collectives.deriving import numbers_of
 from .collectives.numbers import CollectiveNumbers
 from .collectives.page import page
+from .collectives.predicting import GAMMA
 
+KNOWN = (*OPERATIONS, MESSAGE)
 CollectiveRecord = Record[CollectivePlan, CollectiveLaunch, CollectiveNumbers]
 
 
@@ -24,6 +31,11 @@ class CollectiveBench(ResultKind[CollectivePlan, CollectiveLaunch, CollectiveNum
             if block.transport not in plan.transport or block.ranks not in plan.ranks:
                 raise Deep500Error(f"samples.jsonl: block {number} was not planned")
             for row in block.rows:
+                is_known = row.case.operation in KNOWN and row.case.dtype in GAMMA
+                if not is_known:
+                    raise Deep500Error(
+                        f"samples.jsonl: a row of block {number} is of an operation or a dtype that there is not"
+                    )
                 moments = [*row.arrive, *row.leave]
                 is_full = all(len(one) == block.ranks for one in moments)
                 if not is_full or len(row.arrive) != len(row.leave):

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,13 @@ from deep500.bench.compression_benchmark import SPARSE_4_BITS, CompressionBenchm
 from deep500.errors import Deep500Error, Unsupported
 from deep500.results.compression.data import DENSE, HALF
 
-SMALL = {"codec": ["TopK"], "hidden": [16], "batch": 32, "epochs": 1, "seeds": 1}
+SMALL: dict[str, Any] = {
+    "codec": ["TopK"],
+    "hidden": [16],
+    "batch": 32,
+    "epochs": 1,
+    "seeds": 1,
+}
 COMMON = ((16,), 32, 2, 0)
 
 
@@ -91,7 +98,7 @@ def test_a_slow_network_is_slow_and_its_bytes_are_counted() -> None:
 def test_the_whole_benchmark(tmp_path) -> None:
     record = d5.run_benchmark(
         CompressionBenchmark(
-            bandwidth=[50.0, 500.0], ranks=2, launches=1, seconds=0.1, **SMALL
+            bandwidth=(50.0, 500.0), ranks=2, launches=1, seconds=0.1, **SMALL
         ),
         out=tmp_path / "out",
     )

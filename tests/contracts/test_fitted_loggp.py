@@ -12,8 +12,8 @@ NETWORK = FittedLogGP(
     o=1e-6,
     g=1e-6,
     G=1e-9,
-    knots=[0, 1000],
-    gaps=[2e-9, 1e-9],
+    knots=(0, 1000),
+    gaps=(2e-9, 1e-9),
     element=4e-9,
     byte=1e-9,
     cpus=2,
@@ -43,7 +43,7 @@ def test_elements_and_their_bytes_are_apart() -> None:
     """A codec halves the bytes of an element; the elements that are combined stay as many."""
     cost = d5.collectives.Ring().cost("all_reduce", 2, 1000, gamma=4)
     half = d5.collectives.Ring().cost("all_reduce", 2, 1000, gamma=2)
-    network = FittedLogGP(0, 0, 0, 0, gaps=[0], element=4e-9, byte=1e-9, cpus=2)
+    network = FittedLogGP(0, 0, 0, 0, gaps=(0.0,), element=4e-9, byte=1e-9, cpus=2)
     assert network.seconds_of(cost, 2, 4.0) == pytest.approx(500 * 8e-9)
     assert network.seconds_of(half, 2, 2.0) == pytest.approx(500 * 6e-9)
 

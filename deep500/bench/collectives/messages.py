@@ -93,5 +93,5 @@ def _nothing() -> Program:
 
 
 def message_subject(case: Case, transport: Transport, buffers: Buffers) -> Message:
-    kinds = {PING_PONG: PingPong, TRAIN: Train, POST: Post}
+    kinds: dict[str, type[Any]] = {PING_PONG: PingPong, TRAIN: Train, POST: Post}
     return kinds[case.algorithm](case, transport, buffers)

@@ -202,7 +202,7 @@ class TrafficJob(CompressionJob):
         recipe = recipe_of(self.hidden, max(self.batch, max(COUNTS)), 1)
         only_latency = LogGP(1.0, 0.0, 0.0, 0.0)
         only_bytes = LogGP(0.0, 0.0, 0.0, 1.0)
-        by_ranks = []
+        by_ranks: list[RankTraffic] = []
         for ranks in sorted({*COUNTS, self.ranks}):
             try:
                 latencies = virtual_seconds(

@@ -117,7 +117,8 @@ def _exchanged(transport: Transport, nbytes: int) -> float:
         begin = time.perf_counter()
         transport.run(program)
         longest = np.array([time.perf_counter() - begin if rank < 2 else 0.0])
-        transport.run(lambda _, longest=longest: all_reduce(longest, "max"))
+        reduction = all_reduce(longest, "max")
+        transport.run(lambda _, reduction=reduction: reduction)
         seconds.append(float(longest[0]))
     return sorted(seconds)[TRIPS // 2]
 

@@ -61,7 +61,7 @@ class Replicas:
         batches = list(islice(self.batches, steps))
 
         def program(rank: int) -> Program:
-            replica = self.replicas[rank]
+            replica: Any = self.replicas[rank]
             replica.clock = partial(self.transport.clock, rank)
             replica.begin_epoch(self._shards(batches, rank))
             return scheme.epoch(replica)

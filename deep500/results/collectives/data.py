@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 from ...contracts.collective_cost import CollectiveCost
 from ...schema import Between, Count, Length, Positive
@@ -10,11 +10,7 @@ from ...schema import Between, Count, Length, Positive
 Nanoseconds = Annotated[int, Between(0, 1 << 62)]
 Offset = Annotated[int, Between(-(1 << 62), 1 << 62)]
 Ranks = Annotated[int, Between(1, 257)]
-Operation = Literal[
-    "all_reduce", "reduce_scatter", "all_gather", "broadcast", "all_to_all", "message"
-]
-Dtype = Literal["float32", "float64", "uint8"]
-Transport = Literal["mpi", "torch", "virtual"]
+Word = Annotated[str, Length(40, 1)]
 # one number for every rank
 Moments = Annotated[Sequence[Nanoseconds], Length(256, 1)]
 
@@ -62,9 +58,9 @@ class Case:
     """
 
     algorithm: str
-    operation: Operation
+    operation: Word
     bytes: Positive
-    dtype: Dtype
+    dtype: Word
     progress: str = ALONE
 
 
@@ -95,7 +91,7 @@ class CollectiveLaunch:
     it: within `bound`.
     """
 
-    transport: Transport
+    transport: Word
     ranks: Ranks
     launch: Count
     machine: str

@@ -58,7 +58,7 @@ def numbers_of(
 
 
 def _sizes(series: AllSeries) -> list[int]:
-    sizes = set()
+    sizes: set[int] = set()
     for cases in series.values():
         sizes.update(c.bytes for c in cases if c.operation != MESSAGE)
     return sorted(sizes)

@@ -73,8 +73,9 @@ def _network(
         "crowded_L": crowded_latency,
         "crowded_G": crowded_gap,
         "crowded_byte": crowded_byte,
+        **about,
     }
-    return FittedLogGP(**settings, **about)
+    return FittedLogGP(**settings)
 
 
 def _terms(

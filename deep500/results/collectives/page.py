@@ -153,19 +153,20 @@ def ratio_text(value: Measured | None) -> Text:
 def _fit_blocks(fits: Sequence[Fit]) -> list[Block]:
     blocks: list[Block] = []
     for fit in fits:
-        parameters = []
+        parameters: list[list[Text]] = []
         for parameter in fit.parameters:
-            interval = Measured(
-                parameter.value, parameter.low, parameter.high, parameter.launches, 0
+            launches = parameter.launches
+            value = Measured(
+                parameter.value, parameter.low, parameter.high, launches, launches
             )
-            parameters.append([clean(parameter.name), time(interval)])
-        errors = []
+            parameters.append([clean(parameter.name), time(value)])
+        errors: list[list[Text]] = []
         for error in fit.errors:
             interval = NOTHING
             if error.low is not None:
                 interval = f"[{percent(error.low, 3)}, {percent(error.high, 3)}]"
-            row = [clean(error.cells), percent(error.median, 3), interval, str(error.n)]
-            errors.append(row)
+            share = percent(error.median, 3)
+            errors.append([clean(error.cells), share, interval, str(error.n)])
         name = f"{fit.transport}: parameter"
         blocks.append(Table([name, "value"], parameters, "lr"))
         headers = ["cells", "median |error|", "95 % interval", "n"]
@@ -177,10 +178,8 @@ def _overlaps(numbers: CollectiveNumbers) -> Table:
     rows: list[list[Text]] = []
     for overlap in numbers.overlaps:
         where = f"{overlap.ranks} ranks over {overlap.transport}"
-        row = [where, nbytes(overlap.bytes)]
-        for share in (overlap.unpolled, overlap.polled):
-            row.append(_share(share))
-        rows.append(row)
+        shares = [_share(overlap.unpolled), _share(overlap.polled)]
+        rows.append([where, nbytes(overlap.bytes), *shares])
     headers = ["where", "bytes", "hidden, not polled", "hidden, polled"]
     return Table(headers, rows, "lrrr")
 

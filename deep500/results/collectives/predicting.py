@@ -51,7 +51,8 @@ def held_out(plan: CollectivePlan, sizes: Sequence[int]) -> HeldOut:
     third = frozenset(sizes[1::3]) if len(sizes) > 3 else frozenset()
     ranks = sorted(plan.ranks)
     between = frozenset(ranks[-2:-1]) if len(ranks) > 2 else frozenset()
-    return HeldOut(third, frozenset(plan.hold_out), between)
+    texts = [t if t.endswith(")") else f"{t}()" for t in plan.hold_out]
+    return HeldOut(third, frozenset(texts), between)
 
 
 def fit_of(
