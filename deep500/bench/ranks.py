@@ -12,13 +12,19 @@ from ..errors import Deep500Error
 from ..schema import decoded, encoded
 
 if TYPE_CHECKING:
-    from ..contracts.transport import Transport
+    from ..contracts.transport import Program, Transport
     from ..distributed.launching import Launched
 
 REQUEST = "request.json"
 ResultT = TypeVar("ResultT")
 GRACE = 20.0  # seconds that ranks have to end after one has failed
 Finish = Callable[["Transport", object], None]
+
+
+def carried_out(transport: "Transport", program: "Program") -> Any:
+    """The value of a program on the one rank of this process."""
+    [rank] = transport.ranks
+    return transport.run(lambda _: program)[rank]
 
 
 def result_file(folder: Path, rank: int) -> Path:

@@ -11,6 +11,7 @@ import numpy as np
 from ...contracts.transport import Transport, all_gather, all_reduce, broadcast
 from ...errors import Deep500Error, one_line
 from ...results.collectives.data import ALONE, ENGINE, Case
+from ..ranks import carried_out
 from .documents import RankRow
 from .progress import OverlappedCall
 from .starts import Start
@@ -57,8 +58,7 @@ class Rounds:
     def _texts(self, text: str) -> list[str]:
         """What all ranks say."""
         encoded = np.frombuffer(text.encode(), np.uint8).copy()
-        program = all_gather(encoded, uneven=True)
-        texts = self.transport.run(lambda _: program)[self.rank]
+        texts = carried_out(self.transport, all_gather(encoded, uneven=True))
         return [one.tobytes().decode() for one in texts]
 
     def _weigh(self, row: RankRow, subject: OnRank) -> None:
@@ -94,7 +94,7 @@ class Rounds:
         subject.run()
         seconds = np.array([time.perf_counter() - begin])
         subject.after()
-        self.transport.run(lambda _: all_reduce(seconds, "max"))
+        carried_out(self.transport, all_reduce(seconds, "max"))
         return float(seconds[0])
 
     def measure(self, start: Start, budget_s: float) -> None:
@@ -112,7 +112,7 @@ class Rounds:
             rounds += 1
             is_early = time.monotonic() - began < budget_s
             go_on[0] = rounds < LEAST_ROUNDS or (is_early and rounds < MOST_ROUNDS)
-            self.transport.run(lambda _: broadcast(go_on))
+            carried_out(self.transport, broadcast(go_on))
             gc.collect()
         gc.enable()
 

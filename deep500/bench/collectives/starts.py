@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from ...contracts.transport import Transport, all_gather, barrier, broadcast
+from ..ranks import carried_out
 from .clocks import Offset
 
 WARM_UP = 20
@@ -40,7 +41,7 @@ class Barrier(Start):
     name = "barrier"
 
     def wait(self) -> None:
-        self.transport.run(lambda _: barrier())
+        carried_out(self.transport, barrier())
 
 
 class Window(Start):
@@ -63,7 +64,7 @@ class Window(Start):
 
     def _choose(self) -> None:
         self.chosen[0] = self.now() + self.delay
-        self.transport.run(lambda _: broadcast(self.chosen))
+        carried_out(self.transport, broadcast(self.chosen))
 
     def calibrate(self) -> None:
         """Set the delay to twice the time that rank 0's message takes to the last rank, in 9 of 10 cases."""
@@ -71,11 +72,10 @@ class Window(Start):
         for _ in range(WARM_UP):
             self._choose()
             taken = np.array([self.now() - int(self.chosen[0])])
-            program = all_gather(taken)
-            takens = self.transport.run(lambda _, program=program: program)
-            slowest.append(max(int(one[0]) for one in takens[self.rank]))
+            takens = carried_out(self.transport, all_gather(taken))
+            slowest.append(max(int(one[0]) for one in takens))
         decided = np.array([2 * sorted(slowest)[int(0.9 * WARM_UP)]])
-        self.transport.run(lambda _: broadcast(decided))
+        carried_out(self.transport, broadcast(decided))
         self.delay = max(SHORTEST_NS, int(decided[0]))
 
 

@@ -18,6 +18,7 @@ from ...results.collectives.data import (
     MESSAGE,
     Case,
 )
+from ..ranks import carried_out
 from .arrays import is_right, operation_program, right_result, source
 
 
@@ -72,7 +73,7 @@ class OnRank(ABC):
         return f"{self.case.algorithm}: rank {self.rank} has a wrong {operation} of {self.count} elements"
 
     def carried_out(self, program: Program) -> Any:
-        return self.transport.run(lambda _: program)[self.rank]
+        return carried_out(self.transport, program)
 
 
 class Algorithm(OnRank):

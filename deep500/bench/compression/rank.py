@@ -20,7 +20,7 @@ from ...contracts.transport import (
 )
 from ...definition_text import scheme_of
 from ...distributed.communication import process_transport
-from ..ranks import rank_process, request_of
+from ..ranks import carried_out, rank_process, request_of
 from .documents import RankResult, RankRow, Request
 from .training import Replicas, recipe_of
 
@@ -54,7 +54,7 @@ def measured(transport: Transport, request: Request) -> RankResult:
         rounds += 1
         is_early = time.monotonic() - began < request.seconds
         go_on[0] = rounds < LEAST_ROUNDS or (is_early and rounds < MOST_ROUNDS)
-        transport.run(lambda _: broadcast(go_on))
+        carried_out(transport, broadcast(go_on))
     return RankResult(rows, latency, gap)
 
 
@@ -63,13 +63,13 @@ def stretch(replicas: Replicas, scheme: Scheme, request: Request, row: RankRow) 
     transport = replicas.transport
     [rank] = transport.ranks
     traffic = transport.traffic[rank]
-    transport.run(lambda _: barrier())
+    carried_out(transport, barrier())
     counted, wire = traffic.sent_bytes, sent_by(request.interface)
     begin = time.perf_counter()
     replicas.run(scheme, request.steps)
     row.seconds.append((time.perf_counter() - begin) / request.steps)
     row.counted.append((traffic.sent_bytes - counted) / request.steps)
-    transport.run(lambda _: barrier())
+    carried_out(transport, barrier())
     if wire is not None:
         row.wire.append(((sent_by(request.interface) or 0) - wire) / request.steps)
 
@@ -89,7 +89,7 @@ def message_costs(transport: Transport, mbit: float) -> tuple[float, float]:
     times = [_exchanged(transport, nbytes) for nbytes in (1, short, 2 * short)]
     trip, once, twice = times
     found = np.array([trip / 2, max(0.0, twice - once) / short])
-    transport.run(lambda _: broadcast(found))
+    carried_out(transport, broadcast(found))
     return float(found[0]), float(found[1])
 
 
@@ -113,12 +113,11 @@ def _exchanged(transport: Transport, nbytes: int) -> float:
 
     seconds = []
     for _ in range(TRIPS):
-        transport.run(lambda _: barrier())
+        carried_out(transport, barrier())
         begin = time.perf_counter()
         transport.run(program)
         longest = np.array([time.perf_counter() - begin if rank < 2 else 0.0])
-        reduction = all_reduce(longest, "max")
-        transport.run(lambda _, reduction=reduction: reduction)
+        carried_out(transport, all_reduce(longest, "max"))
         seconds.append(float(longest[0]))
     return sorted(seconds)[TRIPS // 2]
 
