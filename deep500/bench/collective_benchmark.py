@@ -18,7 +18,7 @@ from ..results.collectives.data import (
     POST,
     TRAIN,
     UNPOLLED,
-    Case,
+    CollectiveCase,
 )
 from ..schema import encoded
 from .benchmark import Benchmark, Trial, check_distinct, factor
@@ -109,14 +109,16 @@ class CollectiveBenchmark(Benchmark):
             DEADLINE,
         )
 
-    def cases(self, transport: str) -> list[Case]:
+    def cases(self, transport: str) -> list[CollectiveCase]:
         """All that is measured over a transport, in an order in which nothing needs what follows it."""
         cases = []
         for operation in self.operation:
             for algorithm in self._algorithms(operation, transport):
                 for nbytes in sizes_in_bytes(self.size):
                     for dtype in self.dtype:
-                        cases.append(Case(algorithm, operation, nbytes, dtype))
+                        cases.append(
+                            CollectiveCase(algorithm, operation, nbytes, dtype)
+                        )
         if transport != "virtual":
             cases += self._overlapped() + _messages()
         return list(dict.fromkeys(cases))
@@ -134,13 +136,15 @@ class CollectiveBenchmark(Benchmark):
             algorithms.append(LIBRARY)
         return algorithms
 
-    def _overlapped(self) -> list[Case]:
+    def _overlapped(self) -> list[CollectiveCase]:
         if not self.overlap:
             return []
         cases = []
         for nbytes in sizes_in_bytes(self.size):
             for progress in (ALONE, COMPUTING, UNPOLLED, POLLED):
-                case = Case(ENGINE, "all_reduce", nbytes, self.dtype[0], progress)
+                case = CollectiveCase(
+                    ENGINE, "all_reduce", nbytes, self.dtype[0], progress
+                )
                 cases.append(case)
         return cases
 
@@ -161,12 +165,12 @@ def _algorithm(text: str) -> str:
     return text if text.endswith(")") else f"{text}()"
 
 
-def _messages() -> list[Case]:
-    cases = [Case(POST, MESSAGE, 1, "uint8")]
+def _messages() -> list[CollectiveCase]:
+    cases = [CollectiveCase(POST, MESSAGE, 1, "uint8")]
     for nbytes in MESSAGES:
-        cases.append(Case(PING_PONG, MESSAGE, nbytes, "uint8"))
+        cases.append(CollectiveCase(PING_PONG, MESSAGE, nbytes, "uint8"))
         if nbytes <= LONGEST_TRAIN:
-            cases.append(Case(TRAIN, MESSAGE, nbytes, "uint8"))
+            cases.append(CollectiveCase(TRAIN, MESSAGE, nbytes, "uint8"))
     return cases
 
 

@@ -6,15 +6,15 @@ import pytest
 
 import deep500 as d5
 from deep500.bench.collective_benchmark import CollectiveBenchmark
-from deep500.bench.collectives.documents import RankRow
+from deep500.bench.collectives.documents import CaseOnRank
 from deep500.bench.collectives.launches import merged_row
 from deep500.bench.collectives.sizes import DEEPBENCH, sizes_in_bytes
 from deep500.errors import Deep500Error
-from deep500.results.collectives.data import Case
+from deep500.results.collectives.data import CollectiveCase
 from deep500.results.collectives.numbers import CellNumbers
 
 BAD = Path(__file__).with_name("bad_collectives.py")
-CASE = Case("Ring()", "all_reduce", 8, "float32")
+CASE = CollectiveCase("Ring()", "all_reduce", 8, "float32")
 
 
 def cells(record) -> dict[str, CellNumbers]:
@@ -114,8 +114,8 @@ def test_more_ranks_than_processors_and_overlap(tmp_path) -> None:
 
 
 def test_moments_count_from_the_first_arrival() -> None:
-    first = RankRow(CASE, [100, 200], [150, 260], sent=8, memory=16)
-    second = RankRow(CASE, [110, 190], [140, 270], sent=8, memory=32)
+    first = CaseOnRank(CASE, [100, 200], [150, 260], sent=8, memory=16)
+    second = CaseOnRank(CASE, [110, 190], [140, 270], sent=8, memory=32)
     row = merged_row([first, second], 2)
     assert row.arrive == [[0, 10], [10, 0]]
     assert row.leave == [[50, 40], [70, 80]]

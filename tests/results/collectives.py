@@ -14,8 +14,8 @@ from deep500.results.collectives.data import (
     POST,
     TRAIN,
     TRAIN_LENGTH,
-    Case,
     CaseSamples,
+    CollectiveCase,
     CollectiveLaunch,
     CollectivePlan,
 )
@@ -57,7 +57,7 @@ def plan_of(**settings: Any) -> CollectivePlan:
 
 
 def row(
-    case: Case,
+    case: CollectiveCase,
     ranks: int,
     seconds: Sequence[float],
     cost: CollectiveCost | None = None,
@@ -113,17 +113,17 @@ def simulated(
     return blocks
 
 
-def _collectives(ranks: int) -> list[tuple[Case, CollectiveCost]]:
+def _collectives(ranks: int) -> list[tuple[CollectiveCase, CollectiveCost]]:
     pairs = []
     for name in ALGORITHMS:
         collective: Any = registry.find("collectives", name)()
         for nbytes in SIZES:
-            case = Case(f"{name}()", "all_reduce", nbytes, "float32")
+            case = CollectiveCase(f"{name}()", "all_reduce", nbytes, "float32")
             pairs.append((case, collective.cost("all_reduce", ranks, nbytes // 4)))
     return pairs
 
 
-def _messages(ranks: int) -> list[tuple[Case, int, list[float]]]:
+def _messages(ranks: int) -> list[tuple[CollectiveCase, int, list[float]]]:
     """A post, a trip and a train of one byte."""
     message = TRUTH.L + 2 * TRUTH.o + TRUTH.stream(1)
     trip = 2 * message
@@ -134,9 +134,9 @@ def _messages(ranks: int) -> list[tuple[Case, int, list[float]]]:
     }
     rows = []
     for name, seconds in times.items():
-        rows.append((Case(name, MESSAGE, 1, "uint8"), ranks, [seconds] * 5))
+        rows.append((CollectiveCase(name, MESSAGE, 1, "uint8"), ranks, [seconds] * 5))
     return rows
 
 
-def library(nbytes: int) -> Case:
-    return Case(LIBRARY, "all_reduce", nbytes, "float32")
+def library(nbytes: int) -> CollectiveCase:
+    return CollectiveCase(LIBRARY, "all_reduce", nbytes, "float32")

@@ -14,9 +14,9 @@ from deep500.results.compression.data import (
     CompressionBlock,
     CompressionPlan,
     MethodTimes,
+    MethodTraffic,
     RankTraffic,
     Times,
-    Traffic,
 )
 from deep500.results.compression.numbers import (
     BreakEven,
@@ -72,7 +72,7 @@ def traffic(method: str) -> CompressionBlock:
         if method in (DENSE, HALF):
             nbytes = BYTES[method] * (ranks - 1) / ranks * 4 / 3
         by_ranks.append(RankTraffic(ranks, 1, nbytes))
-    return block(traffic=Traffic(method, by_ranks))
+    return block(traffic=MethodTraffic(method, by_ranks))
 
 
 def accuracy(method: str, seed: int, *values: float) -> CompressionBlock:
@@ -165,7 +165,7 @@ def test_gathering_stops_to_pay_with_many_ranks(numbers: CompressionNumbers) -> 
     for one in blocks():
         if one.traffic and one.traffic.method == TOP:
             kept = [t for t in one.traffic.by_ranks if t.ranks not in more]
-            one = block(traffic=Traffic(TOP, [*kept, *more.values()]))
+            one = block(traffic=MethodTraffic(TOP, [*kept, *more.values()]))
         changed.append(one)
     found = even(CompressionBench().derive(plan(), changed), TOP)
     assert found.ranks["10"] is None

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ...results.collectives.data import Case
+from ...results.collectives.data import CollectiveCase
 
 
 @dataclass(frozen=True)
-class Request:
+class CollectiveRequest:
     """What the ranks of a launch are to do."""
 
     transport: str
-    cases: Sequence[Case]
+    cases: Sequence[CollectiveCase]
     start: str
     seconds: float
     calls: int
@@ -20,10 +20,10 @@ class Request:
 
 
 @dataclass
-class RankRow:
+class CaseOnRank:
     """What a rank has measured of a case: when it began and ended, in ns by rank 0's clock."""
 
-    case: Case
+    case: CollectiveCase
     begin: list[int] = field(default_factory=list)
     end: list[int] = field(default_factory=list)
     sent: int = 0
@@ -33,7 +33,7 @@ class RankRow:
 
 
 @dataclass(frozen=True)
-class RankResult:
+class RankCases:
     """All that a rank has measured; `residual` is by how much its clock was off at the end, within `bound`."""
 
     library: str
@@ -41,4 +41,4 @@ class RankResult:
     delay: int
     residual: int
     bound: int
-    rows: Sequence[RankRow]
+    rows: Sequence[CaseOnRank]

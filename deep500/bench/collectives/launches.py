@@ -5,12 +5,12 @@ from typing import Any
 
 from ...contracts.fitted_loggp import machine_name
 from ...measure.sensing.others import Others, allowed_cpus
-from ...results.collectives.data import Case, CaseSamples, CollectiveLaunch
+from ...results.collectives.data import CaseSamples, CollectiveCase, CollectiveLaunch
 from ...schema import decoded, encoded
 from ..benchmark import Job, Subject
 from ..ranks import launched_results
 from .costs import declared_cost
-from .documents import RankResult, RankRow, Request
+from .documents import CaseOnRank, CollectiveRequest, RankCases
 
 RANK = "deep500.bench.collectives.rank"
 
@@ -40,9 +40,9 @@ class LaunchJob(Job):
         return LaunchSubject(self)
 
     @property
-    def request(self) -> Request:
-        cases = [decoded(Case, case, "a case") for case in self.cases]
-        return Request(
+    def request(self) -> CollectiveRequest:
+        cases = [decoded(CollectiveCase, case, "a case") for case in self.cases]
+        return CollectiveRequest(
             self.transport,
             cases,
             self.start,
@@ -95,7 +95,7 @@ class LaunchSubject(Subject):
     def _launched(self, others: Others) -> CollectiveLaunch:
         job = self.job
         results = launched_results(
-            RANK, job.request, RankResult, job.ranks, job.transport
+            RANK, job.request, RankCases, job.ranks, job.transport
         )
         return job.block(
             others=others.share(),
@@ -108,13 +108,13 @@ class LaunchSubject(Subject):
         )
 
 
-def merged_rows(results: Sequence[RankResult], ranks: int) -> list[CaseSamples]:
+def merged_rows(results: Sequence[RankCases], ranks: int) -> list[CaseSamples]:
     """The rows of all ranks: per iteration, everyone's moments since the first arrival."""
     all_rows = zip(*(result.rows for result in results), strict=True)
     return [merged_row(rows, ranks) for rows in all_rows]
 
 
-def merged_row(rows: Sequence[RankRow], ranks: int) -> CaseSamples:
+def merged_row(rows: Sequence[CaseOnRank], ranks: int) -> CaseSamples:
     begins = zip(*(row.begin for row in rows), strict=True)
     ends = zip(*(row.end for row in rows), strict=True)
     arrive, leave = [], []

@@ -10,14 +10,14 @@ from ...results.collectives.data import (
     POST,
     TRAIN,
     TRAIN_LENGTH,
-    Case,
+    CollectiveCase,
 )
-from .subjects import Buffers, OnRank
+from .subjects import CaseBuffers, OnRank
 
 TAG = (1 << 14) + 1
 
 
-class Message(OnRank):
+class MessageOnRank(OnRank):
     """Bytes that go from rank 0 to rank 1."""
 
     def reset(self) -> None:
@@ -29,7 +29,7 @@ class Message(OnRank):
         return ""
 
 
-class PingPong(Message):
+class PingPong(MessageOnRank):
     """There and back: twice L + 2 o + G (bytes - 1)."""
 
     def run(self) -> Any:
@@ -46,7 +46,7 @@ class PingPong(Message):
             yield from send(other, self.array, TAG)
 
 
-class Train(Message):
+class Train(MessageOnRank):
     """Messages one behind another, and an answer to the last: all but the first take g + G (bytes - 1)."""
 
     def run(self) -> Any:
@@ -73,7 +73,7 @@ class Train(Message):
         return Recv(other, self.array, TAG)
 
 
-class Post(Message):
+class Post(MessageOnRank):
     """What the processor of rank 0 does to send a message: o."""
 
     def run(self) -> Any:
@@ -92,6 +92,8 @@ def _nothing() -> Program:
     yield from ()
 
 
-def message_subject(case: Case, transport: Transport, buffers: Buffers) -> Message:
+def message_subject(
+    case: CollectiveCase, transport: Transport, buffers: CaseBuffers
+) -> MessageOnRank:
     kinds: dict[str, type[Any]] = {PING_PONG: PingPong, TRAIN: Train, POST: Post}
     return kinds[case.algorithm](case, transport, buffers)

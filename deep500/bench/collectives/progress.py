@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from ...contracts.transport import AllReduce, Poll, Program, Transport, Wait
-from ...results.collectives.data import COMPUTING, POLLED, Case
-from .subjects import Buffers, OnRank
+from ...results.collectives.data import COMPUTING, POLLED, CollectiveCase
+from .subjects import CaseBuffers, OnRank
 
 CHUNK = 16_384  # elements that fit into the first cache
 CALIBRATION = 20
@@ -19,7 +19,9 @@ class OverlappedCall(OnRank):
     With progress "computing", nothing is communicated; "polled" asks between chunks of computing whether it is done.
     """
 
-    def __init__(self, case: Case, transport: Transport, buffers: Buffers):
+    def __init__(
+        self, case: CollectiveCase, transport: Transport, buffers: CaseBuffers
+    ):
         super().__init__(case, transport, buffers)
         self.scratch = np.ones(CHUNK, np.float32)
         self.chunks = 1

@@ -13,12 +13,12 @@ from ...distributed.communication import process_transport
 from ...measure.sensing.others import allowed_cpus
 from ..ranks import rank_process, request_of
 from .clocks import clock_offset
-from .documents import RankResult, Request
+from .documents import CollectiveRequest, RankCases
 from .rounds import Rounds
 from .starts import common_start
 
 
-def measured(transport: Transport, request: Request) -> RankResult:
+def measured(transport: Transport, request: CollectiveRequest) -> RankCases:
     """Measure all cases, together with the other ranks."""
     rounds = Rounds(transport, request.cases, request.calls, request.seed)
     rounds.calibrate()
@@ -27,7 +27,7 @@ def measured(transport: Transport, request: Request) -> RankResult:
     start = common_start(request.start, transport, offset, is_crowded)
     rounds.measure(start, request.seconds)
     later = clock_offset(transport)
-    return RankResult(
+    return RankCases(
         library_name(transport),
         start.name,
         start.delay,
@@ -50,7 +50,7 @@ def library_name(transport: Transport) -> str:
 
 def main() -> None:
     folder = Path(sys.argv[1])
-    request = request_of(Request, folder)
+    request = request_of(CollectiveRequest, folder)
     with rank_process(folder) as finish:
         transport = process_transport(request.transport, request.deadline)
         finish(transport, measured(transport, request))

@@ -10,12 +10,12 @@ import numpy as np
 
 from ...contracts.transport import Transport, all_gather, all_reduce, broadcast
 from ...errors import Deep500Error, one_line
-from ...results.collectives.data import ALONE, ENGINE, Case
+from ...results.collectives.data import ALONE, ENGINE, CollectiveCase
 from ..ranks import carried_out
-from .documents import RankRow
+from .documents import CaseOnRank
 from .progress import OverlappedCall
 from .starts import Start
-from .subjects import Buffers, OnRank, subject_of
+from .subjects import CaseBuffers, OnRank, subject_of
 
 VISIT_S = 2e-3  # for about so long a case is repeated before the next one
 MOST_CALLS = 10  # in a visit
@@ -27,20 +27,24 @@ class Rounds:
     """The cases on this rank, which all ranks measure together."""
 
     def __init__(
-        self, transport: Transport, cases: Sequence[Case], calls: int, seed: int
+        self,
+        transport: Transport,
+        cases: Sequence[CollectiveCase],
+        calls: int,
+        seed: int,
     ):
         self.transport = transport
         [self.rank] = transport.ranks
         self.calls = calls
         self.order = random.Random(seed)
-        self.rows = [RankRow(case) for case in cases]
+        self.rows = [CaseOnRank(case) for case in cases]
         self.subjects: dict[int, OnRank] = {}
         self.repeats: dict[int, int] = {}
         self._prepare(cases)
 
-    def _prepare(self, cases: Sequence[Case]) -> None:
+    def _prepare(self, cases: Sequence[CollectiveCase]) -> None:
         """Check every case; one that fails on any rank is left out on all."""
-        buffers = Buffers(self.rank)
+        buffers = CaseBuffers(self.rank)
         for number, case in enumerate(cases):
             row = self.rows[number]
             try:
@@ -61,7 +65,7 @@ class Rounds:
         texts = carried_out(self.transport, all_gather(encoded, uneven=True))
         return [one.tobytes().decode() for one in texts]
 
-    def _weigh(self, row: RankRow, subject: OnRank) -> None:
+    def _weigh(self, row: CaseOnRank, subject: OnRank) -> None:
         """The bytes that a call sends, and the memory that it allocates in Python; then how often to repeat it."""
         traffic = self.transport.traffic[self.rank]
         sent, modelled = traffic.sent_bytes, traffic.modelled_bytes

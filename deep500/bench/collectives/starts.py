@@ -35,7 +35,7 @@ class Start(ABC):
     def wait(self) -> None: ...
 
 
-class Barrier(Start):
+class BarrierStart(Start):
     """Behind a barrier, which says nothing about when the others leave it."""
 
     name = "barrier"
@@ -44,7 +44,7 @@ class Barrier(Start):
         carried_out(self.transport, barrier())
 
 
-class Window(Start):
+class WindowStart(Start):
     """Rank 0 says when, a little later than its message takes; all wait for that time by its clock."""
 
     name = "window"
@@ -83,10 +83,10 @@ def common_start(
     name: str, transport: Transport, offset: Offset, is_crowded: bool
 ) -> Start:
     """The start that is asked for; the barrier where windows would have to be too long."""
-    if name == Barrier.name:
-        return Barrier(transport, offset)
-    window = Window(transport, offset, is_crowded)
+    if name == BarrierStart.name:
+        return BarrierStart(transport, offset)
+    window = WindowStart(transport, offset, is_crowded)
     window.calibrate()
     if window.delay > LONGEST_NS:
-        return Barrier(transport, offset)
+        return BarrierStart(transport, offset)
     return window

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Request:
+class StepsRequest:
     """What the ranks of a launch are to do; `interface` is the one whose bytes they read, if they have one."""
 
     methods: Sequence[str]
@@ -20,7 +20,7 @@ class Request:
 
 
 @dataclass
-class RankRow:
+class MethodOnRank:
     """Stretches of one scheme on this rank."""
 
     method: str
@@ -31,9 +31,9 @@ class RankRow:
 
 
 @dataclass(frozen=True)
-class RankResult:
+class RankMethods:
     """All that a rank has measured; latency and gap of messages as rank 0 found them."""
 
-    rows: Sequence[RankRow]
+    rows: Sequence[MethodOnRank]
     latency: float
     gap: float

@@ -12,14 +12,14 @@ from ...results.compression.data import (
     Accuracy,
     CompressionBlock,
     MethodTimes,
+    MethodTraffic,
     RankTraffic,
     Times,
-    Traffic,
 )
 from ...schema import encoded
 from ..benchmark import Job, Subject
 from ..ranks import launched_results
-from .documents import RankResult, RankRow, Request
+from .documents import MethodOnRank, RankMethods, StepsRequest
 
 RANK = "deep500.bench.compression.rank"
 # each rank goes into its namespace, where it finds the others by the address of rank 0
@@ -112,8 +112,8 @@ class TimesJob(CompressionJob):
 
     def _launched(
         self, methods: Sequence[str], enter: Sequence[str], interface: str
-    ) -> list[RankResult]:
-        request = Request(
+    ) -> list[RankMethods]:
+        request = StepsRequest(
             methods,
             self.hidden,
             self.batch,
@@ -124,7 +124,7 @@ class TimesJob(CompressionJob):
             interface,
             self.bandwidth,
         )
-        return launched_results(RANK, request, RankResult, self.ranks, "torch", enter)
+        return launched_results(RANK, request, RankMethods, self.ranks, "torch", enter)
 
 
 def runnable(job: CompressionJob) -> tuple[list[str], list[MethodTimes]]:
@@ -143,7 +143,7 @@ def runnable(job: CompressionJob) -> tuple[list[str], list[MethodTimes]]:
     return good, refused
 
 
-def merged(rows: Sequence[RankRow]) -> MethodTimes:
+def merged(rows: Sequence[MethodOnRank]) -> MethodTimes:
     """A scheme's stretches: seconds of every rank, and bytes of the rank that sends most."""
     seconds = zip(*(row.seconds for row in rows), strict=True)
     counted = zip(*(row.counted for row in rows), strict=True)
@@ -211,6 +211,6 @@ class TrafficJob(CompressionJob):
                 nbytes = virtual_seconds(recipe, method, ranks, only_bytes, self.seed)
             except Deep500Error as error:
                 failure = one_line(error)
-                return self.block(traffic=Traffic(method, by_ranks, failure))
+                return self.block(traffic=MethodTraffic(method, by_ranks, failure))
             by_ranks.append(RankTraffic(ranks, latencies, nbytes))
-        return self.block(traffic=Traffic(method, by_ranks))
+        return self.block(traffic=MethodTraffic(method, by_ranks))

@@ -22,7 +22,7 @@ HOW = (
 
 
 @dataclass(frozen=True)
-class Namespace:
+class RankNamespace:
     """The place of one rank: its name, and the address of its interface."""
 
     name: str
@@ -31,7 +31,7 @@ class Namespace:
 
 
 @contextmanager
-def namespaces(count: int, mbit: float) -> Iterator[list[Namespace]]:
+def namespaces(count: int, mbit: float) -> Iterator[list[RankNamespace]]:
     """So many namespaces, whose interfaces send and receive at most `mbit` Mbit/s each; 0: as fast as they can.
 
     Raises Unsupported, with what to do, where they are not permitted.
@@ -39,7 +39,8 @@ def namespaces(count: int, mbit: float) -> Iterator[list[Namespace]]:
     own = f"{PREFIX}{os.getpid()}"
     _remove_orphans()
     made = [
-        Namespace(f"{own}r{rank}", f"{SUBNET}.0.{rank + 1}") for rank in range(count)
+        RankNamespace(f"{own}r{rank}", f"{SUBNET}.0.{rank + 1}")
+        for rank in range(count)
     ]
     bridge = f"{own}br"
     try:
@@ -53,7 +54,7 @@ def namespaces(count: int, mbit: float) -> Iterator[list[Namespace]]:
         _remove([one.name for one in made], bridge)
 
 
-def _make(made: Sequence[Namespace], bridge: str, mbit: float) -> None:
+def _make(made: Sequence[RankNamespace], bridge: str, mbit: float) -> None:
     ip = _program("ip")
     # the bridge is in the first namespace's neighbour, so that nothing of the host's is touched
     hub = f"{bridge}ns"

@@ -21,8 +21,8 @@ from ...contracts.transport import (
 from ...definition_text import scheme_of
 from ...distributed.communication import process_transport
 from ..ranks import carried_out, rank_process, request_of
-from .documents import RankResult, RankRow, Request
-from .training import Replicas, recipe_of
+from .documents import MethodOnRank, RankMethods, StepsRequest
+from .training import OwnReplicas, recipe_of
 
 LEAST_ROUNDS = 2
 MOST_ROUNDS = 50
@@ -33,11 +33,11 @@ MESSAGE_S = 0.05
 MOST_BYTES = 4_000_000
 
 
-def measured(transport: Transport, request: Request) -> RankResult:
+def measured(transport: Transport, request: StepsRequest) -> RankMethods:
     """All schemes in turn, in a new order in every round."""
     recipe = recipe_of(request.hidden, request.batch, 1)
-    rows = [RankRow(method) for method in request.methods]
-    replicas = [Replicas(recipe, transport, request.seed) for _ in rows]
+    rows = [MethodOnRank(method) for method in request.methods]
+    replicas = [OwnReplicas(recipe, transport, request.seed) for _ in rows]
     schemes = [scheme_of(method) for method in request.methods]
     latency, gap = message_costs(transport, request.mbit)
     for own, scheme in zip(replicas, schemes, strict=True):
@@ -55,10 +55,12 @@ def measured(transport: Transport, request: Request) -> RankResult:
         is_early = time.monotonic() - began < request.seconds
         go_on[0] = rounds < LEAST_ROUNDS or (is_early and rounds < MOST_ROUNDS)
         carried_out(transport, broadcast(go_on))
-    return RankResult(rows, latency, gap)
+    return RankMethods(rows, latency, gap)
 
 
-def stretch(replicas: Replicas, scheme: Scheme, request: Request, row: RankRow) -> None:
+def stretch(
+    replicas: OwnReplicas, scheme: Scheme, request: StepsRequest, row: MethodOnRank
+) -> None:
     """Some steps; the time is this rank's, the bytes are those that it sends meanwhile."""
     transport = replicas.transport
     [rank] = transport.ranks
@@ -124,7 +126,7 @@ def _exchanged(transport: Transport, nbytes: int) -> float:
 
 def main() -> None:
     folder = Path(sys.argv[1])
-    request = request_of(Request, folder)
+    request = request_of(StepsRequest, folder)
     with rank_process(folder) as finish:
         transport = process_transport("torch", request.deadline)
         finish(transport, measured(transport, request))

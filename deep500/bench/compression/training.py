@@ -41,7 +41,7 @@ def recipe_of(hidden: Sequence[int], batch: int, epochs: int) -> Recipe:
     return Recipe("compression", fixed, mutable, metrics)
 
 
-class Replicas:
+class OwnReplicas:
     """Replicas of the network for the ranks of this process, which take the batches of an epoch again and again."""
 
     def __init__(self, recipe: Recipe, transport: Transport, seed: int):
@@ -80,6 +80,6 @@ def virtual_seconds(
     scheme = scheme_of(method)
     scheme.check(ranks)
     virtual = Virtual(ranks, network)
-    replicas = Replicas(recipe, virtual, seed)
+    replicas = OwnReplicas(recipe, virtual, seed)
     replicas.run(scheme, 1)
     return virtual.seconds

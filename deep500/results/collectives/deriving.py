@@ -13,11 +13,11 @@ from .data import (
     MESSAGE,
     POLLED,
     UNPOLLED,
-    Case,
+    CollectiveCase,
     CollectiveLaunch,
     CollectivePlan,
 )
-from .numbers import CellNumbers, CollectiveNumbers, Failure, Fit, Overlap
+from .numbers import CellNumbers, CollectiveNumbers, Failure, Fit, HiddenTime
 from .predicting import GAMMA, HeldOut, fit_of, held_out
 from .samples import (
     AllSeries,
@@ -82,7 +82,7 @@ def _fits(
 def _cell(
     setting: Setting,
     one: CaseSeries,
-    cases: Mapping[Case, CaseSeries],
+    cases: Mapping[CollectiveCase, CaseSeries],
     network: FittedLogGP | None,
     out: HeldOut,
 ) -> CellNumbers:
@@ -120,7 +120,7 @@ def _cell(
     )
 
 
-def _bound(case: Case, ranks: int, network: LogGP | None) -> float | None:
+def _bound(case: CollectiveCase, ranks: int, network: LogGP | None) -> float | None:
     """What no algorithm beats, with the smallest gap per byte that the network has anywhere."""
     if network is None:
         return None
@@ -130,10 +130,12 @@ def _bound(case: Case, ranks: int, network: LogGP | None) -> float | None:
     return lower_bound(case.operation, ranks, case.bytes, simple)["seconds"]
 
 
-def _ratio(one: CaseSeries, cases: Mapping[Case, CaseSeries]) -> Measured | None:
+def _ratio(
+    one: CaseSeries, cases: Mapping[CollectiveCase, CaseSeries]
+) -> Measured | None:
     """The time over that of the library's own call on the same array; each launch gives one value."""
     case = one.case
-    library = cases.get(Case(LIBRARY, case.operation, case.bytes, case.dtype))
+    library = cases.get(CollectiveCase(LIBRARY, case.operation, case.bytes, case.dtype))
     if library is None or library is one or case.progress != ALONE:
         return None
     pairs = zip(one.seconds, library.seconds, strict=False)
@@ -144,7 +146,7 @@ def _ratio(one: CaseSeries, cases: Mapping[Case, CaseSeries]) -> Measured | None
     return measured([[ratio] for ratio in ratios]) if ratios else None
 
 
-def _overlaps(series: AllSeries) -> list[Overlap]:
+def _overlaps(series: AllSeries) -> list[HiddenTime]:
     overlaps = []
     for setting, cases in series.items():
         for case in cases:
@@ -156,12 +158,12 @@ def _overlaps(series: AllSeries) -> list[Overlap]:
 
 
 def _overlap(
-    setting: Setting, case: Case, cases: Mapping[Case, CaseSeries]
-) -> Overlap | None:
+    setting: Setting, case: CollectiveCase, cases: Mapping[CollectiveCase, CaseSeries]
+) -> HiddenTime | None:
     words = (ALONE, COMPUTING, UNPOLLED, POLLED)
     times = []
     for word in words:
-        same = Case(ENGINE, case.operation, case.bytes, case.dtype, word)
+        same = CollectiveCase(ENGINE, case.operation, case.bytes, case.dtype, word)
         if same not in cases or not cases[same].seconds:
             return None
         medians = [median([values]) for values in cases[same].seconds]
@@ -169,7 +171,7 @@ def _overlap(
             return None
         times.append(medians)
     alone, computing, unpolled, polled = times
-    return Overlap(
+    return HiddenTime(
         setting.transport,
         setting.ranks,
         case.bytes,

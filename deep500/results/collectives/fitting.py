@@ -22,7 +22,7 @@ class Observation:
 
 
 @dataclass(frozen=True)
-class Ends:
+class MessageEnds:
     """What messages between two ranks tell apart, which no collective does: overhead, and gap between messages."""
 
     o: float
@@ -31,7 +31,7 @@ class Ends:
 
 def fitted(
     observations: Sequence[Observation],
-    ends: Ends,
+    ends: MessageEnds,
     cpus: int,
     about: Mapping[str, str],
 ) -> FittedLogGP:
@@ -56,7 +56,7 @@ def fitted(
 
 
 def _network(
-    solution: Sequence[float], ends: Ends, cpus: int, about: Mapping[str, str]
+    solution: Sequence[float], ends: MessageEnds, cpus: int, about: Mapping[str, str]
 ) -> FittedLogGP:
     latency, crowded_latency, crowded_gap, element, byte, crowded_byte, *gaps = solution
     settings: dict[str, Any] = {
@@ -79,7 +79,7 @@ def _network(
 
 
 def _terms(
-    observation: Observation, ends: Ends, cpus: int
+    observation: Observation, ends: MessageEnds, cpus: int
 ) -> tuple[float, list[float]]:
     """The known seconds of a cost, and how often every unknown parameter counts in it."""
     cost = observation.cost

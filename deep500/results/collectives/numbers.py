@@ -38,7 +38,7 @@ class CellNumbers:
 
 
 @dataclass(frozen=True)
-class Overlap:
+class HiddenTime:
     """How much of the shorter of communication and computing disappears when both go on at once, for one size."""
 
     transport: str
@@ -49,7 +49,7 @@ class Overlap:
 
 
 @dataclass(frozen=True)
-class Parameter:
+class FittedParameter:
     """A parameter of the fitted network with its interval over launches."""
 
     name: str
@@ -100,7 +100,7 @@ class Fit:
 
     transport: str
     network: NetworkParameters
-    parameters: Sequence[Parameter]
+    parameters: Sequence[FittedParameter]
     errors: Sequence[PredictionError]
 
 
@@ -117,6 +117,6 @@ class CollectiveNumbers:
     """All that is reported."""
 
     cells: Sequence[CellNumbers]
-    overlaps: Sequence[Overlap]
+    overlaps: Sequence[HiddenTime]
     fits: Sequence[Fit]
     failures: Sequence[Failure]

@@ -15,11 +15,11 @@ from .data import (
     POST,
     TRAIN,
     TRAIN_LENGTH,
-    Case,
+    CollectiveCase,
     CollectivePlan,
 )
-from .fitting import Ends, Observation, fitted
-from .numbers import Fit, NetworkParameters, Parameter, PredictionError
+from .fitting import MessageEnds, Observation, fitted
+from .numbers import Fit, FittedParameter, NetworkParameters, PredictionError
 from .samples import AllSeries, CaseSeries, Setting, median
 
 LEVEL = 0.95
@@ -37,7 +37,7 @@ class HeldOut:
     algorithms: frozenset[str]
     ranks: frozenset[int]
 
-    def reasons(self, case: Case, ranks: int) -> list[str]:
+    def reasons(self, case: CollectiveCase, ranks: int) -> list[str]:
         held = {
             SIZE: case.bytes in self.sizes,
             ALGORITHM: case.algorithm in self.algorithms,
@@ -78,7 +78,7 @@ def fit_of(
     return Fit(transport, _settings(network), parameters, errors)
 
 
-def _launches(cases: Mapping[Case, CaseSeries]) -> int:
+def _launches(cases: Mapping[CollectiveCase, CaseSeries]) -> int:
     counts = [len(one.seconds) for one in cases.values() if one.seconds]
     return min(counts, default=0)
 
@@ -112,7 +112,7 @@ def _seconds(one: CaseSeries, launch: int | None) -> float | None:
 
 
 def _observation(
-    setting: Setting, case: Case, one: CaseSeries, launch: int | None
+    setting: Setting, case: CollectiveCase, one: CaseSeries, launch: int | None
 ) -> Observation | None:
     """What a case says about the network; None if that is nothing."""
     seconds = _seconds(one, launch)
@@ -127,7 +127,7 @@ def _observation(
     return Observation(seconds, one.cost, setting.ranks, GAMMA[case.dtype])
 
 
-def _ends(own: AllSeries, launch: int | None) -> Ends | None:
+def _ends(own: AllSeries, launch: int | None) -> MessageEnds | None:
     """Overhead and gap, from the setting with the fewest ranks."""
     setting = min(own, key=lambda setting: setting.ranks)
     times = {}
@@ -138,7 +138,7 @@ def _ends(own: AllSeries, launch: int | None) -> Ends | None:
     if post is None or trip is None or train is None:
         return None
     gap = max(0.0, train - trip) / (TRAIN_LENGTH - 1)
-    return Ends(o=min(post, trip / 4), g=gap)
+    return MessageEnds(o=min(post, trip / 4), g=gap)
 
 
 def _settings(network: FittedLogGP) -> NetworkParameters:
@@ -160,17 +160,17 @@ def _value(name: str, network: FittedLogGP) -> float:
 
 def _parameter(
     name: str, network: FittedLogGP, by_launch: Sequence[FittedLogGP]
-) -> Parameter:
+) -> FittedParameter:
     """The parameter with the t interval of the fits to single launches."""
     import numpy as np
 
     value = _value(name, network)
     values = [_value(name, alone) for alone in by_launch]
     if len(values) < 3:
-        return Parameter(name, value, None, None, len(values))
+        return FittedParameter(name, value, None, None, len(values))
     _, low, high = t_interval(np.array(values), LEVEL)
     low, high = min(low, value), max(high, value)
-    return Parameter(name, value, max(0.0, low), high, len(values))
+    return FittedParameter(name, value, max(0.0, low), high, len(values))
 
 
 def _errors(

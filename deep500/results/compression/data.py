@@ -87,7 +87,7 @@ class RankTraffic:
 
 
 @dataclass(frozen=True)
-class Traffic:
+class MethodTraffic:
     """The communication of a step of one scheme, by number of ranks, as virtual ranks find it."""
 
     method: str
@@ -104,5 +104,5 @@ class CompressionBlock:
     cpus: Positive
     times: Times | None = optional()
     accuracy: Accuracy | None = optional()
-    traffic: Traffic | None = optional()
+    traffic: MethodTraffic | None = optional()
     failure: str = ""

@@ -18,7 +18,7 @@ from .numbers import (
     AccuracyNumbers,
     CompressionNumbers,
     MethodNumbers,
-    NetworkNumbers,
+    WireNumbers,
 )
 from .series import (
     MethodSeries,
@@ -134,11 +134,11 @@ def _accuracy(name: str, runs: Sequence[Accuracy], target: float) -> AccuracyNum
     )
 
 
-def _networks(networks: Networks) -> list[NetworkNumbers]:
+def _networks(networks: Networks) -> list[WireNumbers]:
     found = []
     for (rate, is_namespace), launches in networks.launches.items():
         latency = middle([one.latency for one in launches])
         gap = middle([one.gap for one in launches])
         mbit = 8e-6 / gap if gap else None
-        found.append(NetworkNumbers(rate, is_namespace, latency, mbit, len(launches)))
+        found.append(WireNumbers(rate, is_namespace, latency, mbit, len(launches)))
     return found

@@ -60,7 +60,7 @@ class BreakEven:
 
 
 @dataclass(frozen=True)
-class NetworkNumbers:
+class WireNumbers:
     """One network as messages find it: latency in seconds, and the Mbit/s of their bytes without headers."""
 
     bandwidth: float
@@ -77,5 +77,5 @@ class CompressionNumbers:
     methods: Sequence[MethodNumbers]
     accuracies: Sequence[AccuracyNumbers]
     break_evens: Sequence[BreakEven]
-    networks: Sequence[NetworkNumbers]
+    networks: Sequence[WireNumbers]
     failures: Sequence[str]

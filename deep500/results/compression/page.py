@@ -28,7 +28,7 @@ from .numbers import (
     BreakEven,
     CompressionNumbers,
     MethodNumbers,
-    NetworkNumbers,
+    WireNumbers,
 )
 from .pictures import pictures
 from .words import method_name, rate_name
@@ -164,7 +164,7 @@ def _from_ranks(count: int | None) -> str:
     return "–" if count is None else f"from {count}"
 
 
-def _networks(networks: Sequence[NetworkNumbers]) -> Table:
+def _networks(networks: Sequence[WireNumbers]) -> Table:
     rows: list[list[Text]] = []
     for one in networks:
         place = "namespaces" if one.is_namespace else "loopback"
