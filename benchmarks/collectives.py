@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import deep500 as d5
 from deep500.measure import interval
-from deep500.results.collectives.data import LIBRARY, CollectiveCase, CollectiveLaunch
+from deep500.results.collectives.data import LIBRARY, CollectiveLaunch, TimedCase
 from deep500.results.collectives.samples import CaseSeries, all_series, median
 from deep500.results.collectives.words import nbytes
 
@@ -23,7 +23,7 @@ SIZES = ("1MiB", "4MiB", "16MiB", "64MiB")
 GOAL = 1.2
 
 
-def cases_of(blocks: Sequence[CollectiveLaunch]) -> dict[CollectiveCase, CaseSeries]:
+def cases_of(blocks: Sequence[CollectiveLaunch]) -> dict[TimedCase, CaseSeries]:
     """The samples of these launches, all of one number of ranks."""
     [cases] = all_series(blocks, 1).values()
     return {case: one for case, one in cases.items() if one.seconds}
@@ -44,8 +44,8 @@ def judge(blocks: Sequence[CollectiveLaunch], size: int) -> bool:
     deciding, judging = blocks[::2], blocks[1::2]
     name = best(deciding, size)
     cases = cases_of(judging)
-    ours = cases[CollectiveCase(name, "all_reduce", size, "float32")].seconds
-    theirs = cases[CollectiveCase(LIBRARY, "all_reduce", size, "float32")].seconds
+    ours = cases[TimedCase(name, "all_reduce", size, "float32")].seconds
+    theirs = cases[TimedCase(LIBRARY, "all_reduce", size, "float32")].seconds
     pairs = zip(ours, theirs, strict=True)
     ratios = [[median([own]) / median([other])] for own, other in pairs]
     found = interval(ratios)

@@ -18,7 +18,7 @@ from ..results.collectives.data import (
     POST,
     TRAIN,
     UNPOLLED,
-    CollectiveCase,
+    TimedCase,
 )
 from ..schema import encoded
 from .benchmark import Benchmark, Trial, check_distinct, factor
@@ -109,16 +109,14 @@ class CollectiveBenchmark(Benchmark):
             DEADLINE,
         )
 
-    def cases(self, transport: str) -> list[CollectiveCase]:
+    def cases(self, transport: str) -> list[TimedCase]:
         """All that is measured over a transport, in an order in which nothing needs what follows it."""
         cases = []
         for operation in self.operation:
             for algorithm in self._algorithms(operation, transport):
                 for nbytes in sizes_in_bytes(self.size):
                     for dtype in self.dtype:
-                        cases.append(
-                            CollectiveCase(algorithm, operation, nbytes, dtype)
-                        )
+                        cases.append(TimedCase(algorithm, operation, nbytes, dtype))
         if transport != "virtual":
             cases += self._overlapped() + _messages()
         return list(dict.fromkeys(cases))
@@ -136,15 +134,13 @@ class CollectiveBenchmark(Benchmark):
             algorithms.append(LIBRARY)
         return algorithms
 
-    def _overlapped(self) -> list[CollectiveCase]:
+    def _overlapped(self) -> list[TimedCase]:
         if not self.overlap:
             return []
         cases = []
         for nbytes in sizes_in_bytes(self.size):
             for progress in (ALONE, COMPUTING, UNPOLLED, POLLED):
-                case = CollectiveCase(
-                    ENGINE, "all_reduce", nbytes, self.dtype[0], progress
-                )
+                case = TimedCase(ENGINE, "all_reduce", nbytes, self.dtype[0], progress)
                 cases.append(case)
         return cases
 
@@ -165,12 +161,12 @@ def _algorithm(text: str) -> str:
     return text if text.endswith(")") else f"{text}()"
 
 
-def _messages() -> list[CollectiveCase]:
-    cases = [CollectiveCase(POST, MESSAGE, 1, "uint8")]
+def _messages() -> list[TimedCase]:
+    cases = [TimedCase(POST, MESSAGE, 1, "uint8")]
     for nbytes in MESSAGES:
-        cases.append(CollectiveCase(PING_PONG, MESSAGE, nbytes, "uint8"))
+        cases.append(TimedCase(PING_PONG, MESSAGE, nbytes, "uint8"))
         if nbytes <= LONGEST_TRAIN:
-            cases.append(CollectiveCase(TRAIN, MESSAGE, nbytes, "uint8"))
+            cases.append(TimedCase(TRAIN, MESSAGE, nbytes, "uint8"))
     return cases
 
 

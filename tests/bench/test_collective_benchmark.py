@@ -10,11 +10,11 @@ from deep500.bench.collectives.documents import CaseOnRank
 from deep500.bench.collectives.launches import merged_row
 from deep500.bench.collectives.sizes import DEEPBENCH, sizes_in_bytes
 from deep500.errors import Deep500Error
-from deep500.results.collectives.data import CollectiveCase
+from deep500.results.collectives.data import TimedCase
 from deep500.results.collectives.numbers import CellNumbers
 
 BAD = Path(__file__).with_name("bad_collectives.py")
-CASE = CollectiveCase("Ring()", "all_reduce", 8, "float32")
+CASE = TimedCase("Ring()", "all_reduce", 8, "float32")
 
 
 def cells(record) -> dict[str, CellNumbers]:

@@ -15,9 +15,9 @@ from deep500.results.collectives.data import (
     TRAIN,
     TRAIN_LENGTH,
     CaseSamples,
-    CollectiveCase,
     CollectiveLaunch,
     CollectivePlan,
+    TimedCase,
 )
 
 ALGORITHMS = ("BinomialTree", "RecursiveDoubling", "Ring", "Rabenseifner")
@@ -57,7 +57,7 @@ def plan_of(**settings: Any) -> CollectivePlan:
 
 
 def row(
-    case: CollectiveCase,
+    case: TimedCase,
     ranks: int,
     seconds: Sequence[float],
     cost: CollectiveCost | None = None,
@@ -113,17 +113,17 @@ def simulated(
     return blocks
 
 
-def _collectives(ranks: int) -> list[tuple[CollectiveCase, CollectiveCost]]:
+def _collectives(ranks: int) -> list[tuple[TimedCase, CollectiveCost]]:
     pairs = []
     for name in ALGORITHMS:
         collective: Any = registry.find("collectives", name)()
         for nbytes in SIZES:
-            case = CollectiveCase(f"{name}()", "all_reduce", nbytes, "float32")
+            case = TimedCase(f"{name}()", "all_reduce", nbytes, "float32")
             pairs.append((case, collective.cost("all_reduce", ranks, nbytes // 4)))
     return pairs
 
 
-def _messages(ranks: int) -> list[tuple[CollectiveCase, int, list[float]]]:
+def _messages(ranks: int) -> list[tuple[TimedCase, int, list[float]]]:
     """A post, a trip and a train of one byte."""
     message = TRUTH.L + 2 * TRUTH.o + TRUTH.stream(1)
     trip = 2 * message
@@ -134,9 +134,9 @@ def _messages(ranks: int) -> list[tuple[CollectiveCase, int, list[float]]]:
     }
     rows = []
     for name, seconds in times.items():
-        rows.append((CollectiveCase(name, MESSAGE, 1, "uint8"), ranks, [seconds] * 5))
+        rows.append((TimedCase(name, MESSAGE, 1, "uint8"), ranks, [seconds] * 5))
     return rows
 
 
-def library(nbytes: int) -> CollectiveCase:
-    return CollectiveCase(LIBRARY, "all_reduce", nbytes, "float32")
+def library(nbytes: int) -> TimedCase:
+    return TimedCase(LIBRARY, "all_reduce", nbytes, "float32")

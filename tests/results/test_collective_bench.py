@@ -11,14 +11,14 @@ from deep500.results.collectives.data import (
     ENGINE,
     POLLED,
     UNPOLLED,
-    CollectiveCase,
+    TimedCase,
 )
 from deep500.results.collectives.numbers import CollectiveNumbers, Fit
 from deep500.schema import encoded
 
 from .collectives import SIZES, TRUTH, launch, library, plan_of, row, simulated
 
-RING = CollectiveCase("Ring()", "all_reduce", 2**20, "float32")
+RING = TimedCase("Ring()", "all_reduce", 2**20, "float32")
 
 
 def derived(blocks, **settings) -> CollectiveNumbers:
@@ -102,7 +102,7 @@ def test_overlap_is_what_disappears(both: float, share: float) -> None:
     words = {"": 2e-3, COMPUTING: 2e-3, UNPOLLED: 4e-3, POLLED: both}
     rows = []
     for word, seconds in words.items():
-        case = CollectiveCase(ENGINE, "all_reduce", 2**20, "float32", word)
+        case = TimedCase(ENGINE, "all_reduce", 2**20, "float32", word)
         rows.append(row(case, 2, [seconds] * 5))
     [overlap] = derived([launch(2, n, rows) for n in range(6)]).overlaps
     assert overlap.unpolled.value == pytest.approx(0.0, abs=1e-9)

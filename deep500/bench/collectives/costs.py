@@ -3,11 +3,11 @@
 from ...contracts.collective_cost import CollectiveCost
 from ...definition_text import definition_of
 from ...errors import Deep500Error
-from ...results.collectives.data import LIBRARIES, MESSAGE, CollectiveCase
+from ...results.collectives.data import LIBRARIES, MESSAGE, TimedCase
 from .subjects import element_count
 
 
-def declared_cost(case: CollectiveCase, ranks: int) -> CollectiveCost | None:
+def declared_cost(case: TimedCase, ranks: int) -> CollectiveCost | None:
     """None for what declares none: the library's own call, messages, and collectives without a formula."""
     if case.algorithm in LIBRARIES or case.operation == MESSAGE or case.progress:
         return None

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ...results.collectives.data import CollectiveCase
+from ...results.collectives.data import TimedCase
 
 
 @dataclass(frozen=True)
@@ -11,7 +11,7 @@ class CollectiveRequest:
     """What the ranks of a launch are to do."""
 
     transport: str
-    cases: Sequence[CollectiveCase]
+    cases: Sequence[TimedCase]
     start: str
     seconds: float
     calls: int
@@ -23,7 +23,7 @@ class CollectiveRequest:
 class CaseOnRank:
     """What a rank has measured of a case: when it began and ended, in ns by rank 0's clock."""
 
-    case: CollectiveCase
+    case: TimedCase
     begin: list[int] = field(default_factory=list)
     end: list[int] = field(default_factory=list)
     sent: int = 0

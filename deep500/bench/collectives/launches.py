@@ -5,7 +5,7 @@ from typing import Any
 
 from ...contracts.fitted_loggp import machine_name
 from ...measure.sensing.others import Others, allowed_cpus
-from ...results.collectives.data import CaseSamples, CollectiveCase, CollectiveLaunch
+from ...results.collectives.data import CaseSamples, CollectiveLaunch, TimedCase
 from ...schema import decoded, encoded
 from ..benchmark import Job, Subject
 from ..ranks import launched_results
@@ -41,7 +41,7 @@ class LaunchJob(Job):
 
     @property
     def request(self) -> CollectiveRequest:
-        cases = [decoded(CollectiveCase, case, "a case") for case in self.cases]
+        cases = [decoded(TimedCase, case, "a case") for case in self.cases]
         return CollectiveRequest(
             self.transport,
             cases,

@@ -10,7 +10,7 @@ from ...results.collectives.data import (
     POST,
     TRAIN,
     TRAIN_LENGTH,
-    CollectiveCase,
+    TimedCase,
 )
 from .subjects import CaseBuffers, OnRank
 
@@ -93,7 +93,7 @@ def _nothing() -> Program:
 
 
 def message_subject(
-    case: CollectiveCase, transport: Transport, buffers: CaseBuffers
+    case: TimedCase, transport: Transport, buffers: CaseBuffers
 ) -> MessageOnRank:
     kinds: dict[str, type[Any]] = {PING_PONG: PingPong, TRAIN: Train, POST: Post}
     return kinds[case.algorithm](case, transport, buffers)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...contracts.transport import AllReduce, Poll, Program, Transport, Wait
-from ...results.collectives.data import COMPUTING, POLLED, CollectiveCase
+from ...results.collectives.data import COMPUTING, POLLED, TimedCase
 from .subjects import CaseBuffers, OnRank
 
 CHUNK = 16_384  # elements that fit into the first cache
@@ -19,9 +19,7 @@ class OverlappedCall(OnRank):
     With progress "computing", nothing is communicated; "polled" asks between chunks of computing whether it is done.
     """
 
-    def __init__(
-        self, case: CollectiveCase, transport: Transport, buffers: CaseBuffers
-    ):
+    def __init__(self, case: TimedCase, transport: Transport, buffers: CaseBuffers):
         super().__init__(case, transport, buffers)
         self.scratch = np.ones(CHUNK, np.float32)
         self.chunks = 1

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...contracts.transport import Transport, all_gather, all_reduce, broadcast
 from ...errors import Deep500Error, one_line
-from ...results.collectives.data import ALONE, ENGINE, CollectiveCase
+from ...results.collectives.data import ALONE, ENGINE, TimedCase
 from ..ranks import carried_out
 from .documents import CaseOnRank
 from .progress import OverlappedCall
@@ -29,7 +29,7 @@ class Rounds:
     def __init__(
         self,
         transport: Transport,
-        cases: Sequence[CollectiveCase],
+        cases: Sequence[TimedCase],
         calls: int,
         seed: int,
     ):
@@ -42,7 +42,7 @@ class Rounds:
         self.repeats: dict[int, int] = {}
         self._prepare(cases)
 
-    def _prepare(self, cases: Sequence[CollectiveCase]) -> None:
+    def _prepare(self, cases: Sequence[TimedCase]) -> None:
         """Check every case; one that fails on any rank is left out on all."""
         buffers = CaseBuffers(self.rank)
         for number, case in enumerate(cases):

@@ -16,7 +16,7 @@ from ...results.collectives.data import (
     LIBRARY,
     LIBRARY_APART,
     MESSAGE,
-    CollectiveCase,
+    TimedCase,
 )
 from ..ranks import carried_out
 from .arrays import is_right, operation_program, right_result, source
@@ -41,9 +41,7 @@ class CaseBuffers:
 class OnRank(ABC):
     """A case; `run` is timed."""
 
-    def __init__(
-        self, case: CollectiveCase, transport: Transport, buffers: CaseBuffers
-    ):
+    def __init__(self, case: TimedCase, transport: Transport, buffers: CaseBuffers):
         self.case = case
         self.transport = transport
         [self.rank] = transport.ranks
@@ -81,9 +79,7 @@ class OnRank(ABC):
 class Algorithm(OnRank):
     """An operation of a collective."""
 
-    def __init__(
-        self, case: CollectiveCase, transport: Transport, buffers: CaseBuffers
-    ):
+    def __init__(self, case: TimedCase, transport: Transport, buffers: CaseBuffers):
         super().__init__(case, transport, buffers)
         self.collective: Collective = definition_of(case.algorithm, "collectives")
         self.collective.check(self.size)
@@ -98,9 +94,7 @@ class Algorithm(OnRank):
 class LibraryCall(OnRank):
     """The library's own blocking allreduce, called as any other program would call it."""
 
-    def __init__(
-        self, case: CollectiveCase, transport: Transport, buffers: CaseBuffers
-    ):
+    def __init__(self, case: TimedCase, transport: Transport, buffers: CaseBuffers):
         super().__init__(case, transport, buffers)
         if case.operation != "all_reduce":
             raise Unsupported(f"the library's own {case.operation} is not measured")
@@ -126,7 +120,7 @@ class LibraryCall(OnRank):
         return self.array
 
 
-def element_count(case: CollectiveCase) -> int:
+def element_count(case: TimedCase) -> int:
     """How many elements of its dtype the bytes of a case are."""
     itemsize = np.dtype(case.dtype).itemsize
     if case.bytes % itemsize and case.operation != MESSAGE:
@@ -136,9 +130,7 @@ def element_count(case: CollectiveCase) -> int:
     return case.bytes // itemsize
 
 
-def subject_of(
-    case: CollectiveCase, transport: Transport, buffers: CaseBuffers
-) -> OnRank:
+def subject_of(case: TimedCase, transport: Transport, buffers: CaseBuffers) -> OnRank:
     """The case as it is measured on this rank."""
     from .messages import message_subject
     from .progress import OverlappedCall

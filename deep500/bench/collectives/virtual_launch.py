@@ -4,7 +4,7 @@ from ...contracts.loggp import LogGP
 from ...contracts.transport import Program
 from ...definition_text import definition_of
 from ...errors import Deep500Error, one_line
-from ...results.collectives.data import CaseSamples, CollectiveCase, CollectiveLaunch
+from ...results.collectives.data import CaseSamples, CollectiveLaunch, TimedCase
 from ...transports.virtual import Virtual
 from .arrays import is_right, operation_program, right_result, source
 from .costs import declared_cost
@@ -21,7 +21,7 @@ def virtual_launch(job: LaunchJob, network: LogGP | None = None) -> CollectiveLa
     return job.block(library=f"virtual ranks, {network}", start="virtual", rows=rows)
 
 
-def virtual_row(case: CollectiveCase, ranks: int, network: LogGP) -> CaseSamples:
+def virtual_row(case: TimedCase, ranks: int, network: LogGP) -> CaseSamples:
     """One call; virtual ranks all begin at 0."""
     try:
         virtual = carried_out(case, ranks, network)
@@ -34,7 +34,7 @@ def virtual_row(case: CollectiveCase, ranks: int, network: LogGP) -> CaseSamples
     return CaseSamples(case, [[0] * ranks], [leave], sent, modelled, None, cost)
 
 
-def carried_out(case: CollectiveCase, ranks: int, network: LogGP) -> Virtual:
+def carried_out(case: TimedCase, ranks: int, network: LogGP) -> Virtual:
     """The ranks after the call, whose results are right; raises a Deep500Error otherwise."""
     collective = definition_of(case.algorithm, "collectives")
     collective.check(ranks)

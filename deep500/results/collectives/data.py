@@ -51,7 +51,7 @@ class CollectivePlan:
 
 
 @dataclass(frozen=True)
-class CollectiveCase:
+class TimedCase:
     """What is timed: an operation by an algorithm, on arrays of so many bytes.
 
     `progress` says what the rank does besides: nothing, or it computes while a non-blocking collective goes on.
@@ -72,7 +72,7 @@ class CaseSamples:
     call, `memory` the bytes of buffers that the rank that needs most allocates in Python.
     """
 
-    case: CollectiveCase
+    case: TimedCase
     arrive: Sequence[Moments]
     leave: Sequence[Moments]
     sent: Sequence[Count]

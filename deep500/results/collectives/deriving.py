@@ -13,9 +13,9 @@ from .data import (
     MESSAGE,
     POLLED,
     UNPOLLED,
-    CollectiveCase,
     CollectiveLaunch,
     CollectivePlan,
+    TimedCase,
 )
 from .numbers import CellNumbers, CollectiveNumbers, Failure, Fit, HiddenTime
 from .predicting import GAMMA, HeldOut, fit_of, held_out
@@ -82,7 +82,7 @@ def _fits(
 def _cell(
     setting: Setting,
     one: CaseSeries,
-    cases: Mapping[CollectiveCase, CaseSeries],
+    cases: Mapping[TimedCase, CaseSeries],
     network: FittedLogGP | None,
     out: HeldOut,
 ) -> CellNumbers:
@@ -120,7 +120,7 @@ def _cell(
     )
 
 
-def _bound(case: CollectiveCase, ranks: int, network: LogGP | None) -> float | None:
+def _bound(case: TimedCase, ranks: int, network: LogGP | None) -> float | None:
     """What no algorithm beats, with the smallest gap per byte that the network has anywhere."""
     if network is None:
         return None
@@ -130,12 +130,10 @@ def _bound(case: CollectiveCase, ranks: int, network: LogGP | None) -> float | N
     return lower_bound(case.operation, ranks, case.bytes, simple)["seconds"]
 
 
-def _ratio(
-    one: CaseSeries, cases: Mapping[CollectiveCase, CaseSeries]
-) -> Measured | None:
+def _ratio(one: CaseSeries, cases: Mapping[TimedCase, CaseSeries]) -> Measured | None:
     """The time over that of the library's own call on the same array; each launch gives one value."""
     case = one.case
-    library = cases.get(CollectiveCase(LIBRARY, case.operation, case.bytes, case.dtype))
+    library = cases.get(TimedCase(LIBRARY, case.operation, case.bytes, case.dtype))
     if library is None or library is one or case.progress != ALONE:
         return None
     pairs = zip(one.seconds, library.seconds, strict=False)
@@ -158,12 +156,12 @@ def _overlaps(series: AllSeries) -> list[HiddenTime]:
 
 
 def _overlap(
-    setting: Setting, case: CollectiveCase, cases: Mapping[CollectiveCase, CaseSeries]
+    setting: Setting, case: TimedCase, cases: Mapping[TimedCase, CaseSeries]
 ) -> HiddenTime | None:
     words = (ALONE, COMPUTING, UNPOLLED, POLLED)
     times = []
     for word in words:
-        same = CollectiveCase(ENGINE, case.operation, case.bytes, case.dtype, word)
+        same = TimedCase(ENGINE, case.operation, case.bytes, case.dtype, word)
         if same not in cases or not cases[same].seconds:
             return None
         medians = [median([values]) for values in cases[same].seconds]

@@ -15,8 +15,8 @@ from .data import (
     POST,
     TRAIN,
     TRAIN_LENGTH,
-    CollectiveCase,
     CollectivePlan,
+    TimedCase,
 )
 from .fitting import MessageEnds, Observation, fitted
 from .numbers import Fit, FittedParameter, NetworkParameters, PredictionError
@@ -37,7 +37,7 @@ class HeldOut:
     algorithms: frozenset[str]
     ranks: frozenset[int]
 
-    def reasons(self, case: CollectiveCase, ranks: int) -> list[str]:
+    def reasons(self, case: TimedCase, ranks: int) -> list[str]:
         held = {
             SIZE: case.bytes in self.sizes,
             ALGORITHM: case.algorithm in self.algorithms,
@@ -78,7 +78,7 @@ def fit_of(
     return Fit(transport, _settings(network), parameters, errors)
 
 
-def _launches(cases: Mapping[CollectiveCase, CaseSeries]) -> int:
+def _launches(cases: Mapping[TimedCase, CaseSeries]) -> int:
     counts = [len(one.seconds) for one in cases.values() if one.seconds]
     return min(counts, default=0)
 
@@ -112,7 +112,7 @@ def _seconds(one: CaseSeries, launch: int | None) -> float | None:
 
 
 def _observation(
-    setting: Setting, case: CollectiveCase, one: CaseSeries, launch: int | None
+    setting: Setting, case: TimedCase, one: CaseSeries, launch: int | None
 ) -> Observation | None:
     """What a case says about the network; None if that is nothing."""
     seconds = _seconds(one, launch)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from ...contracts.collective_cost import CollectiveCost
 from ...errors import TooFewSamples
 from ...measure.statistics.intervals import interval
-from .data import MESSAGE, CaseSamples, CollectiveCase, CollectiveLaunch
+from .data import MESSAGE, CaseSamples, CollectiveLaunch, TimedCase
 
 NANO = 1e-9
 Series = list[list[float]]
@@ -28,7 +28,7 @@ class CaseSeries:
     and `skew` from the first arrival to the last.
     """
 
-    case: CollectiveCase
+    case: TimedCase
     sent: int = 0
     modelled: bool = False
     memory: int | None = None
@@ -50,7 +50,7 @@ class Measured:
     launches: int
 
 
-AllSeries = dict[Setting, dict[CollectiveCase, CaseSeries]]
+AllSeries = dict[Setting, dict[TimedCase, CaseSeries]]
 
 
 def all_series(blocks: Sequence[CollectiveLaunch], calls: int) -> AllSeries:
