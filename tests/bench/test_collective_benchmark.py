@@ -13,7 +13,7 @@ from deep500.errors import Deep500Error
 from deep500.results.collectives.data import TimedCase
 from deep500.results.collectives.numbers import CellNumbers
 
-# whose costs are no bounds
+# whose declared costs are exact
 EXACT = ("BinomialTree()", "RecursiveDoubling()", "Ring()")
 BAD = Path(__file__).with_name("bad_collectives.py")
 CASE = TimedCase("Ring()", "all_reduce", 8, "float32")
@@ -30,7 +30,6 @@ def test_virtual_ranks_take_what_the_model_says(tmp_path) -> None:
     assert record.derived.cells and not record.derived.failures
     for cell in record.derived.cells:
         assert cell.seconds.n == 1
-        assert cell.seconds.value <= cell.model + 1e-9
         if cell.ranks == 2 and cell.algorithm in EXACT:
             assert cell.seconds.value == pytest.approx(cell.model, abs=1e-9)
         assert cell.seconds.value >= cell.bound - 1e-9
