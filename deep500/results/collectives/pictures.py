@@ -1,5 +1,6 @@
 """The picture of collectives: measured times, the fitted model, and the bound that no algorithm beats."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ CAPTION = (
     "Median time by size, with its interval: dots are measured, dashed lines are what the fitted model says, the grey "
     "area is below what any algorithm can reach on that model's network."
 )
+
+TICKS = 3  # on the axis of sizes, besides the first
 
 
 def pictures(cells: Sequence[CellNumbers]) -> list[Picture]:
@@ -63,8 +66,7 @@ def _panel(axes: Any, cells: Sequence[CellNumbers], algorithms: Sequence[str]) -
         below = [bounds[size] for size in sizes]
         axes.fill_between(sizes, low, below, color=INK, alpha=0.2, label="bound")
     axes.set_xscale("log", base=2)
-    sizes = sorted({cell.bytes for cell in cells})
-    shown = sizes[:: max(1, len(sizes) // 4)]
+    shown = _apart(sorted({cell.bytes for cell in cells}))
     axes.set_xticks(shown, [nbytes(size) for size in shown])
     axes.minorticks_off()
     axes.set_xlabel("array of a rank")
@@ -87,3 +89,13 @@ def _line(axes: Any, place: int, label: str, cells: Sequence[CellNumbers]) -> No
     if modelled:
         model_sizes, models = zip(*modelled, strict=True)
         axes.plot(model_sizes, models, "--", color=colour(place), linewidth=1)
+
+
+def _apart(sizes: Sequence[int]) -> list[int]:
+    """Of ascending sizes, those whose labels have room on a scale of logarithms."""
+    least = math.log(sizes[-1] / sizes[0]) / TICKS
+    shown = [sizes[0]]
+    for size in sizes[1:]:
+        if math.log(size / shown[-1]) >= least * (1 - 1e-9):
+            shown.append(size)
+    return shown
