@@ -16,6 +16,7 @@ import numpy as np
 from ...custom.building import build
 from ...custom.cpp import TensorT
 from ...errors import one_line
+from .host_only import on_host_only
 
 TARGET = "deep500_custom_op"
 FUNCTION = ctypes.CFUNCTYPE(
@@ -34,6 +35,7 @@ MOST_TEXTS = 100  # so many calls may fail at the same time
 
 
 def call_foreign(
+    name: str,
     address: int,
     inputs: int,
     outputs: int,
@@ -41,7 +43,10 @@ def call_foreign(
     xs: Sequence[jax.Array],
     threads: int = 0,
 ) -> tuple:
-    """Return the results of the function at an address; they have the shapes and dtypes of `kinds`."""
+    """Return the results of the function at an address; they have the shapes and dtypes of `kinds`.
+
+    A program that is compiled for another platform than the CPU is refused, with the function's name.
+    """
     _register()
     results = [jax.ShapeDtypeStruct(kind.shape, kind.dtype) for kind in kinds]
     call = jax.ffi.ffi_call(TARGET, results, vmap_method="sequential")
@@ -51,7 +56,8 @@ def call_foreign(
         "outputs": np.int64(outputs),
         "threads": np.int64(threads),
     }
-    return tuple(call(*xs, **attributes))
+    results = call(*xs, **attributes)
+    return tuple([on_host_only(result, name) for result in results])
 
 
 def call_python(
@@ -78,7 +84,8 @@ def call_python(
     native = FUNCTION(callback)
     CALLBACKS.append(native)
     address = ctypes.cast(native, ctypes.c_void_p).value or 0
-    return call_foreign(address, len(xs), len(kinds), kinds, xs)
+    name = getattr(function, "__qualname__", type(function).__name__)
+    return call_foreign(name, address, len(xs), len(kinds), kinds, xs)
 
 
 def _shape(value: Any) -> tuple[tuple[int, ...], np.dtype]:
