@@ -71,7 +71,7 @@ def losses(executor: Executor) -> list[float]:
     step.update()
     step.load_state(step.state())
     values.append(step(inputs)["loss"])
-    return [float(value) for value in values]
+    return [float(executor.framework.array(value)) for value in values]
 
 
 def message(call: Callable[..., Any], *values: Any) -> str:
