@@ -105,6 +105,11 @@ class Library:
         if self.differentiable:
             self._check_backward(backward)
 
+    @property
+    def functions(self) -> tuple[Any, Any, Any, Any]:
+        """Forward and backward for the host, and for CUDA where it has them."""
+        return self.forward, self.backward, self.forward_cuda, self.backward_cuda
+
     def _queuing(self, name: str, backward: bool) -> Any:
         """The function of this name that queues kernels of CUDA on a stream; None if there is none."""
         has_cuda = getattr(self.library, "d500_has_cuda", None)

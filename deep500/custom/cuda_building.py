@@ -3,7 +3,9 @@
 import os
 import re
 import shutil
+import subprocess
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from ..errors import Deep500Error, Unsupported
@@ -24,8 +26,9 @@ def build_cuda(name: str, text: str, folder: Path, flags: Sequence[str] = ()) ->
     compiler = _nvcc()
     command = [compiler, "-x", "cu", "-", "-O3", "-shared", "-cudart", "shared"]
     command += ["-w", f"-I{INCLUDE}", "-Xcompiler", HOST_FLAGS]
-    # a framework that is loaded already brings its own runtime, which then is this one
-    command += ["-Xlinker", f"-rpath={_libraries(compiler)}"]
+    # a framework that is loaded has a runtime already, which then is this one
+    for library_folder in _library_folders(compiler):
+        command += ["-Xlinker", f"-rpath={library_folder}"]
     command += [*_architecture_flags(), *flags]
     return cached(name, command, version_of((compiler,)), text, folder)
 
@@ -42,9 +45,16 @@ def _nvcc() -> str:
     return nvcc
 
 
-def _libraries(nvcc: str) -> Path:
-    """The folder of the toolkit's libraries; nvcc may be a link to the toolkit's own."""
-    return Path(nvcc).resolve().parents[1] / "lib64"
+@cache
+def _library_folders(nvcc: str) -> list[Path]:
+    """The folders of the toolkit's libraries; nvcc may be a script, and tells by itself where its toolkit is."""
+    command = [nvcc, "-dryrun", "-E", "-x", "cu", os.devnull]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    top = re.search(r"^#\$ TOP=(.+)$", done.stderr, re.MULTILINE)
+    if top is None:
+        return []
+    folders = [Path(top[1].strip()).resolve() / name for name in ("lib64", "lib")]
+    return [folder for folder in folders if folder.is_dir()]
 
 
 def _architecture_flags() -> list[str]:

@@ -7,21 +7,22 @@ from typing import Any
 
 import jax
 
+from ...contracts.device import DeviceInfo
 from ...contracts.operator import TensorSpec
 from ...custom.cpp import CppOp
 from ...custom.operators import CustomOp, one_or_all
 from ...namespace import kind
 from . import Jax
 from .executor import formula
-from .foreign import call_foreign
-from .host_only import refusal
+from .foreign import CUDA, call_foreign
 from .namespace import JaxNamespace
+from .platforms import refusal
 
 
 @cache
 def custom_op(framework: Jax, op: CustomOp) -> Callable[..., Any]:
     """Return a differentiable function of arrays, for jit, grad and vmap."""
-    if not framework.on_cpu:
+    if not framework.on_cpu and not _runs_on(op, framework.device):
         raise refusal(op.name, framework.device)
     if isinstance(op, CppOp):
         run = _compiled(framework.xp, op)
@@ -33,6 +34,12 @@ def custom_op(framework: Jax, op: CustomOp) -> Callable[..., Any]:
         return one_or_all(run(*arrays))
 
     return call
+
+
+def _runs_on(op: CustomOp, device: str) -> bool:
+    """Whether the operator has functions for this device, which is not the host's."""
+    is_cuda = DeviceInfo(device).kind == CUDA
+    return is_cuda and isinstance(op, CppOp) and op.runs_on_cuda
 
 
 def _interpreted(xp: JaxNamespace, op: CustomOp) -> Callable[..., tuple]:
@@ -76,17 +83,23 @@ def _call(
 ) -> tuple:
     """The results of the operator's function "forward" or "backward", which have these shapes and dtypes."""
     library = op.library(_float_dtype(xs))
-    pointer = ctypes.cast(getattr(library, function), ctypes.c_void_p)
-    address = pointer.value or 0
     return call_foreign(
-        op.name,
-        address,
+        f"{op.name}.{function}",
+        _address(getattr(library, function)),
         len(library.inputs),
         len(library.outputs),
         kinds,
         xs,
         threads,
+        _address(getattr(library, f"{function}_cuda")),
     )
+
+
+def _address(function: Any) -> int:
+    """The address of a function of a library; 0 for one that is not there."""
+    if function is None:
+        return 0
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 def _float_dtype(xs: Sequence[jax.Array]) -> str:

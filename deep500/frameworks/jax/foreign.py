@@ -13,12 +13,14 @@ from typing import Any
 import jax
 import numpy as np
 
+from ...contracts.device import HOST
 from ...custom.building import build
 from ...custom.cpp import TensorT
 from ...errors import one_line
-from .host_only import on_host_only
+from .platforms import only_on
 
 TARGET = "deep500_custom_op"
+CUDA = "cuda"
 FUNCTION = ctypes.CFUNCTYPE(
     ctypes.c_void_p,
     ctypes.POINTER(TensorT),
@@ -42,22 +44,26 @@ def call_foreign(
     kinds: Sequence[Any],
     xs: Sequence[jax.Array],
     threads: int = 0,
+    cuda_address: int = 0,
 ) -> tuple:
     """Return the results of the function at an address; they have the shapes and dtypes of `kinds`.
 
-    A program that is compiled for another platform than the CPU is refused, with the function's name.
+    On CUDA, the function at `cuda_address` is called. A program that is compiled for any other platform is refused,
+    with the function's name; without `cuda_address`, one for CUDA is, too.
     """
     _register()
     results = [jax.ShapeDtypeStruct(kind.shape, kind.dtype) for kind in kinds]
     call = jax.ffi.ffi_call(TARGET, results, vmap_method="sequential")
     attributes = {
         "function": np.int64(address),
+        "cuda_function": np.int64(cuda_address),
         "inputs": np.int64(inputs),
         "outputs": np.int64(outputs),
         "threads": np.int64(threads),
     }
     results = call(*xs, **attributes)
-    return tuple([on_host_only(result, name) for result in results])
+    platforms = [HOST, CUDA] if cuda_address else [HOST]
+    return tuple([only_on(result, name, platforms) for result in results])
 
 
 def call_python(
@@ -121,5 +127,7 @@ def _register() -> None:
         depends=jax.lib.__version__,
     )
     library = ctypes.CDLL(str(path))
-    handler = jax.ffi.pycapsule(getattr(library, TARGET))
-    jax.ffi.register_ffi_target(TARGET, handler, platform="cpu")
+    on_host = jax.ffi.pycapsule(getattr(library, TARGET))
+    on_cuda = jax.ffi.pycapsule(getattr(library, f"{TARGET}_cuda"))
+    jax.ffi.register_ffi_target(TARGET, on_host, platform=HOST)
+    jax.ffi.register_ffi_target(TARGET, on_cuda, platform="CUDA")
