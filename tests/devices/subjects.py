@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +86,7 @@ def message(call: Callable[..., Any], *values: Any) -> str:
 class Twice(d5.CustomPythonOp):
     """2 x, computed by NumPy in the host's memory."""
 
-    def forward(self, inputs: list[np.ndarray]) -> np.ndarray:
+    def forward(self, inputs: Sequence[np.ndarray]) -> np.ndarray:
         return 2 * inputs[0]
 
     def backward(self, grads: Any, fwd_inputs: Any, fwd_outputs: Any) -> Any:

@@ -12,7 +12,7 @@ from deep500.networks._architecture import Architecture
 
 from .subjects import batch, facts_of, tiny, with_custom_operator
 
-JAX = framework("jax")
+JAX: Any = framework("jax")
 pytestmark = pytest.mark.skipif(not JAX.available(), reason="jax is not installed")
 PLATFORMS = ("cuda", "rocm", "tpu")
 QUICK = {"DigitsCnn", "GPT"}

@@ -18,7 +18,7 @@ from deep500.operators import Relu, Softmax
 
 from .subjects import batch, losses, message, network, on_device, without_parameters
 
-FIRST = d5.framework("jax")
+FIRST: Any = d5.framework("jax")
 # which the adapter switches off, and which GPUs always have
 _ = FIRST.module
 jax.config.update("jax_cpu_enable_async_dispatch", True)

@@ -7,7 +7,7 @@ do not: TensorFlow itself keeps their axes on the first device.
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from .subjects import (
     without_parameters,
 )
 
-FIRST = d5.framework("tensorflow")
+FIRST: Any = d5.framework("tensorflow")
 tf = FIRST.module
 HOST = tf.config.list_physical_devices("CPU")[0]
 TWICE = [tf.config.LogicalDeviceConfiguration()] * 2
@@ -63,7 +63,10 @@ def losses_on_both() -> list[list[float]]:
 def stays() -> dict[str, list[str]]:
     """Where everything of an executor is that is built for the second device and called outside of its scope."""
     found = {}
-    policies = {"deferred": without_copies(), "eager": nullcontext()}
+    policies: dict[str, AbstractContextManager] = {
+        "deferred": without_copies(),
+        "eager": nullcontext(),
+    }
     for execution, policy in policies.items():
         with policy:
             executor = FIRST.executor(network(), device="cpu:1", execution=execution)

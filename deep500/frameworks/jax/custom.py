@@ -11,11 +11,10 @@ from ...contracts.device import DeviceInfo
 from ...contracts.operator import TensorSpec
 from ...custom.cpp import CppOp
 from ...custom.operators import CustomOp, one_or_all
-from ...namespace import kind
+from ...namespace import Namespace, kind
 from . import Jax
 from .executor import formula
 from .foreign import CUDA, call_foreign
-from .namespace import JaxNamespace
 from .platforms import refusal
 
 
@@ -42,13 +41,13 @@ def _runs_on(op: CustomOp, device: str) -> bool:
     return is_cuda and isinstance(op, CppOp) and op.runs_on_cuda
 
 
-def _interpreted(xp: JaxNamespace, op: CustomOp) -> Callable[..., tuple]:
+def _interpreted(xp: Namespace, op: CustomOp) -> Callable[..., tuple]:
     if op.differentiable:
         return lambda *xs: formula(xp, op.operator, xs)
     return lambda *xs: op.operator.run(xp, *xs)
 
 
-def _compiled(xp: JaxNamespace, op: CppOp) -> Callable[..., tuple]:
+def _compiled(xp: Namespace, op: CppOp) -> Callable[..., tuple]:
     def forward(*xs: jax.Array) -> tuple[tuple, tuple]:
         ys = _call(op, "forward", op.kinds(xs), xs, xp.threads)
         return ys, (xs, ys)

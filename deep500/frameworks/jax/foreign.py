@@ -52,8 +52,8 @@ def call_foreign(
     with the function's name; without `cuda_address`, one for CUDA is, too.
     """
     _register()
-    results = [jax.ShapeDtypeStruct(kind.shape, kind.dtype) for kind in kinds]
-    call = jax.ffi.ffi_call(TARGET, results, vmap_method="sequential")
+    shapes = [jax.ShapeDtypeStruct(kind.shape, kind.dtype) for kind in kinds]
+    call = jax.ffi.ffi_call(TARGET, shapes, vmap_method="sequential")
     attributes = {
         "function": np.int64(address),
         "cuda_function": np.int64(cuda_address),
