@@ -11,15 +11,16 @@ import numpy as np
 
 import deep500 as d5
 from deep500.contracts.executor import Executor
-from deep500.contracts.network import Network
+from deep500.contracts.network import Network, Node
 from deep500.networks._architecture import Architecture
+from deep500.operators.dropout import Dropout
 
 ROOT = Path(__file__).parents[2]
 
 
-def facts_of(module: str) -> dict[str, Any]:
-    """What a module of this folder prints in a process of its own: frameworks create their devices once."""
-    command = [sys.executable, "-m", f"tests.devices.{module}"]
+def facts_of(module: str, *names: str) -> dict[str, Any]:
+    """Facts that a module of this folder finds in a process of its own: frameworks create their devices once."""
+    command = [sys.executable, "-m", f"tests.devices.{module}", *names]
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=300
     )
@@ -33,10 +34,13 @@ def tiny(kind: type[Architecture]) -> Network:
 
 
 def network(random: bool = False) -> Network:
-    """A network without or with random operators."""
-    if random:
-        return tiny(d5.networks.GPT)
-    return d5.networks.Mlp((5,)).build((6,), 3)
+    """A perceptron; with `random`, two operators between its layers draw random numbers."""
+    net = d5.networks.Mlp((5, 4)).build((6,), 3)
+    for layer in ("fc1", "fc2") if random else ():
+        outputs = (f"{layer}.relu",)
+        inputs = (layer, np.float32(0.5), np.bool_(True))
+        net.replace_node(*outputs, Node(*outputs, Dropout(), inputs, outputs))
+    return net
 
 
 def batch(net: Network) -> dict[str, np.ndarray]:
@@ -95,6 +99,5 @@ class Twice(d5.CustomPythonOp):
 
 def with_custom_operator() -> Network:
     net = network()
-    (relu,) = [node for node in net.nodes if type(node.operator).__name__ == "Relu"]
-    net.replace_node(relu.name, Twice())
+    net.replace_node("fc1.relu", Twice())
     return net

@@ -16,7 +16,25 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def facts() -> dict[str, Any]:
-    return facts_of("two_tensorflow_devices")
+    return facts_of(
+        "two_tensorflow_devices",
+        "devices",
+        "missing",
+        "losses_on_both",
+        "stays",
+        "no_parameters",
+        "operators",
+        "random_steps",
+        "elsewhere",
+        "policy",
+        "custom_operator",
+        "waits",
+    )
+
+
+@pytest.fixture(scope="module")
+def facts_of_keras() -> dict[str, Any]:
+    return facts_of("two_tensorflow_devices", "optimizer_of_keras", "wrapped")
 
 
 def test_devices_have_words(facts: dict[str, Any]) -> None:
@@ -30,9 +48,7 @@ def test_a_run_on_the_second_device_is_the_same_run(facts: dict[str, Any]) -> No
     assert first == second
 
 
-@pytest.mark.parametrize(
-    "fact", ["no_parameters", "operators", "random", "optimizer_of_keras"]
-)
+@pytest.mark.parametrize("fact", ["no_parameters", "operators", "random_steps"])
 def test_everything_is_on_the_device(facts: dict[str, Any], fact: str) -> None:
     assert facts[fact] == ["CPU:1"]
 
@@ -41,9 +57,19 @@ def test_training_stays_on_the_device(facts: dict[str, Any]) -> None:
     assert facts["stays"] == {"deferred": ["CPU:1"], "eager": ["CPU:1"]}
 
 
-def test_a_keras_model_runs_where_its_variables_are(facts: dict[str, Any]) -> None:
-    assert facts["wrapped"]["there"] == ["CPU:1"]
-    refused = facts["wrapped"]["refused"]
+@pytest.mark.slow
+def test_an_optimizer_of_keras_stays_on_the_device(
+    facts_of_keras: dict[str, Any],
+) -> None:
+    assert facts_of_keras["optimizer_of_keras"] == ["CPU:1"]
+
+
+@pytest.mark.slow
+def test_a_keras_model_runs_where_its_variables_are(
+    facts_of_keras: dict[str, Any],
+) -> None:
+    assert facts_of_keras["wrapped"]["there"] == ["CPU:1"]
+    refused = facts_of_keras["wrapped"]["refused"]
     assert "kernel is on CPU:0, and the network on cpu:1: create it in" in refused
 
 

@@ -1,10 +1,11 @@
-"""What TensorFlow does on the second of two devices of the host: facts, printed as JSON.
+"""What TensorFlow does on the second of two devices of the host: facts, printed as JSON; the arguments name them.
 
 Graphs run under the policy by which TensorFlow refuses copies between devices that nobody asked for. Single operators
 do not: TensorFlow itself keeps their axes on the first device.
 """
 
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -104,7 +105,7 @@ def operators() -> list[str]:
     return places([kernel(SECOND.tensor(x)), composed, timed, gradients])
 
 
-def random() -> list[str]:
+def random_steps() -> list[str]:
     executor = SECOND.executor(network(random=True))
     step = executor.training_step(d5.optimizers.Adam())
     with without_copies():
@@ -182,21 +183,5 @@ def waits() -> list[bool]:
         tf.config.experimental.set_synchronous_execution(True)
 
 
-FACTS = (
-    devices,
-    missing,
-    losses_on_both,
-    stays,
-    no_parameters,
-    operators,
-    random,
-    optimizer_of_keras,
-    wrapped,
-    elsewhere,
-    policy,
-    custom_operator,
-    waits,
-)
-
 if __name__ == "__main__":
-    print(json.dumps({function.__name__: function() for function in FACTS}))
+    print(json.dumps({name: globals()[name]() for name in sys.argv[1:]}))
