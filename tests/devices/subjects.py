@@ -38,7 +38,7 @@ def network(random: bool = False) -> Network:
     net = d5.networks.Mlp((5, 4)).build((6,), 3)
     for layer in ("fc1", "fc2") if random else ():
         outputs = (f"{layer}.relu",)
-        inputs = (layer, np.float32(0.5), np.bool_(True))
+        inputs: Any = (layer, np.float32(0.5), np.bool_(True))
         net.replace_node(*outputs, Node(*outputs, Dropout(), inputs, outputs))
     return net
 
