@@ -12,7 +12,7 @@ from deep500.measure.machine.host.files import HostFiles, Unavailable
 from deep500.measure.machine.host.nvml import Nvml
 from deep500.measure.sensing import energy
 from deep500.measure.sensing.conditions import GpuSensor
-from deep500.measure.sensing.energy import GpuEnergy, Window, resolved
+from deep500.measure.sensing.energy import EnergyWindow, GpuEnergy, resolved
 from deep500.training.sources.energy import EnergyCounter
 
 SOURCE = Path(__file__).with_name("fake_nvml.c")
@@ -70,7 +70,7 @@ def test_energy_of_a_short_window_is_refused(plant: Plant, seconds: float) -> No
 
 
 def test_short_windows_are_resolved_together() -> None:
-    window = Window(seconds=0.5, joule=50)
+    window = EnergyWindow(seconds=0.5, joule=50)
     with pytest.raises(Unavailable, match=r"for 1\.5 s: .* for 3\.46 s"):
         resolved([window] * 3)
     assert resolved([window] * 16) == 800

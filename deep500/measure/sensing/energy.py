@@ -18,7 +18,7 @@ PERIOD_S = 0.1  # in which the counters of NVIDIA's devices advance
 LEAST_PERIODS = 20  # for an error of a twentieth at the most
 
 
-class Window(NamedTuple):
+class EnergyWindow(NamedTuple):
     """A time between two readings of energy counters."""
 
     seconds: float
@@ -99,7 +99,7 @@ class GpuEnergy(Sensor):
         reading = attempt(source, "J", "cost", lambda: resolved([self.window()]))
         return {"energy_gpu": reading}
 
-    def window(self) -> Window:
+    def window(self) -> EnergyWindow:
         """What was used since the start, resolved by the counters or not; this ends the window."""
         nvml, self.nvml = self.nvml, None
         if nvml is None:
@@ -114,13 +114,13 @@ class GpuEnergy(Sensor):
             raise Unavailable(
                 "an energy counter of NVML went back: the driver was loaded again"
             )
-        return Window(seconds, sum(used) / 1000)
+        return EnergyWindow(seconds, sum(used) / 1000)
 
     def _counters(self, nvml: Nvml, devices: list[int]) -> dict[int, int]:
         return {device: nvml.energy_mj(device) for device in devices}
 
 
-def resolved(windows: Sequence[Window]) -> float:
+def resolved(windows: Sequence[EnergyWindow]) -> float:
     """The energy of windows in joule; raises `Unavailable` if NVML's counters cannot resolve their time.
 
     The counter's error at the ends of a window grows with the root of their number, their time with the number itself.

@@ -7,7 +7,7 @@ from ...contracts.device import HOST, DeviceInfo
 from ...contracts.executor import Executor
 from ...errors import Deep500Error
 from ...measure.machine.host.files import HostFiles, Unavailable
-from ...measure.sensing.energy import GpuEnergy, PackageEnergy, Window, resolved
+from ...measure.sensing.energy import EnergyWindow, GpuEnergy, PackageEnergy, resolved
 from ..events import Event
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class EnergyCounter(Event):
         self.gpu: GpuEnergy | None = None
         if DeviceInfo(device).kind != HOST:
             self.gpu = GpuEnergy(host, device)
-        self._windows: list[Window] = []
+        self._windows: list[EnergyWindow] = []
         self._packages_joule = 0.0
         self._before: float | None = None
 
