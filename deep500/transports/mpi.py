@@ -34,6 +34,8 @@ from ._forms import Forms, form_of, other_form
 from ._notes import Note
 
 EAGER_SECONDS = 2e-3  # for which a wait asks without a pause
+# and before it lets others have the processor between questions: with more ranks than processors, who is waited for
+SELFISH_SECONDS = 2e-5
 PAUSE = 5e-5
 EXIT_CODE = 2
 NOTES, FORMS = 0, 1  # tags of texts beside the messages of programs
@@ -271,6 +273,8 @@ class MpiPending(Pending):
                 return False
             if now - begin > EAGER_SECONDS:
                 time.sleep(PAUSE)
+            elif now - begin > SELFISH_SECONDS:
+                os.sched_yield()
             if now - last_look > LOOK_SECONDS:
                 last_look = now
                 self.transport.check_peers()
