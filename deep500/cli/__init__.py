@@ -44,6 +44,8 @@ VERBS = {
     "bench network": "bench_network",
     "bench dataset": "bench_dataset",
     "bench elementary": "bench_elementary",
+    "bench collective": "bench_collective",
+    "bench compression": "bench_compression",
     "run": "run",
     "compare": "compare",
     "show": "show",
@@ -54,6 +56,11 @@ VERBS = {
     "reproduce": "reproduce",
     "sign": "sign",
     "report": "report",
+    "board": "board",
+    "history": "history",
+    "contest init": "contest_init",
+    "contest submit": "contest_submit",
+    "contest judge": "contest_judge",
     "list": "list_",
 }
 

@@ -15,6 +15,7 @@ from .output import show_record
 if TYPE_CHECKING:
     from ..check.operators.furthest_off import FurthestOutputs
     from ..check.report import CheckReport
+    from ..custom.operator_text import OperatorText
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +23,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "operator",
         metavar="OPERATOR",
-        help="a built-in one (Relu), or one in a file: my_op.py:IPowOp, ipowop.cpp:ipowop, my.py:fast_relu",
+        help="a built-in one (Relu, 'Softmax(axis=0)'), or one in a file: my_op.py:IPowOp, ipowop.cpp:ipowop, "
+        "my.py:fast_relu",
     )
     options.framework(parser, "pytorch", ["pytorch"])
     options.device(parser)
@@ -67,7 +69,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def call(args: argparse.Namespace) -> int:
     from ..bundle.records.recording import recording
-    from ..results.check import check_block
 
     options.on_devices(args)
     _check_arguments(args)
@@ -80,7 +81,7 @@ def call(args: argparse.Namespace) -> int:
             show_progress = partial(line, i / len(args.framework))
             to_picture = furthest if i == 0 and _pictures(args) else None
             report = _report(args, name, show_progress, to_picture)
-            record.append(check_block(report))
+            record.append(report.document)
         drawn = _draw(args, furthest[0]) if furthest else []
         finished = record.finish()
     code = show_record(args, finished, args.report, {"pictures": drawn})
@@ -94,10 +95,11 @@ def call(args: argparse.Namespace) -> int:
 
 def _plan(args: argparse.Namespace) -> dict[str, Any]:
     """The request as it is written into the bundle."""
+    operator = _named(args)
     return {
         "noun": "operator",
-        "operator": args.operator,
-        "attributes": options.settings(args.set),
+        "operator": operator.address,
+        "attributes": operator.attributes,
         "reference": args.reference,
         "frameworks": args.framework,
         "dtypes": args.dtype,
@@ -107,6 +109,15 @@ def _plan(args: argparse.Namespace) -> dict[str, Any]:
         "seed": args.seed,
         **options.device_facts(args),
     }
+
+
+def _named(args: argparse.Namespace) -> "OperatorText":
+    """The operator, with the attributes in its text and those of --set."""
+    from ..custom.operator_text import OperatorText, parsed_operator
+
+    text = parsed_operator(args.operator)
+    attributes = {**options.settings(args.set), **text.attributes}
+    return OperatorText(text.address, attributes)
 
 
 def _report(
@@ -123,7 +134,8 @@ def _report(
     )
     from ..check.operators.subjects import as_domain
 
-    operator = named_address(args.operator, options.settings(args.set))
+    named = _named(args)
+    operator = named_address(named.address, named.attributes)
     reference = domain = None
     if args.reference:
         reference = named_address(args.reference, {}, function=True)

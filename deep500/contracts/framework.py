@@ -27,6 +27,7 @@ from ..measure.allocations import Allocations
 from ..measure.device_event import DeviceEvent
 from ..namespace import Namespace
 from . import calls, random_key
+from .axis_ranges import check_axes
 from .calls import Call
 from .calls import results as as_tuple
 from .device import HOST, Device, DeviceInfo, resolve
@@ -146,7 +147,7 @@ class Framework(ABC):
     @property
     def on_host(self) -> bool:
         """Whether it computes in the host's memory, where calls return when they have finished."""
-        return self.device == HOST
+        return self.device.partition(":")[0] == HOST
 
     @property
     def word(self) -> str:
@@ -262,6 +263,7 @@ class Framework(ABC):
         inputs = self._canonical(operator, inputs)
         arguments = keyed(operator, inputs, key)
         with self._in_one_line(operator, inputs):
+            check_axes(operator, inputs)
             operator.check(*inputs)
             return self._evaluate(operator, arguments, composed)
 
@@ -284,6 +286,7 @@ class Framework(ABC):
         arguments = keyed(operator, inputs, key)
         arrays = canonical_gradients(operator, grads, inputs, self._host_array)
         with self._in_one_line(operator, inputs, arrays):
+            check_axes(operator, inputs)
             operator.check(*inputs)
             gradients = self._gradient(operator, arguments, arrays)
             return gradients[: len(inputs)]

@@ -15,6 +15,7 @@ from ..definition import Definition
 from ..errors import Deep500Error, did_you_mean, lacking
 from ..reports.blocks import Banner, Block, Report
 from ..schema import decoded, encoded
+from .standing import Contestant
 
 # what a kind of result plans, measures and derives: dataclasses
 PlanT = TypeVar("PlanT")
@@ -72,14 +73,15 @@ class Contrast:
     """Result B compared with result A: as data, as blocks of a report, and the names of what is worse in B.
 
     `answer` is shown first; its sentence says which of the two is better. `lost` has a sentence for everything that
-    cannot be compared because one side lacks it.
+    cannot be compared because one side lacks it. `equivalence` is the verdict of tests of equivalence, if it has any.
     """
 
-    data: Mapping[str, Any]
+    data: Mapping[str, Any]  # dataclasses, mappings, sequences and scalars
     blocks: Sequence[Block]
     worse: Sequence[str] = ()
     answer: Banner | None = None
     lost: Sequence[str] = ()
+    equivalence: str = ""
 
 
 class ResultKind(Definition, Generic[PlanT, BlockT, DerivedT]):
@@ -173,6 +175,12 @@ class ResultKind(Definition, Generic[PlanT, BlockT, DerivedT]):
             f"two results of kind {self.name!r} cannot be compared: "
             f"`d5 compare` takes {kinds}"
         )
+
+    def contestants(
+        self, record: Record[PlanT, BlockT, DerivedT]
+    ) -> Sequence[Contestant]:
+        """What of a result can be ranked on a board. A kind that cannot be ranked does not define this."""
+        raise Deep500Error(f"a result of kind {self.name!r} is not ranked on a board")
 
     def equivalence(
         self,

@@ -1,7 +1,7 @@
 """Text that comes from files: made harmless, marked by what it is, and left to the renderers to escape.
 
 A cell or a sentence is a str or a list of them. A plain str is text; its subclasses say what else it may be:
-Code (a name or statement), VerdictWord (one of the words below), tables.Number (a value with interval and n).
+Code (a name or statement), Link, VerdictWord (one of the words below), tables.Number (a value with interval and n).
 """
 
 import json
@@ -20,6 +20,17 @@ class Code(str):
     """A name, a statement, a path: set in a fixed-width font."""
 
 
+class Link(str):
+    """Text that leads to `href`, a relative path that this program has made, never one from data."""
+
+    href: str
+
+    def __new__(cls, text: str, href: str) -> "Link":
+        self = super().__new__(cls, text)
+        self.href = href
+        return self
+
+
 class VerdictWord(str):
     """One of VERDICTS, shown as a word with a colour."""
 
@@ -29,6 +40,11 @@ def verdict_of(word: object) -> VerdictWord:
     if isinstance(word, str) and word in VERDICTS:
         return VerdictWord(word)
     return VerdictWord("refused")
+
+
+def counted(n: int, noun: str) -> str:
+    """1 seed, 2 seeds."""
+    return f"1 {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def listed(parts: Sequence[Text], separator: str = ", ") -> list[Text]:

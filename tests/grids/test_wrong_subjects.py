@@ -53,6 +53,11 @@ class Scheme(d5.schemes.LocalSGD):
         fail()
 
 
+class Collective(d5.collectives.Ring):
+    def __init__(self, *settings):
+        fail()
+
+
 class Sampler(d5.ShuffleSampler):
     def __init__(self, *settings):
         fail()
@@ -66,6 +71,7 @@ FROM_FILES = {
     "check codec": "Codec",
     "check scheme": "Scheme",
     "check sampler": "Sampler",
+    "check collective": "Collective",
     "check network mlp --against": "",
     "bench operator --shape 4x4 --budget 1": "Op",
     "bench operator Relu --shape 4x4 --budget 1 --reference": "",
@@ -84,7 +90,16 @@ NETWORKS = ("check network", "bench network", "show network")
 RECIPES = ("run", "show recipe")
 DATASETS = ("bench dataset", "show dataset")
 # Subjects are free code or commands, or there is none.
-WITHOUT_SUBJECT = {"doctor", "check", "bench", "bench elementary", "show", "list"}
+WITHOUT_SUBJECT = {
+    "doctor",
+    "check",
+    "bench",
+    "bench elementary",
+    "bench collective",
+    "bench compression",
+    "show",
+    "list",
+}
 ON_FRAMEWORKS = ("check operator", "check optimizer", "bench operator", "check network")
 # These start a process for every cell: of their cells, a few are quick tests.
 SLOW = (

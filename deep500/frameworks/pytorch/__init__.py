@@ -19,6 +19,7 @@ from ...contracts.dtypes import (
 from ...contracts.framework import Abilities, Framework
 from ...contracts.network import Network
 from ...custom.operators import CustomOp
+from ...custom.python import CustomPythonOp
 from ...errors import Unsupported
 from ...graph.wrapping import Wrapping
 from ...measure.allocations import Allocations
@@ -184,7 +185,7 @@ class PyTorch(Framework):
         """Return a differentiable function of tensors, which is an operator of torch.library, too."""
         from .custom import custom_op
 
-        if self.device != HOST:
+        if self.device != HOST and isinstance(operator, CustomPythonOp):
             raise Unsupported(
                 f"{operator.name} computes in the host's memory, and this is {self.word}: leave the device out "
                 "(`--device cpu`), or give a function of tensors"

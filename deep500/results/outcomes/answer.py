@@ -2,20 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 
+from ...contracts.metric_summary import MetricSummary
 from ...reports.blocks import Banner
 from ...reports.tables import Number, quantity, ratio
 from ...reports.text import Text, VerdictWord
 from .metric_contrast import MetricContrast
-from .metric_text import Metric, amount, seed_count
+from .metric_text import amount, seed_count
 
-Pair = tuple[Metric, Metric]  # of one metric in A and in B
+Pair = tuple[MetricSummary, MetricSummary]  # of one metric in A and in B
 MEDIANS = " (medians over the seeds)"
 OTHERS = {
     "better": "better in B",
     "worse": "worse in B",
     "different": "different",
     "same": "the same",
-    "inconclusive": "not decided",
+    "inconclusive": "inconclusive",
 }
 
 
@@ -53,7 +54,7 @@ def comparison_banner(
 def _main_place(pairs: Sequence[Pair], answers: Sequence[MetricContrast]) -> int:
     """The place of the metric that the answer is about."""
     for place, (metric, _) in enumerate(pairs):
-        if metric["kind"] == "quality" and _says_something(answers[place]):
+        if metric.kind == "quality" and _says_something(answers[place]):
             return place
     for place, answer in enumerate(answers):
         if _says_something(answer):
@@ -66,7 +67,7 @@ def _says_something(answer: MetricContrast) -> bool:
     return answer.value is not None or answer.verdict != "inconclusive"
 
 
-def _sentence(a: Metric, b: Metric, answer: MetricContrast) -> list[Text]:
+def _sentence(a: MetricSummary, b: MetricSummary, answer: MetricContrast) -> list[Text]:
     value_a = amount(a, with_count=False).value
     value_b = amount(b, with_count=False).value
     if answer.value is None and answer.verdict != "inconclusive":
@@ -75,7 +76,7 @@ def _sentence(a: Metric, b: Metric, answer: MetricContrast) -> list[Text]:
         ]
     if answer.value is None:
         return [
-            f"Not decided: {answer.name} is {value_a} in A and {value_b} in B; {answer.note}"
+            f"Inconclusive: {answer.name} is {value_a} in A and {value_b} in B; {answer.note}"
         ]
     over = f", over {_seeds(a, b)}"
     if answer.effect == "ratio":
@@ -89,7 +90,7 @@ def _sentence(a: Metric, b: Metric, answer: MetricContrast) -> list[Text]:
         ]
     if answer.verdict == "inconclusive":
         return [
-            f"Not decided: B reaches {value_b} where A reaches {value_a} in {answer.name}{MEDIANS}: "
+            f"Inconclusive: B reaches {value_b} where A reaches {value_a} in {answer.name}{MEDIANS}: "
             f"{_effect_name(answer)} is ",
             difference,
             over,
@@ -114,7 +115,7 @@ def _ratio_sentence(answer: MetricContrast, value_a: str, value_b: str) -> list[
         ]
     begin = "B has "
     if answer.verdict == "inconclusive":
-        begin = "Not decided: B has "
+        begin = "Inconclusive: B has "
     return [
         f"{begin}{value_b} where A has {value_a} in {answer.name}{MEDIANS}: {_effect_name(answer)} is ",
         number,
@@ -149,14 +150,14 @@ def _difference(answer: MetricContrast) -> Number:
     return Number(full.value, full.interval)
 
 
-def _seeds(a: Metric, b: Metric) -> str:
-    if a["n"] == b["n"]:
-        return seed_count(a["n"])
-    return f"{a['n']} and {b['n']} seeds"
+def _seeds(a: MetricSummary, b: MetricSummary) -> str:
+    if a.n == b.n:
+        return seed_count(a.n)
+    return f"{a.n} and {b.n} seeds"
 
 
 def _others(answers: Sequence[MetricContrast]) -> str:
-    """The verdicts on the other metrics: better in B: x; not decided: y, z."""
+    """The verdicts on the other metrics: better in B: x; inconclusive: y, z."""
     names: dict[str, list[str]] = {}
     for answer in answers:
         names.setdefault(answer.verdict, []).append(answer.name)

@@ -6,22 +6,22 @@ For every seed, time to target = steps to target × mean time of those steps. Th
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import variance
-from typing import Any
 
 import numpy as np
 
 from ...contracts.metric import History, Metric
-from ...contracts.result import Record
 from ...measure.statistics.distributions import student_t_quantile
 from ...measure.statistics.intervals import mean_interval
 from ...reports.blocks import Block, Bullets, Section, Table
 from ...reports.tables import Number, count
 from ...reports.tables import ratio as ratio_text
+from ...reports.text import counted
 from ...training.metric_summary import recorded_metric
 from ...training.outcome import trained_runs
-from .metric_text import metric_name
+from .data import RecipeRecord
+from .metric_text import words_for_metric
 
 TIME_TO_TARGET = ("TimeToAccuracy", "TimeToQuality")
 FEWEST = 3  # seeds for an interval
@@ -46,7 +46,8 @@ class TimeSplit:
     time: Factor | None
     steps: Factor | None
     step_time: Factor
-    censored: int
+    censored: int  # of all seeds, those that never reached the target
+    lost: tuple[int, int]  # of those of A and of B
     paired: bool
     level: float
 
@@ -60,32 +61,25 @@ class TargetArrival:
     arrived: bool
 
 
-def time_splits(a: Record, b: Record, level: float) -> list[TimeSplit]:
+def time_splits(a: RecipeRecord, b: RecipeRecord, level: float) -> list[TimeSplit]:
     """The split of every time to a target that both runs have."""
     runs_a = [run for run in trained_runs(a.blocks) if run.evaluations]
     runs_b = [run for run in trained_runs(b.blocks) if run.evaluations]
     if not runs_a or not runs_b:
         return []
-    forms_b = [form for form, _ in b.plan["recipe"]["metrics"]]
+    forms_b = [form for form, _ in b.plan.recipe.metrics]
     splits = []
-    for form, _ in a.plan["recipe"]["metrics"]:
-        if form["definition"] in TIME_TO_TARGET and form in forms_b:
+    for form, _ in a.plan.recipe.metrics:
+        if form.definition in TIME_TO_TARGET and form in forms_b:
             metric = recorded_metric(form, a.plan)
             if not (_has_times(metric, a) and _has_times(metric, b)):
                 continue
-            name = metric_name(
-                {"name": form["definition"], "settings": metric.settings}
-            )
+            name = words_for_metric(form.definition, metric.settings)
             arrivals_a = _arrivals(metric, runs_a)
             arrivals_b = _arrivals(metric, runs_b)
             if _took_time(arrivals_a) and _took_time(arrivals_b):
                 splits.append(_split(name, arrivals_a, arrivals_b, level))
     return splits
-
-
-def split_data(splits: Sequence[TimeSplit]) -> list[dict[str, Any]]:
-    """The splits as `--json` prints them."""
-    return [asdict(split) for split in splits]
 
 
 def split_blocks(splits: Sequence[TimeSplit]) -> list[Block]:
@@ -106,7 +100,7 @@ def _split(
     paired = list(by_seed_a) == list(by_seed_b)
     arrivals_a = list(by_seed_a.values())
     arrivals_b = list(by_seed_b.values())
-    censored = sum(not arrival.arrived for arrival in arrivals_a + arrivals_b)
+    lost = _lost(arrivals_a), _lost(arrivals_b)
 
     def factor(logarithm: Callable[[TargetArrival], float]) -> Factor:
         logs_a = list(map(logarithm, arrivals_a))
@@ -115,10 +109,14 @@ def _split(
 
     step_time = factor(lambda arrival: math.log(arrival.seconds / arrival.steps))
     time = steps = None
-    if not censored:
+    if not any(lost):
         time = factor(lambda arrival: math.log(arrival.seconds))
         steps = factor(lambda arrival: math.log(arrival.steps))
-    return TimeSplit(name, time, steps, step_time, censored, paired, level)
+    return TimeSplit(name, time, steps, step_time, sum(lost), lost, paired, level)
+
+
+def _lost(arrivals: Sequence[TargetArrival]) -> int:
+    return sum(not arrival.arrived for arrival in arrivals)
 
 
 def _arrivals(metric: Metric, runs: Sequence[History]) -> dict[int, TargetArrival]:
@@ -126,10 +124,9 @@ def _arrivals(metric: Metric, runs: Sequence[History]) -> dict[int, TargetArriva
     return {run.seed: _arrival(metric, run) for run in runs}
 
 
-def _has_times(metric: Metric, record: Record) -> bool:
+def _has_times(metric: Metric, record: RecipeRecord) -> bool:
     """Whether the run could measure what the metric needs."""
-    unavailable = record.plan.get("unavailable", {})
-    return not any(need in unavailable for need in metric.needs)
+    return not any(need in record.plan.unavailable for need in metric.needs)
 
 
 def _took_time(arrivals: Mapping[int, TargetArrival]) -> bool:
@@ -208,9 +205,10 @@ def _number(factor: Factor | None) -> Number:
 def _notes(split: TimeSplit) -> Bullets:
     pairing = "paired seed by seed" if split.paired else "seeds are not paired"
     notes = [f"Below 1, B is ahead; {pairing}."]
-    if split.censored:
+    lost_a, lost_b = split.lost
+    if lost_a or lost_b:
         notes.append(
-            f"{split.censored} runs never reached the target: leaving them out would flatter whoever lost them, "
-            "so only the time per step is compared."
+            f"Of A {counted(lost_a, 'seed')}, of B {counted(lost_b, 'seed')} never reached the target: leaving them "
+            "out would flatter whoever lost them, so only the time per step is compared."
         )
     return Bullets(notes)
