@@ -14,6 +14,7 @@ from deep500 import registry
 from deep500.bundle.records.verification import verify
 from deep500.check.operators.array_checks import output_check
 from deep500.check.operators.examples import Example, examples_of
+from deep500.contracts.device import DeviceInfo
 from deep500.contracts.network import Network
 from deep500.errors import Deep500Error, Unsupported
 from deep500.frameworks import framework
@@ -357,11 +358,7 @@ def test_a_recipe_trains_on_the_device_and_the_plan_says_which(tmp_path: Path) -
         outcome = run(recipe, tmp_path / device.replace(":", ""), seeds=1)
         losses.append(outcome.record.blocks[-1])
         plan = outcome.record.plan
-    assert plan["device"] == {
-        "word": "sim:1",
-        "name": "simulated on the CPU",
-        "driver": "Deep500",
-        "memory": 4 << 30,
-    }
+    device_info = DeviceInfo("sim:1", "simulated on the CPU", "Deep500", 4 << 30)
+    assert plan.device == device_info
     assert "simulated on the CPU" in terminal(outcome.record.report())
     assert verify(outcome.bundle).ok

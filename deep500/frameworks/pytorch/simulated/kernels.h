@@ -199,7 +199,10 @@ inline void queue_operator(const Operator &op, Stack *stack) {
     auto written_meta = written_by(schema, meta);
     try {
         TORCH_CHECK_NOT_IMPLEMENTED(returns_tensors_only(schema), "its result is a number");
-        op.callBoxed(&meta);
+        if (schema.returns().empty())  // it changes its arguments, and no sizes: fused optimizers
+            meta.clear();
+        else
+            op.callBoxed(&meta);
     } catch (const c10::NotImplementedError &) {
         return give(stack, run_while_waiting(op, device, arguments));
     }

@@ -146,6 +146,10 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     m.impl("_fused_sdp_choice", attention_backend);
     for (auto *name : {"nonzero", "masked_select", "_unique2", "unique_dim", "bincount", "equal"})
         m.impl(name, torch::CppFunction::makeFromBoxedFunction<&depends_on_values>());
+    // Other devices get compositions for these, which round otherwise than the CPU's kernels.
+    for (auto *name : {"_stack", "addr", "all.dims", "any.dims", "linalg__powsum", "mish_backward",
+                       "native_channel_shuffle", "native_group_norm", "native_layer_norm", "silu_backward"})
+        m.impl(name, torch::CppFunction::makeFromBoxedFunction<&queue_operator>());
     m.impl("index.Tensor", torch::CppFunction::makeFromBoxedFunction<&index>());
     m.impl("convolution_overrideable", torch::CppFunction::makeFromBoxedFunction<&convolution>());
     m.impl("convolution_backward_overrideable", torch::CppFunction::makeFromBoxedFunction<&convolution_backward>());
