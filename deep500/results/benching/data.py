@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ...measure.bench_plan import BenchPlan
 from ...measure.numbers import BenchNumbers, EntryComparison, EntryNumbers
 from ...reports.canvas import numbered
 
@@ -20,7 +21,7 @@ class ReportData:
     """
 
     title: str
-    plan: Mapping[str, Any]
+    plan: BenchPlan
     environment: Mapping[str, Any]
     derived: BenchNumbers
     samples: Mapping[str, Sequence["np.ndarray"]] = field(default_factory=dict)

@@ -33,6 +33,7 @@ from ..benching.cautions import cautions
 from ..benching.contents import comparisons
 from ..benching.data import ReportData
 from ..benching.plan import plan_table
+from ..benching.rates import conditions, omissions, work_of
 from .breakdowns import (
     BreakdownTime,
     NetworkBreakdown,
@@ -45,7 +46,6 @@ from .pictures import pictures
 MOST_OPERATORS = 10  # of a breakdown, in the short form
 MIB = 2**20
 Work = Mapping[str, Any]  # what the plan says of an entry
-OMISSIONS = {"wrong": "WRONG, and so without a time", "left_out": "left out"}
 LEGEND = (
     "native: the framework's own kernels; composed: our formula over its arrays; eager: one operator "
     "after the other; deferred: a graph that the engine interprets; compiled: the network through the "
@@ -73,15 +73,6 @@ def network_report(data: ReportData) -> Report:
         raw_data(data.bundle, data.hash),
     ]
     return Report("Deep500 network benchmark", _title(data), blocks)
-
-
-def work_of(data: ReportData, name: str) -> Work:
-    """What the plan says of an entry."""
-    for entry in data.plan.get("entries") or []:
-        if isinstance(entry, Mapping) and entry.get("name") == name:
-            work = entry.get("work")
-            return work if isinstance(work, Mapping) else {}
-    return {}
 
 
 def breakdowns_of(
@@ -213,28 +204,15 @@ def overhead_sentence(breakdown: NetworkBreakdown) -> Text:
 
 def remarks(data: ReportData) -> list[Text]:
     """What was left out, what is wrong, what was checked."""
-    about = data.plan.get("about")
-    if not isinstance(about, Mapping):
-        about = {}
-    lines: list[Text] = []
-    for key, introduction in OMISSIONS.items():
-        omitted = about.get(key)
-        if not isinstance(omitted, Mapping):
-            continue
-        for name, reason in omitted.items():
-            code = Code(clean(name))
-            text = clean(reason)
-            lines.append([f"{introduction}: ", code, f": {text}"])
+    about = data.plan.about
+    lines = omissions(about)
     checked = set()
     for entry in data.entries:
         work = work_of(data, entry.name)
         checked.add(str(work.get("checked")))
     checks = "; ".join(sorted(map(clean, checked)))
-    inputs = plain(about.get("inputs", NOTHING))
-    threads = plain(about.get("threads", NOTHING))
     lines.append(
-        f"Compared with the reference before and after the timing: {checks}. "
-        f"Inputs: {inputs}. Threads: {threads}."
+        f"Compared with the reference before and after the timing: {checks}. {conditions(about)}"
     )
     lines.append(LEGEND)
     return lines
@@ -252,10 +230,7 @@ def _banner(data: ReportData) -> Banner:
 
 
 def _title(data: ReportData) -> str:
-    about = data.plan.get("about")
-    if not isinstance(about, Mapping):
-        return data.title
-    return clean(str(about.get("network", "")))
+    return clean(str(data.plan.about.more.get("network", data.title)))
 
 
 def _compared(data: ReportData) -> list[Block]:

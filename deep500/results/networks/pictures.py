@@ -9,6 +9,7 @@ from ...reports.blocks import Picture
 from ...reports.tables import is_number, unit_of
 from ...reports.text import clean, shortened
 from ..benching.data import ReportData
+from ..benching.rates import work_of
 from .breakdowns import NetworkBreakdown, NetworkNumbers
 
 LONGEST_NAME = 44
@@ -253,12 +254,9 @@ def _times_by_kind(
 
 def _points(data: ReportData) -> list[Point]:
     """What can be drawn of every entry."""
-    works = {}
-    for planned in data.plan.get("entries") or []:
-        works[planned["name"]] = planned.get("work") or {}
     points = []
     for entry in data.entries:
-        point = _point(entry, works.get(entry.name, {}))
+        point = _point(entry, work_of(data, entry.name))
         if point:
             points.append(point)
     return points
