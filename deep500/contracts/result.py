@@ -21,9 +21,6 @@ PlanT = TypeVar("PlanT")
 BlockT = TypeVar("BlockT")
 DerivedT = TypeVar("DerivedT")
 
-Plan = Mapping[str, Any]
-Blocks = Sequence[Mapping[str, Any]]
-
 
 @dataclass(frozen=True)
 class Record(Generic[PlanT, BlockT, DerivedT]):

@@ -28,9 +28,9 @@ NOTICED_NS = 100_000_000  # a shorter difference is the scheduler's
 class Clocks:
     """The times of one or more answers."""
 
-    wall_ns: Count = 0
-    spent_ns: Count = 0
-    timed_ns: Count = 0
+    wall_ns: Count
+    spent_ns: Count
+    timed_ns: Count
     untimed_ns: Count = 0
 
     def __post_init__(self) -> None:
@@ -45,6 +45,9 @@ class Clocks:
             timed_ns=self.timed_ns + other.timed_ns,
             untimed_ns=self.untimed_ns + other.untimed_ns,
         )
+
+
+NO_TIME = Clocks(0, 0, 0)
 
 
 def checked_calls(calls: object, entries: int) -> list[int]:
@@ -141,7 +144,7 @@ def disagreement(
 
 
 def _total(blocks: Sequence["TimedBlock"]) -> Clocks:
-    total = Clocks()
+    total = NO_TIME
     for block in blocks:
         if block.clocks:
             total += block.clocks

@@ -1,5 +1,6 @@
 import dataclasses
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -210,7 +211,7 @@ def test_plan_environment_and_origin_are_shown(two):
 
 def test_factors_and_unknown_settings_are_shown(two):
     data = dataclasses.replace(
-        two, plan=dict(two.plan) | {"factors": {"n": [10, 100]}, "new_setting": [1]}
+        two, plan=replace(two.plan, factors={"n": [10, 100]}, more={"new_setting": [1]})
     )
     assert "n: 10, 100" in markdown(data) and "| new setting" in markdown(data)
     data = results.changed(
