@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -224,7 +223,7 @@ def _share(value: object) -> str:
     return percent(value)
 
 
-def _installed(installed: Mapping[str, Any]) -> Table:
+def _installed(installed: Mapping[str, object]) -> Table:
     rows = []
     for name, version in installed.items():
         state = plain(version) if version else _missing(name)
@@ -239,7 +238,7 @@ def _missing(name: str) -> str:
     return f"not installed: pip install 'deep500-bench[{EXTRAS[name]}]'"
 
 
-def _sensors(readings: Mapping[str, Any]) -> Table:
+def _sensors(readings: Mapping[str, object]) -> Table:
     rows = []
     for name, _, source, reason in facts_of(readings):
         available = f"unavailable: {reason}" if reason else "yes"

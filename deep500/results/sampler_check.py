@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ..check.report import CheckReport, CheckResult
 from ..schema import decoded
@@ -56,7 +55,6 @@ class SamplerCheck(CheckKind[SamplerCheckPlan]):
     """One block with all checks."""
 
     procedure = 2  # numbers of the common form
-    plan_class: ClassVar = SamplerCheckPlan
     shows_all = True
 
     def check_blocks(

@@ -6,12 +6,12 @@ Every check yields sentences with both numbers. docs/threat-model.md has the who
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from ...bundle.dates import Dates
-from ...contracts.result import Record
+from ...contracts.result import BlockT, DerivedT, Record
 from ...errors import Deep500Error
 from ...measure.bench_blocks import TimedBlock
 from ...measure.bench_plan import BenchPlan
@@ -41,7 +41,9 @@ CLOCK_SLACK = 1e-3  # clocks of the same machine drift by less
 
 
 def bench_contradictions(
-    record: Record[AnyBenchPlan, Any, Any], blocks: Sequence[TimedBlock], dates: Dates
+    record: Record[AnyBenchPlan, BlockT, DerivedT],
+    blocks: Sequence[TimedBlock],
+    dates: Dates,
 ) -> Iterator[str]:
     """Every contradiction of a benchmark; `blocks` are those of `record` that hold rounds."""
     plan = record.plan
@@ -180,7 +182,7 @@ def _after_processes(plan: BenchPlan, blocks: Sequence[TimedBlock]) -> Iterator[
 
 
 def early_end(
-    record: Record[AnyBenchPlan, Any, Any], blocks: Sequence[TimedBlock]
+    record: Record[AnyBenchPlan, BlockT, DerivedT], blocks: Sequence[TimedBlock]
 ) -> Iterator[str]:
     """A remark if a run of several processes ended with nothing settled and much time left."""
     plan = record.plan
@@ -242,7 +244,7 @@ def _process_s(blocks: Sequence[TimedBlock]) -> float:
     return longest
 
 
-def _is_by_this_version(record: Record) -> bool:
+def _is_by_this_version(record: Record[AnyBenchPlan, BlockT, DerivedT]) -> bool:
     """Whether this very source measured it: the looks of another version may settle at other times."""
     try:
         environment = Environment.from_json(record.environment)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Any
 
 from ...contracts.result import Contrast
 from ...errors import Deep500Error, TooFewSamples
@@ -234,7 +233,7 @@ def _side(side: Interval | None) -> str:
     return measured(side.estimate, side.low, side.high, side.n, side.level)
 
 
-def _json(answer: Answer) -> dict[str, Any]:
+def _json(answer: Answer) -> dict[str, object]:
     if isinstance(answer, TooFewSamples):
         return {"verdict": "inconclusive", "refused": str(answer)}
     return asdict(answer)

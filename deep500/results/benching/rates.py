@@ -1,7 +1,6 @@
 """What the times of operators mean: rates, the share of the machine's roofline, memory, and whose kernel it was."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from ...measure.bench_plan import BenchFacts
 from ...measure.bounds.peak_cache import peaks_from_json
@@ -25,7 +24,7 @@ from ...reports.text import (
 from .contents import absolute
 from .data import ReportData
 
-Work = Mapping[str, Any]  # what the plan says of an operator that is measured
+Work = Mapping[str, object]  # what the plan says of an operator that is measured
 KERNELS = {
     "native": "the framework's own kernel",
     "custom": "your own code",
@@ -120,7 +119,7 @@ def _kernel_legend(kernels: set[str]) -> str:
     return legend + "."
 
 
-def _peaks(peaks: Mapping[str, Any] | None) -> list[Text]:
+def _peaks(peaks: Mapping[str, object] | None) -> list[Text]:
     """The caveat of peaks that were measured while the machine was busy."""
     if peaks is None:
         return []

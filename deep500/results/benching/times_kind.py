@@ -15,7 +15,7 @@ from ...contracts.result import (
 from ...errors import Deep500Error
 from ...measure import derivation
 from ...measure.bench_blocks import TimedBlock
-from ...measure.bench_plan import BenchPlan, check_plan
+from ...measure.bench_plan import BenchPlan
 from ...measure.numbers import BenchNumbers
 from ...measure.results import Result
 from ...measure.statistics.comparison import Verdict
@@ -46,9 +46,6 @@ class TimesKind(ResultKind[BenchPlan, BlockT, BenchNumbers], Generic[BlockT]):
     """Blocks of times, and perhaps others; `timed` says which are which."""
 
     procedure = derivation.PROCEDURE
-
-    def check_plan(self, plan: object) -> BenchPlan:
-        return check_plan(plan)
 
     def timed(self, blocks: Sequence[BlockT]) -> list[TimedBlock]:
         """The blocks of times."""

@@ -1,7 +1,6 @@
 """The report of a network benchmark: latency, throughput, memory, comparisons, breakdowns."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ...measure.numbers import EntryNumbers, TimeAtQuantile
 from ...reports.blocks import (
@@ -45,7 +44,7 @@ from .pictures import pictures
 
 MOST_OPERATORS = 10  # of a breakdown, in the short form
 MIB = 2**20
-Work = Mapping[str, Any]  # what the plan says of an entry
+Work = Mapping[str, object]  # what the plan says of an entry
 LEGEND = (
     "native: the framework's own kernels; composed: our formula over its arrays; eager: one operator "
     "after the other; deferred: a graph that the engine interprets; compiled: the network through the "
@@ -190,7 +189,7 @@ def overhead_sentence(breakdown: NetworkBreakdown) -> Text:
     """The time of the network, of its operators one by one, and what is left, if they do not overlap."""
     directions = {operator.direction for operator in breakdown.operators}
     start = "Without the update it takes " if "backward" in directions else "It takes "
-    sentence: list[Any] = [
+    sentence: list[Text] = [
         start,
         _time(breakdown.network, breakdown),
         "; its operators, each alone, ",
