@@ -5,7 +5,7 @@ subjects.py   the scalar whose gradients are compared
 truth.py      the true values, node by node, in float64 on rounded inputs
 nodes.py      every node on every framework; judging.py compares a node's arrays with its own bound
 runner.py     what a framework computes; one_node.py makes a network of one node
-processes.py  a framework in a child process, which runs server.py; parcels.py is the format of their messages
+processes.py  a framework in a child process, which runs server.py; values.py says what they send besides arrays
 whole.py      the whole network, with the bound of accumulated.py; stepping.py one step of an optimizer
 comparing.py  two forms of one network: files, a native model and its export, or a user's engine (engine.py)
 matching.py   which inputs, outputs and parameters of these correspond; folded_weights.py undoes constant folding
@@ -31,11 +31,11 @@ from ..operators.judging import quiet
 from ..optimizers.origins import origin_of
 from ..optimizers.subjects import as_optimizer
 from ..report import CheckReport, Reports
+from ..wire import encoded
 from .data import checked_data, drawn_data
 from .engine import Engine, engine_name, engine_named, engine_of
 from .matching import comparable, remarks_on_pairs
 from .nodes import Panel, check_nodes
-from .parcels import Parcel, Unpackable
 from .processes import OtherProcess, OwnProcess, Process
 from .remarks import UNSEEN, remarks_of
 from .reproducing import reproduction
@@ -50,6 +50,7 @@ from .two_forms import (
     check_engine,
     check_model,
 )
+from .values import pack
 from .whole import check_whole
 
 TIMEOUT_S = 600.0
@@ -217,12 +218,10 @@ def _files(panel: Panel) -> dict[str, bytes]:
 
 def _can_be_sent(*subjects: Any) -> bool:
     """Whether another process can import the classes of all operators of these networks."""
-    parcel = Parcel()
+    networks = [subject.nodes for subject in subjects if isinstance(subject, Network)]
     try:
-        for subject in subjects:
-            if isinstance(subject, Network):
-                parcel.pack(subject.nodes)
-    except Unpackable:
+        encoded(networks, pack)
+    except TypeError:
         return False
     return True
 

@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from typing import Any
 
 from ...contracts.operator import Operator
 from ...errors import Deep500Error, Incomplete, Unsupported
 from ...supervision.child import Child, Died, Silent
-from ..wire import LONGEST, ArrayFile, Malformed, decoded, encoded
+from ..wire import LONGEST, ArrayFiles, Malformed, decoded, encoded
 from .formats import Values
 from .functions import ReferenceFailed
 from .runner import Arrays, Gradients
@@ -62,25 +62,10 @@ class AnswerTime:
         )
 
 
-class ArrayFiles(ExitStack):
-    """The files for the large arrays of questions and of answers; leaving the context closes them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.questions = self.enter_context(closing(ArrayFile.new()))
-        self.answers = self.enter_context(closing(ArrayFile.new()))
-
-    @property
-    def descriptors(self) -> tuple[int, int]:
-        return self.questions.descriptor, self.answers.descriptor
-
-
 class OperatorProcess:
     """A process that holds operators, and answers by calling a method of its `OperatorRunner` or `OperatorOracle`."""
 
-    def __init__(
-        self, role: str, child: Child, files: "ArrayFiles", limit: "AnswerTime"
-    ):
+    def __init__(self, role: str, child: Child, files: ArrayFiles, limit: "AnswerTime"):
         self.role = role
         self.child = child
         self.files = files
@@ -90,7 +75,7 @@ class OperatorProcess:
     def ask(self, method: str, *values: Any) -> Any:
         """What the method of that name returns there; raises what it raised, or `Lost`."""
         self.files.questions.end = 0
-        message = encoded(list(values), self._number, self.files.questions)
+        message = encoded(list(values), self._pack, self.files.questions)
         return self._answer({"method": method, "values": message})
 
     def ask_each(self, method: str, questions: Sequence[tuple]) -> list:
@@ -150,10 +135,13 @@ class OperatorProcess:
         except (Malformed, RecursionError):
             raise self.malformed("a value") from None
 
-    def _number(self, operator: Operator) -> int:
+    def _pack(self, value: Any) -> tuple[str, int] | None:
+        """An operator as its number in the other process."""
+        if not isinstance(value, Operator):
+            return None
         for number, other in enumerate(self.operators):
-            if other is operator:
-                return number
+            if other is value:
+                return "operator", number
         raise LookupError("this process holds no such operator")
 
 
