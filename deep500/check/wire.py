@@ -86,7 +86,7 @@ class ArrayFiles(ExitStack):
 
 
 def encoded(value: Any, pack: Pack | None = None, file: ArrayFile | None = None) -> Any:
-    """A value as JSON, with the bytes of large arrays in the file, if there is one; a TypeError if it cannot be sent."""
+    """A value as JSON, with the bytes of large arrays in the file, if there is one; else a TypeError says why not."""
     if isinstance(value, np.generic):
         return {"scalar": _packed(np.asarray(value))}
     if isinstance(value, PLAIN):
