@@ -165,8 +165,7 @@ class RemoteRunner:
         return bool(self.process.ask("keeps_denormals"))
 
     def run(self, operator: Operator, inputs: Values, layout: str = "plain") -> Arrays:
-        outputs: Arrays = self.process.ask("run", operator, inputs, layout)
-        return outputs
+        return self.process.ask("run", operator, inputs, layout)
 
     def gradient(
         self,
@@ -175,10 +174,7 @@ class RemoteRunner:
         seeds: Values,
         layout: str = "plain",
     ) -> Gradients:
-        gradients: Gradients = self.process.ask(
-            "gradient", operator, inputs, seeds, layout
-        )
-        return gradients
+        return self.process.ask("gradient", operator, inputs, seeds, layout)
 
     def autodiff(
         self,
@@ -187,44 +183,30 @@ class RemoteRunner:
         seeds: Values,
         asked: Sequence[int],
     ) -> Gradients | None:
-        gradients: Gradients | None = self.process.ask(
-            "autodiff", operator, inputs, seeds, asked
-        )
-        return gradients
+        return self.process.ask("autodiff", operator, inputs, seeds, asked)
 
     def touched(self, operator: Operator, inputs: Values, seeds: Values) -> list[Any]:
-        after: list[Any] = self.process.ask("touched", operator, inputs, seeds)
-        return after
+        return self.process.ask("touched", operator, inputs, seeds)
 
     def sequence(
         self, operator: Operator, calls: Sequence[tuple[int, Values]]
     ) -> list[list[Arrays]]:
-        readings: list[list[Arrays]] = self.process.ask("sequence", operator, calls)
-        return readings
+        return self.process.ask("sequence", operator, calls)
 
     def repeated(
         self, operator: Operator, inputs: Values, seeds: Values, count: int
     ) -> list[Gradients]:
-        different: list[Gradients] = self.process.ask(
-            "repeated", operator, inputs, seeds, count
-        )
-        return different
+        return self.process.ask("repeated", operator, inputs, seeds, count)
 
     def interleaved(
         self, operator: Operator, calls: Sequence[tuple[Values, Values]]
     ) -> list[dict[str, list]]:
-        answers: list[dict[str, list]] = self.process.ask(
-            "interleaved", operator, calls
-        )
-        return answers
+        return self.process.ask("interleaved", operator, calls)
 
     def guarded(
         self, operator: Operator, inputs: Values, seeds: Values, filling: int
     ) -> dict[str, list]:
-        results: dict[str, list] = self.process.ask(
-            "guarded", operator, inputs, seeds, filling
-        )
-        return results
+        return self.process.ask("guarded", operator, inputs, seeds, filling)
 
     def sanitized(
         self,
@@ -233,10 +215,7 @@ class RemoteRunner:
         seeds: Values,
         seconds: float,
     ) -> list[str] | None:
-        findings: list[str] | None = self.process.ask(
-            "sanitized", operator, inputs, seeds, seconds
-        )
-        return findings
+        return self.process.ask("sanitized", operator, inputs, seeds, seconds)
 
 
 class Processes(ExitStack):

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from ...measure.numbers import EntryNumbers, TimeAtQuantile
 from ...reports.blocks import (
-    Banner,
     Block,
     Bullets,
     Details,
@@ -27,10 +26,9 @@ from ...reports.tables import (
     percent,
 )
 from ...reports.text import Code, Text, clean, plain
-from ..benching.answers import answer, status
 from ..benching.cautions import cautions
-from ..benching.contents import comparisons
 from ..benching.data import ReportData
+from ..benching.measurement_report import comparison_tables, measurement_banner
 from ..benching.plan import plan_table
 from ..benching.rates import conditions, omissions, work_of
 from .breakdowns import (
@@ -61,11 +59,11 @@ def network_report(data: ReportData) -> Report:
         environment_section(data.environment, data.sensors),
     ]
     blocks = [
-        _banner(data),
+        measurement_banner(data),
         Problems(data.problems),
         Section("Latency and throughput", [latencies(data)], quiet=True),
         Section("Memory", [memory(data)], quiet=True),
-        Section("Comparisons", _compared(data), quiet=True),
+        Section("Comparisons", comparison_tables(data), quiet=True),
         *_breakdowns(data),
         Section("Notes and warnings", [notes], quiet=True),
         PageOnly(only_on_page),
@@ -217,26 +215,8 @@ def remarks(data: ReportData) -> list[Text]:
     return lines
 
 
-def _banner(data: ReportData) -> Banner:
-    said = answer(data)
-    return Banner(
-        sentence=said.sentence,
-        headline=said.headline,
-        verdicts=said.verdicts,
-        figures=said.figures,
-        status=status(data),
-    )
-
-
 def _title(data: ReportData) -> str:
     return clean(str(data.plan.about.more.get("network", data.title)))
-
-
-def _compared(data: ReportData) -> list[Block]:
-    blocks: list[Block] = []
-    for introduction, verdicts in comparisons(data):
-        blocks += [Sentence(introduction), verdicts]
-    return blocks
 
 
 def _breakdowns(data: ReportData) -> list[Block]:
