@@ -84,21 +84,8 @@ def check_network(
     `isolated=False`.
     """
     frameworks = framework_names(framework)
-    subject = network if isinstance(network, Executor) else _network(network)
     engine = _engine(against)
-    alone = against is None or engine is not None
-    original = subject if alone else _network(against)
-    if not isinstance(original, Network):
-        raise Deep500Error("an executor is checked against a network: give `against=`")
-    remarks = remarks_of(original)
-    if engine is not None:
-        remarks.append(UNSEEN)
-    elif isinstance(subject, Executor):
-        remarks += _remarks_on_model(original, subject)
-    elif against is not None:
-        remarks += remarks_of(subject)
-        original, subject, unlike = comparable(original, subject)
-        remarks += unlike
+    original, subject, remarks = _compared(network, against, engine)
     rule = as_optimizer(optimizer)
     report_progress = progress or (lambda share, text: None)
     sides = []
@@ -125,8 +112,29 @@ def check_network(
     for name, side in panel.sides.items():
         lost = panel.lost.get(name, "")
         sides.append(replace(side, lost=lost))
-    remarks = list(dict.fromkeys(remarks))  # both files may say the same
     return Reports("network", original.name, sides, remarks, _files(panel))
+
+
+def _compared(
+    network: Any, against: Any, engine: Engine | str | None
+) -> tuple[Network, Network | Executor, list[str]]:
+    """What is taken as the truth, what is compared with it, and what is known of both."""
+    subject = network if isinstance(network, Executor) else _network(network)
+    alone = against is None or engine is not None
+    original = subject if alone else _network(against)
+    if not isinstance(original, Network):
+        raise Deep500Error("an executor is checked against a network: give `against=`")
+    remarks = remarks_of(original)
+    if engine is not None:
+        remarks.append(UNSEEN)
+    elif isinstance(subject, Executor):
+        remarks += _remarks_on_model(original, subject)
+    elif against is not None:
+        remarks += remarks_of(subject)
+        original, subject, unlike = comparable(original, subject)
+        remarks += unlike
+    # both files may say the same
+    return original, subject, list(dict.fromkeys(remarks))
 
 
 def _check_alone(
