@@ -234,7 +234,7 @@ def damage(data: dict, name: str) -> object:
     return data
 
 
-DAMAGES = ["another machine", "infinite", "negative", "text for a number", "no bandwidth", "unknown field",
+DAMAGES = ["another machine", "infinite", "negative", "text for a number", "no bandwidth",
            "list for a dictionary", "number for text", "best below the median", "more than all CPUs",
            "a list"]  # fmt: skip
 
