@@ -241,7 +241,7 @@ def _created(
 
 
 def _reopened(kind: ResultKind, plan: Mapping[str, Any], folder: Path) -> Recording:
-    # which locks it against other writers
+    # an open bundle is locked against other writers
     writer, existing = bundle.reopen(folder)
     try:
         check_same_plan(folder, kind, plan, existing)

@@ -132,7 +132,7 @@ class JaxExecutor(FunctionalExecutor):
         """Return an array of this dtype; compiled functions take NumPy's arrays as they are."""
         if not isinstance(value, jax.Array):
             array = np.asarray(value, dtype)
-            # which NumPy would compute with if nothing is traced
+            # NumPy would compute with a plain array if nothing is traced
             return jnp.asarray(array) if self.execution == "eager" else array
         if value.dtype == dtype:
             return value
