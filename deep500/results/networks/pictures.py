@@ -1,6 +1,6 @@
 """The pictures of a network benchmark: breakdown bars, latency against batch, memory against prediction."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -46,20 +46,9 @@ class Point:
 
 def pictures(data: ReportData) -> list[Picture]:
     """All the pictures that the data allow."""
-    from ...reports.canvas import settings
+    from ...reports.canvas import drawn
 
-    artists: tuple[Callable[[ReportData], Picture | None], ...] = (
-        breakdown_bars,
-        latency,
-        memory,
-    )
-    drawn = []
-    with settings():
-        for draw in artists:
-            picture = draw(data)
-            if picture:
-                drawn.append(picture)
-    return drawn
+    return drawn([breakdown_bars, latency, memory], data)
 
 
 def breakdown_bars(data: ReportData) -> Picture | None:
