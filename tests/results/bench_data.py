@@ -38,7 +38,7 @@ ENVIRONMENT = {
         },
     },
 }
-CLOCK = {"name": "perf_counter_ns", "resolution_ns": 41, "overhead_ns": 58.4}
+CLOCK = {"name": "perf_counter_ns", "resolution_ns": 41, "overhead_ns": 58}
 
 
 def samples(
