@@ -47,9 +47,6 @@ class Clocks:
         )
 
 
-NO_TIME = Clocks(0, 0, 0)
-
-
 def checked_calls(calls: object, entries: int) -> list[int]:
     """The numbers of calls that a process has sent, one for each entry; anything else raises a Deep500Error."""
     if not isinstance(calls, list) or not _are_counts(calls, entries, 1):
@@ -144,7 +141,7 @@ def disagreement(
 
 
 def _total(blocks: Sequence["TimedBlock"]) -> Clocks:
-    total = NO_TIME
+    total = Clocks(0, 0, 0)
     for block in blocks:
         if block.clocks:
             total += block.clocks

@@ -8,7 +8,6 @@ from typing import Any
 from ..errors import Deep500Error
 from ..supervision.child import Child, Died, Ended, Silent
 from .agreement import (
-    NO_TIME,
     Clocks,
     checked_calls,
     checked_clocks,
@@ -29,7 +28,7 @@ class FreshSession:
             layout = draw_layout(plan.seed, 0, len(plan.entries))
         self.layout = layout
         self.timeout_s = plan.timeout_s
-        self.clocks = NO_TIME
+        self.clocks = Clocks(0, 0, 0)
         names = [repr(entry.name) for entry in plan.entries]
         self.names = ", ".join(names)
         # An environment of random size moves the stack, so that its address is not the same in every process.
@@ -94,7 +93,7 @@ class FreshSession:
 
     def take_clocks(self) -> Clocks:
         """The clocks of all blocks since the last call."""
-        taken, self.clocks = self.clocks, NO_TIME
+        taken, self.clocks = self.clocks, Clocks(0, 0, 0)
         return taken
 
     def finish(self) -> None:

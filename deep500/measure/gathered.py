@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from .agreement import NO_TIME, Clocks
+from .agreement import Clocks
 from .clock import Clock
 from .fresh import FreshSession
 from .layout import MemoryLayout, draw_layout
@@ -111,7 +111,7 @@ class GatheredSession:
 
     def take_clocks(self) -> Clocks:
         """The clocks of all blocks of all processes since the last call."""
-        total = NO_TIME
+        total = Clocks(0, 0, 0)
         for session in self.sessions.values():
             total += session.take_clocks()
         return total
