@@ -137,7 +137,7 @@ def _follow(
 ) -> None:
     from ..distributed.communication import launched_rank
     from ..distributed.failures import FOLDER
-    from ..distributed.rank_group import follow
+    from ..distributed.recipe_ranks import follow
     from ..training.planning import tier_recipe
 
     # what this rank says is shown if rank 0 cannot say anything

@@ -20,7 +20,7 @@ from ..contracts.procedure import Procedure
 from ..contracts.recipe import Recipe, construct
 from ..contracts.sampler import Sampler
 from ..distributed.consensus import warn_of_apart_replicas
-from ..distributed.rank_group import RankGroup, raise_for_all_ranks
+from ..distributed.recipe_ranks import RecipeRanks, raise_for_all_ranks
 from ..errors import Deep500Error, Deep500Warning, errors_of_user_code
 from ..measure.load import Load
 from ..measure.sensing.others import Others
@@ -67,7 +67,7 @@ class RecipeRun:
         plan: RecipePlan,
         events: Iterable[Event] = (),
         data: str | Path | None = None,
-        group: RankGroup | None = None,
+        group: RecipeRanks | None = None,
         expected_data: Mapping[str, str] | None = None,
     ):
         self.recipe = recipe

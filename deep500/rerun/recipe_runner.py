@@ -11,7 +11,7 @@ from ..contracts.claim import Claim
 from ..contracts.recipe import Recipe, own_definitions
 from ..contracts.transport import DEADLINE
 from ..distributed.distribution import recipe_distribution
-from ..distributed.rank_group import RankGroup
+from ..distributed.recipe_ranks import RecipeRanks
 from ..results.outcomes.data import RecipeRecord, numbers_of
 from ..schema import encoded
 from ..training.events import Event
@@ -103,7 +103,7 @@ def run(
     if distribution is not None:
         form = distribution.form(recipe.entry("batch_size"))
         plan = replace(plan, distribution=form)
-    group = RankGroup(recipe, distribution, deadline) if distribution else None
+    group = RecipeRanks(recipe, distribution, deadline) if distribution else None
     if resume and folder:
         earlier = finished_outcome(plan, folder)
         if earlier:

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 
 from ..contracts.result import Record
+from ..contracts.standing import Contestant
 from ..measure.bench_blocks import TimedBlock, check_blocks
 from ..measure.bench_plan import BenchPlan
 from ..measure.numbers import BenchNumbers
-from .benching.times_kind import TimesKind
+from .benching.bench_standing import bench_contestants
+from .benching.times_kind import TimesKind, report_data
 
 BenchRecord = Record[BenchPlan, TimedBlock, BenchNumbers]
 
@@ -21,3 +23,7 @@ class Bench(TimesKind[TimedBlock]):
 
     def timed(self, blocks: Sequence[TimedBlock]) -> list[TimedBlock]:
         return list(blocks)
+
+    def contestants(self, record: BenchRecord) -> Sequence[Contestant]:
+        numbers = report_data(record).derived.entries
+        return [*bench_contestants(self.result(record), numbers)]

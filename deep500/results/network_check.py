@@ -48,7 +48,7 @@ class NetworkCheckPlan:
 
 
 @dataclass(frozen=True)
-class FormerCheck:
+class FormerNodeCheck:
     """A check of a node, of a parameter after a step or of an output, as procedure 1 wrote it."""
 
     framework: str
@@ -79,13 +79,13 @@ class FormerCheck:
 
 
 @dataclass(frozen=True)
-class FormerSide:
+class FormerNetworkSide:
     """A block of procedure 1: all checks on one framework."""
 
     framework: str
     isolated: bool
     lost: str
-    checks: Sequence[FormerCheck]
+    checks: Sequence[FormerNodeCheck]
 
     def report(self, network: str) -> CheckReport:
         checks = [check.result for check in self.checks]
@@ -118,7 +118,7 @@ class NetworkCheck(CheckKind[NetworkCheckPlan]):
                 reports += super().check_blocks(plan, [block])
             else:
                 where = f"samples.jsonl: block {number}"
-                side = decoded(FormerSide, block, where)
+                side = decoded(FormerNetworkSide, block, where)
                 reports.append(side.report(plan.models[-1]))
         return reports
 

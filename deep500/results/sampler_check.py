@@ -20,7 +20,7 @@ class SamplerCheckPlan:
 
 
 @dataclass(frozen=True)
-class FormerCheck:
+class FormerSamplerCheck:
     """A check of version 0.1.0: a number of faults with an upper bound, or a probability with a lower one."""
 
     name: str
@@ -39,11 +39,11 @@ class FormerCheck:
 
 
 @dataclass(frozen=True)
-class FormerReport:
+class FormerSamplerReport:
     """A block of version 0.1.0."""
 
     sampler: str
-    checks: Sequence[FormerCheck]
+    checks: Sequence[FormerSamplerCheck]
 
     @property
     def report(self) -> CheckReport:
@@ -66,7 +66,7 @@ class SamplerCheck(CheckKind[SamplerCheckPlan]):
                 reports += super().check_blocks(plan, [block])
             else:
                 where = f"samples.jsonl: block {number}"
-                reports.append(decoded(FormerReport, block, where).report)
+                reports.append(decoded(FormerSamplerReport, block, where).report)
         return reports
 
     def subject(self, plan: SamplerCheckPlan) -> str:

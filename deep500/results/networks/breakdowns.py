@@ -14,7 +14,7 @@ Nanoseconds = Sequence[Positive]
 
 
 @dataclass(frozen=True)
-class OperatorTimes:
+class NodeTimes:
     """An operator of the network, timed alone once in every round."""
 
     node: str
@@ -31,7 +31,7 @@ class BreakdownBlock:
     breakdown: str  # the entry
     process: int = optional(0)
     network: Nanoseconds = optional(())
-    operators: Sequence[OperatorTimes] = optional(())
+    operators: Sequence[NodeTimes] = optional(())
     unsupported: str = optional("")
 
     def __post_init__(self) -> None:

@@ -36,7 +36,7 @@ from .trainer import DistributedTrainer
 ORDER_DEADLINE = 600.0
 
 
-class RankGroup:
+class RecipeRanks:
     """The ranks of one run, seen from this process."""
 
     def __init__(
@@ -135,7 +135,7 @@ def follow(
     deadline: float = DEADLINE,
 ) -> None:
     """On a rank other than 0: train what rank 0 orders, until it orders nothing more."""
-    group = RankGroup(recipe, distribution, deadline)
+    group = RecipeRanks(recipe, distribution, deadline)
     task = recipe_task(recipe)
     splits = loaded_splits(recipe_dataset(recipe, data))
     is_begun = False  # whether an epoch of any seed is done
@@ -181,7 +181,7 @@ def raise_for_all_ranks(recipe: Recipe, seed: int, error: BaseException) -> NoRe
 class FollowersCheckpoints(Event):
     """Keeps the state of a rank other than 0 after every epoch, in a file of its own beside rank 0's."""
 
-    def __init__(self, group: RankGroup, folder: Path, seed: int, rank: int):
+    def __init__(self, group: RecipeRanks, folder: Path, seed: int, rank: int):
         self.group = group
         self.folder = folder
         self.seed = seed
