@@ -109,7 +109,7 @@ class Jax(Framework):
         if outputs is not None:
             jax.block_until_ready(outputs)
         elif not self._waits_by_itself():
-            arrays = jax.live_arrays()
+            arrays = jax.live_arrays(self.place.platform)
             jax.block_until_ready([x for x in arrays if self.place in x.devices()])
 
     def _waits_by_itself(self) -> bool:
