@@ -54,6 +54,11 @@ VERBS = {
     "reproduce": "reproduce",
     "sign": "sign",
     "report": "report",
+    "board": "board",
+    "history": "history",
+    "contest init": "contest_init",
+    "contest submit": "contest_submit",
+    "contest judge": "contest_judge",
     "list": "list_",
 }
 
