@@ -1,27 +1,34 @@
 """Whether the time by a device's events and the host's time, until all of its streams are idle, tell the same."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
 from ..errors import Wrong
+from .bench_blocks import TimedBlock
 
 # Of the host's time, and in nanoseconds: what launching and waiting may add to the device's own time.
 LAUNCH_SHARE = 0.25
 LAUNCH_NS = 300_000
 
 
-def check_clocks_agree(names: Sequence[str], blocks: Sequence[Mapping]) -> None:
+def check_clocks_agree(names: Sequence[str], blocks: Sequence[TimedBlock]) -> None:
     """Raise `Wrong` for an entry whose two clocks differ by more than launching and waiting explain."""
-    of_device = [block for block in blocks if "device_ns" in block]
-    if not of_device:
+    orders: list[int] = []
+    host_times: list[int] = []
+    device_times: list[int] = []
+    for block in blocks:
+        if block.device_ns is not None:
+            orders += chain.from_iterable(block.orders)
+            host_times += chain.from_iterable(block.ns)
+            device_times += chain.from_iterable(block.device_ns)
+    if not orders:
         return
-    orders = np.concatenate([block["orders"] for block in of_device])
-    host = np.concatenate([block["ns"] for block in of_device])
-    device = np.concatenate([block["device_ns"] for block in of_device])
+    entries, host, device = map(np.asarray, (orders, host_times, device_times))
     for entry, name in enumerate(names):
-        host_ns = float(np.median(host[orders == entry]))
-        marked_ns = float(np.median(device[orders == entry]))
+        host_ns = float(np.median(host[entries == entry]))
+        marked_ns = float(np.median(device[entries == entry]))
         if marked_ns and not _agree(host_ns, marked_ns):
             raise Wrong(_disagreement(name, host_ns, marked_ns))
 

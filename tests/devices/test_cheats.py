@@ -14,6 +14,7 @@ from deep500.contracts.calls import Call
 from deep500.errors import Wrong
 from deep500.frameworks import framework
 from deep500.frameworks.pytorch import devices
+from deep500.measure.bench_blocks import TimedBlock
 from deep500.measure.clock import calibrate
 from deep500.measure.device_agreement import check_clocks_agree
 from deep500.measure.plan import PlanEntry
@@ -52,9 +53,13 @@ def test_the_honest_one_is_timed_by_both_clocks() -> None:
     check_clocks_agree(["honest"], [block_of(visits)])
 
 
-def block_of(visits: Any) -> dict[str, Any]:
-    orders = [[0]] * len(visits.ns)
-    return {"orders": orders, "ns": visits.ns, "device_ns": visits.device_ns}
+def block_of(visits: Any) -> TimedBlock:
+    return timed_block([[0]] * len(visits.ns), visits.ns, visits.device_ns)
+
+
+def timed_block(orders: Any, ns: Any, device_ns: Any) -> TimedBlock:
+    calls = [1] * (1 + max(orders[0]))
+    return TimedBlock(process=0, calls=calls, orders=orders, ns=ns, device_ns=device_ns)
 
 
 @pytest.mark.parametrize("cheat", cheats.CHEATS, ids=lambda cheat: cheat.__name__)
@@ -102,22 +107,23 @@ def test_there_are_enough_of_both() -> None:
 
 
 def test_events_that_see_less_than_the_device_does_are_refused() -> None:
-    block = {"orders": [[0]] * 3, "ns": [[10_000_000]] * 3, "device_ns": [[1000]] * 3}
+    block = timed_block([[0]] * 3, [[10_000_000]] * 3, [[1000]] * 3)
     with pytest.raises(Wrong, match=r"a takes 10 ms .* 0.001 ms by its events.*stream"):
         check_clocks_agree(["a"], [block])
 
 
 def test_events_that_see_more_than_the_host_waits_for_are_refused() -> None:
-    block = {"orders": [[0]], "ns": [[1_000_000]], "device_ns": [[9_000_000]]}
+    block = timed_block([[0]], [[1_000_000]], [[9_000_000]])
     with pytest.raises(Wrong, match="one of the clocks was changed"):
         check_clocks_agree(["a"], [block])
 
 
 def test_what_launching_costs_is_allowed() -> None:
-    block = {"orders": [[0, 1]], "ns": [[250_000, 10_000_000]]}
-    check_clocks_agree(["a", "b"], [block | {"device_ns": [[20_000, 9_000_000]]}])
-    check_clocks_agree(["a", "b"], [block | {"device_ns": [[0, 0]]}])
-    check_clocks_agree(["a", "b"], [block])
+    orders = [[0, 1, 1, 0]]
+    host = [[250_000, 10_000_000, 10_000_000, 250_000]]
+    by_events = [[20_000, 9_000_000, 9_000_000, 20_000]]
+    for device in (by_events, [[0, 0, 0, 0]], None):
+        check_clocks_agree(["a", "b"], [timed_block(orders, host, device)])
 
 
 def test_an_event_that_tells_less_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,12 +24,10 @@ def diagnosis_document(
     plan: Plan, clock: Clock, surroundings: Environment
 ) -> dict[str, Any]:
     """The document that is recorded before the noise is measured."""
-    versions = installed()
-    present = [name for name, version in versions.items() if version]
     return plan.to_json() | {
         "clock": asdict(clock),
-        "installed": versions,
-        "devices": devices(present),
+        "installed": installed(),
+        "devices": devices(),
         "advice": advice(surroundings),
     }
 
@@ -44,13 +42,15 @@ def installed() -> dict[str, str | None]:
     return versions | {"mpi": _version("mpi4py", packages)}
 
 
-def devices(installed_names: Sequence[str]) -> dict[str, str]:
+def devices() -> dict[str, str]:
     """Where each framework that is installed can compute on this machine."""
     from ...frameworks import available_frameworks
     from ...frameworks.device_listing import device_words
 
-    available = available_frameworks()
-    return device_words([name for name in installed_names if name in available])
+    try:
+        return device_words(available_frameworks())
+    except Deep500Error:  # a plug-in is broken, which `installed` tells
+        return {}
 
 
 def _framework_version(name: str, packages: Mapping[str, Sequence[str]]) -> str | None:
