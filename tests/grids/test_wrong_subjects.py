@@ -111,6 +111,35 @@ SLOW = (
 QUICK = ("broken.py:Thing", "constructors.py:Op", "text.onnx")
 
 
+# Verbs and options that take a definition as a text, with one of that noun.
+AS_TEXTS = {
+    "check operator": "Softmax",
+    "check optimizer": "Adam",
+    "check optimizer Adam --reference": "Adam",
+    "check codec": "TopK",
+    "check scheme": "LocalSGD",
+    "check sampler": "ShuffleSampler",
+    "check network mlp --optimizer": "Adam",
+    "bench operator --shape 4x4 --budget 1": "Softmax",
+    "run digits_mlp --tier tiny --optimizer": "Adam",
+    "run digits_mlp --tier tiny --codec": "TopK",
+    "run digits_mlp --tier tiny --scheme": "LocalSGD",
+}
+# X stands for the name; a text with a space would be two words here.
+MALFORMED = (
+    "X(",
+    "X)",
+    "X(,)",
+    "X(no=1)",
+    "X(0.1)(2)",
+    "|X",
+    "X|",
+    "X(__import__('os'))",
+    "1X",
+    "Xx",
+)
+
+
 def words() -> Iterator[str]:
     for start, class_name in FROM_FILES.items():
         names = [f"{source}.py:Thing" for source in (*SOURCES, "missing", "folder")]
@@ -153,6 +182,11 @@ def cells() -> Iterator:
             if line.startswith(SLOW):
                 is_quick = is_quick and line.endswith(QUICK)
             marks = [] if is_quick else [pytest.mark.slow]
+            yield pytest.param(whole, marks=marks, id=whole)
+    for start, name in AS_TEXTS.items():
+        for text in MALFORMED:
+            marks = [] if text == "X(,)" else [pytest.mark.slow]
+            whole = f"{start} {text.replace('X', name)}"
             yield pytest.param(whole, marks=marks, id=whole)
 
 
