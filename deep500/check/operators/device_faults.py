@@ -38,6 +38,8 @@ class DeviceTrial:
         self.call = call
         self.contents = contents
         self.in_place = in_place
+        # all that were made, so that no address is used twice
+        self._made: list[tuple] = []
 
     def faults(self, random: bool = False) -> Iterator[str]:
         """What is wrong, in words; a random operator is not asked for the same numbers again."""
@@ -89,7 +91,6 @@ class DeviceTrial:
 
     def _in_turn(self) -> Iterator[str]:
         """Whether calls in a row, without a wait and on inputs with other values, all give their own results."""
-        # all at once, so that each has an address of its own
         separate = [self._arguments(i) for i in range(len(self.contents))]
         right = [self._arrays(self._run(arguments)) for arguments in separate]
         arguments = self._arguments(0)
@@ -143,7 +144,9 @@ class DeviceTrial:
         return False
 
     def _arguments(self, number: int) -> tuple:
-        return self.call.bind(self.contents[number])
+        arguments = self.call.bind(self.contents[number])
+        self._made.append(arguments)
+        return arguments
 
     def _run(self, arguments: tuple) -> Sequence[Any]:
         return as_tuple(self.call.function(*arguments))
