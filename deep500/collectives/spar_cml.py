@@ -10,7 +10,8 @@ from ..contracts.collective_cost import CollectiveCost
 from ..contracts.loggp import LogGP
 from ..contracts.sparse_stream import SparseStream, check_numbers
 from ..contracts.transport import Program, ReduceOp
-from ._sparse import SparseAllReduce, SparseCollective, Union
+from ._fill_in import FillIn
+from ._sparse import SparseAllReduce, SparseCollective
 from .dsar_split_all_gather import DSARSplitAllGather
 from .rabenseifner import Rabenseifner
 from .recursive_doubling import RecursiveDoubling
@@ -84,7 +85,7 @@ class SparCML(SparseAllReduce):
             else:
                 cost = candidate.cost("all_reduce", size, count, gamma)
             seconds[name] = cost.seconds(self.network, self.per_merged_byte)
-        expected = Union(count, entries)(size) if union is None else union
+        expected = FillIn(count, entries)(size) if union is None else union
         chosen = min(seconds, key=lambda name: seconds[name])
         return AlgorithmChoice(chosen, entries, expected, seconds)
 
@@ -125,7 +126,7 @@ class SparCML(SparseAllReduce):
         return result, _with_result(choice, result)
 
     def stream_cost(
-        self, size: int, count: int, entries: int, union: Union, gamma: float
+        self, size: int, count: int, entries: int, union: FillIn, gamma: float
     ) -> CollectiveCost:
         agreement = RecursiveDoubling().cost("all_reduce", size, 1, 8)
         whole = round(union(size))
