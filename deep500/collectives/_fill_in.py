@@ -4,7 +4,7 @@
 class FillIn:
     """How many entries are left when the streams of m ranks are merged: N (1 - (1 - d)^m) for independent places.
 
-    With the union of all P ranks measured, d is what would have led to it, and one rank still has its entries.
+    With the union of all P ranks measured, d is what would have led to it; no sum has fewer entries than one rank.
     """
 
     def __init__(
@@ -18,9 +18,8 @@ class FillIn:
 
     def __call__(self, ranks: int, part: int = 1) -> float:
         """Of `ranks` ranks, in one of so many equal parts of the vector."""
-        if ranks == 1:
-            return self.entries / part
-        return self.count * (1 - self.missing**ranks) / part
+        merged = self.count * (1 - self.missing**ranks)
+        return max(self.entries, merged) / part
 
 
 def stream_bytes(entries: float, count: float, gamma: float) -> float:

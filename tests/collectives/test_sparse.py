@@ -203,6 +203,16 @@ def test_bytes_are_as_predicted_from_the_density(cls: Any) -> None:
             assert messages == cost.messages
 
 
+def test_ranks_with_the_same_places_fill_nothing_in() -> None:
+    arrays = [sparse_array(0, 50)] * 8
+    sent = max(
+        traffic.sent_bytes
+        for traffic in sent_by(SSARRecursiveDoubling(), arrays).traffic.values()
+    )
+    cost = SSARRecursiveDoubling().expected_cost(8, SIZE, 50, union=50)
+    assert sent == cost.bytes == 3 * (8 + 50 * 8)
+
+
 FAST = LogGP(L=1e-6, o=1e-6, g=1e-6, G=1e-10)
 SLOW = LogGP(L=1e-4, o=1e-5, g=1e-5, G=8e-8)
 
