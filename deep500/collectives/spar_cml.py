@@ -1,6 +1,6 @@
 """SparCML (Renggli et al., 2019): the sparse or dense algorithm that is predicted to be the fastest."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -125,6 +125,23 @@ class SparCML(SparseAllReduce):
             result = SparseStream(stream.size, array)
         return result, _with_result(choice, result)
 
+    def sparse_all_reduce_cost(
+        self, size: int, count: int, gamma: float
+    ) -> CollectiveCost:
+        """The most of any candidate: which one is taken depends on the data."""
+        costs = [
+            candidate.cost("all_reduce", size, count, gamma)
+            for candidate in self.candidates.values()
+        ]
+        slowest = max(costs, key=lambda cost: cost.seconds(self.network))
+        most = replace(
+            slowest,
+            messages=max(cost.messages for cost in costs),
+            bytes=max(cost.bytes for cost in costs),
+            memory=max(cost.memory for cost in costs),
+        )
+        return RecursiveDoubling().cost("all_reduce", size, 1, 8).then(most)
+
     def stream_cost(
         self, size: int, count: int, entries: int, union: FillIn, gamma: float
     ) -> CollectiveCost:
@@ -145,6 +162,4 @@ def _with_result(choice: AlgorithmChoice, result: SparseStream) -> AlgorithmChoi
     came = result.entries
     if result.indices is None:
         came = int(np.count_nonzero(result.values))
-    return AlgorithmChoice(
-        choice.chosen, choice.entries, choice.union, choice.seconds, int(came)
-    )
+    return replace(choice, came=int(came))
