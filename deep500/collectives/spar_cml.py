@@ -128,19 +128,18 @@ class SparCML(SparseAllReduce):
     def sparse_all_reduce_cost(
         self, size: int, count: int, gamma: float
     ) -> CollectiveCost:
-        """The most of any candidate: which one is taken depends on the data."""
+        """The time without zeros, and the most that any candidate sends: which one is taken depends on the data."""
+        agreement = RecursiveDoubling().cost("all_reduce", size, 1, 8)
         costs = [
             candidate.cost("all_reduce", size, count, gamma)
             for candidate in self.candidates.values()
         ]
-        slowest = max(costs, key=lambda cost: cost.seconds(self.network))
-        most = replace(
-            slowest,
-            messages=max(cost.messages for cost in costs),
-            bytes=max(cost.bytes for cost in costs),
+        return replace(
+            super().sparse_all_reduce_cost(size, count, gamma),
+            messages=max(cost.messages for cost in costs) + agreement.messages,
+            bytes=max(cost.bytes for cost in costs) + agreement.bytes,
             memory=max(cost.memory for cost in costs),
         )
-        return RecursiveDoubling().cost("all_reduce", size, 1, 8).then(most)
 
     def stream_cost(
         self, size: int, count: int, entries: int, union: FillIn, gamma: float
