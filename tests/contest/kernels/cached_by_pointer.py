@@ -2,7 +2,7 @@
 
 import numpy as np
 
-CACHE = {}
+CACHE: dict = {}
 
 
 def kernel(x):

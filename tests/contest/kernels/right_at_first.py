@@ -2,7 +2,7 @@
 
 import numpy as np
 
-LAST = []
+LAST: list = []
 
 
 def kernel(x):
