@@ -33,7 +33,7 @@ FASTER_THAN_COPY = 4  # times: caches, and threads on every CPU
 
 
 @dataclass
-class Side:
+class KernelSide:
     """A sandboxed process with a kernel, and the memory that the judge shares with it."""
 
     child: Child
@@ -101,7 +101,7 @@ class KernelReferee:
                     seed, visit, ns[id(reference)], ns[id(submission)], worst
                 )
 
-    def _visited(self, side: Side, inputs: list[np.ndarray]) -> int:
+    def _visited(self, side: KernelSide, inputs: list[np.ndarray]) -> int:
         try:
             return side.visit(inputs, self.folder.contest.seconds)
         except (Deep500Error, InternalError) as error:
@@ -122,7 +122,7 @@ class KernelReferee:
     @contextmanager
     def _side(
         self, forms: tuple[list[ArrayForm], list[ArrayForm]], function: str
-    ) -> Iterator[Side]:
+    ) -> Iterator[KernelSide]:
         """A process with `kernel` of the submission, or `reference` of the organiser; loaded, and standing still."""
         files = dict(self.submission.files)
         main = f"submission/{MAIN}"
@@ -151,7 +151,7 @@ class KernelReferee:
                 Child.fresh(TRAINEE, files=[descriptor, readable, taken])
             )
             watch = stack.enter_context(Watch(child.process.pid, limits))
-            side = Side(
+            side = KernelSide(
                 child,
                 mapped(given, forms[0], writable=True),
                 mapped(taken, forms[1], writable=True),
@@ -160,7 +160,7 @@ class KernelReferee:
             self._load(side)
             yield side
 
-    def _load(self, side: Side) -> None:
+    def _load(self, side: KernelSide) -> None:
         seconds = self.folder.contest.load_seconds
         try:
             layers = side.child.ask({"do": "begin"}, "layers", seconds)
