@@ -29,7 +29,7 @@ class MethodNumbers:
 
 @dataclass(frozen=True)
 class AccuracyNumbers:
-    """Test accuracy of a scheme in % after the last epoch, over seeds, and the median of the steps to the target."""
+    """Test accuracy of a scheme in % after the last epoch, over seeds, and the median of the steps to the target (validation data)."""
 
     method: str
     median: float | None
