@@ -21,7 +21,7 @@ from .matching import paired, shared_parameters
 from .node_differences import node_difference
 from .nodes import Panel
 from .processes import Crashed, Process, RunnerLost
-from .runner import Made, arrays_of
+from .runner import RunArrays, arrays_of
 from .subjects import differentiated
 from .truth import Truth
 from .whole import compared, settled
@@ -36,17 +36,17 @@ class WrappedModel:
         self.executor = executor
         self.framework = executor.framework.name
 
-    def run(self, data: Mapping[str, np.ndarray], y: str | None) -> Made:
+    def run(self, data: Mapping[str, np.ndarray], y: str | None) -> RunArrays:
         """The outputs, and the gradients of y if it is not None."""
         executor = self.executor
         array = executor.framework.array
         if y is None:
             outputs = executor.inference(data)
-            return Made(arrays_of(array, outputs), {}, {})
+            return RunArrays(arrays_of(array, outputs), {}, {})
         outputs = executor.inference_and_backprop(data, y)
         arrays = arrays_of(array, outputs)
         gradients = arrays_of(array, executor.gradients)
-        return Made(arrays, gradients, {})
+        return RunArrays(arrays, gradients, {})
 
 
 class TrustedNetwork:
@@ -264,7 +264,7 @@ def _in_float64(
         actual = other.gradients()
         bounds = {}
         for name in shared:
-            bounds[name] = expected.bounds[name] + actual.bounds[name]
+            bounds[name] = _joint(expected.bounds[name], actual.bounds[name])
         expected = replace(expected, bounds=bounds)
         names = {name: name for name in shared}
         checks += compared(FLOAT64, "whole backward", actual.arrays, expected, names)
@@ -277,11 +277,14 @@ def _with_joint_bounds(
     """The expected outputs, with bounds for the rounding of both networks."""
     bounds = dict(original.outputs.bounds)
     for name, original_name in outputs.items():
-        bound = bounds[original_name]
         other_bound = other.outputs.bounds[name]
-        if bound.shape == other_bound.shape:
-            bounds[original_name] = bound + other_bound
+        bounds[original_name] = _joint(bounds[original_name], other_bound)
     return replace(original.outputs, bounds=bounds)
+
+
+def _joint(bound: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The sum of two bounds; of arrays of different shapes, which are wrong anyway, the first."""
+    return bound + other if bound.shape == other.shape else bound
 
 
 def _first_difference(
@@ -296,7 +299,7 @@ def _first_difference(
     for name in common:
         array = actual.arrays[name]
         truth = expected.arrays[name]
-        bound = expected.bounds[name] + actual.bounds[name]
+        bound = _joint(expected.bounds[name], actual.bounds[name])
         difference = deviation(name, array, truth, bound, expected.dtype)
         if difference.fault:
             text = f"the first value of a common name that differs; {difference.fault}"

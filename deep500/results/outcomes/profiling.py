@@ -4,7 +4,6 @@ import json
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ...contracts.metric_summary import MetricSummary
 from ...errors import Deep500Error, unknown
@@ -26,7 +25,7 @@ from ...reports.blocks import (
     Table,
 )
 from ...reports.tables import Number, count, number, percent
-from ...reports.text import Text, clean, plain, shortened
+from ...reports.text import Text, clean, counted, plain, shortened
 from .data import RecipeRecord, numbers_of
 from .metric_text import metric_name, words_for_metric
 from .recipe_text import merged_entries
@@ -51,7 +50,7 @@ class RunsProfile:
         """The name of the metric in words: time to accuracy."""
         return words_for_metric(self.metric, {})
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         profiles = self.profiles
         return {
             "metric": self.metric,
@@ -66,8 +65,8 @@ class RunsProfile:
     def report(self) -> Report:
         """The page: who is within which factor of the best, how often, and how sure the order is."""
         systems = len(self.profiles.systems)
-        problems = _counted(len(self.profiles.problems), "problem")
-        title = f"{_counted(systems, 'system')} on {problems}"
+        problems = counted(len(self.profiles.problems), "problem")
+        title = f"{counted(systems, 'system')} on {problems}"
         return Report("Deep500 performance profiles", title, self.blocks())
 
     def blocks(self) -> list[Block]:
@@ -117,7 +116,7 @@ class RunsProfile:
         else:
             verb = "is" if problem_count == 1 else "are"
             notes.append(
-                f"{_counted(problem_count, 'problem')} {verb} few: others may rank these systems otherwise, and scores "
+                f"{counted(problem_count, 'problem')} {verb} few: others may rank these systems otherwise, and scores "
                 f"have no interval below {FEWEST_PROBLEMS} problems."
             )
         return [*notes, *self.warnings]
@@ -259,11 +258,6 @@ def _score_table(profiles: Profiles) -> Table:
     return Table(headers, rows, "llrrrr")
 
 
-def _counted(n: int, noun: str) -> str:
-    """1 problem, 2 problems."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
 def _stability(profiles: Profiles) -> str:
     """On which problems it rests who is first."""
     if not profiles.swapped_by:
@@ -305,7 +299,7 @@ def _finite(value: float) -> float | None:
     return value
 
 
-def _system_json(profile: Profile) -> dict[str, Any]:
+def _system_json(profile: Profile) -> dict[str, object]:
     ratios = [_finite(ratio) for ratio in profile.ratios]
     without = {name: _finite(score) for name, score in profile.without.items()}
     return {
