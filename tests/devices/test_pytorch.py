@@ -193,7 +193,7 @@ def test_parameters_and_results_are_on_the_device(sim: Any) -> None:
 def test_optimizers_of_pytorch_have_the_bits_of_the_cpu(name: str) -> None:
     from deep500.frameworks import native_optimizers
 
-    native = {type_.__name__: type_ for type_ in native_optimizers("pytorch").values()}
+    native: dict[str, Any] = native_optimizers("pytorch")
     optimizer = native[f"{name}Optimizer"](0.01)
     net = tiny(d5.networks.DigitsCnn)
     results = []

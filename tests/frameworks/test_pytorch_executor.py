@@ -478,7 +478,7 @@ def test_inputs_may_be_native_or_numpy_of_any_kind() -> None:
 
 def test_a_numpy_array_is_not_copied() -> None:
     x = np.zeros((2, 3), "float32")
-    executor = TORCH.executor(normalised())
+    executor: Any = TORCH.executor(normalised())
     assert executor.native(x, torch.float32).data_ptr() == x.ctypes.data
 
 
