@@ -52,6 +52,7 @@ VERBS = {
     "show dataset": "show_dataset",
     "verify": "verify",
     "reproduce": "reproduce",
+    "audit": "audit",
     "sign": "sign",
     "report": "report",
     "list": "list_",

@@ -15,6 +15,7 @@ from ..definition import Definition
 from ..errors import Deep500Error, did_you_mean, lacking
 from ..reports.blocks import Banner, Block, Report
 from ..schema import decoded, encoded
+from .dossier import Dossier
 
 # what a kind of result plans, measures and derives: dataclasses
 PlanT = TypeVar("PlanT")
@@ -159,6 +160,10 @@ class ResultKind(Definition, Generic[PlanT, BlockT, DerivedT]):
     ) -> Iterable[str]:
         """What is unusual in a bundle without contradicting it; never a reason to refuse it."""
         return ()
+
+    def dossier(self, record: Record[PlanT, BlockT, DerivedT]) -> Dossier:
+        """What the result declares, for `d5 audit`; set-up, contradictions and remarks are added by the caller."""
+        return Dossier()
 
     def compare(
         self,

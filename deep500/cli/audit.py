@@ -1,0 +1,118 @@
+"""judge a result, a paper's claims or another tool's log by the rules of honest benchmarking"""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import Deep500Error, visible
+from .output import json_text, print_json, write_page
+
+if TYPE_CHECKING:
+    from ..contracts.audit_rule import AuditRule
+    from ..dossiers.auditing import Audit
+
+LIST = ""  # what --rules is without ids
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "source",
+        nargs="*",
+        metavar="SOURCE",
+        help="bundles, a folder of bundles, a claims file (.toml), or a log (several: audited together)",
+    )
+    add(
+        "--rules",
+        nargs="?",
+        const=LIST,
+        default=None,
+        metavar="IDS",
+        help="only these rules, such as R1,F6,N4 (without ids: list all rules)",
+    )
+    add(
+        "--new",
+        type=Path,
+        default=None,
+        metavar="FILE",
+        help="write an empty claims file, which asks for all that an audit wants to know",
+    )
+    add(
+        "--out",
+        type=Path,
+        default=None,
+        metavar="FILE",
+        help="also write the audit as a page",
+    )
+
+
+def call(args: argparse.Namespace) -> int:
+    if args.new:
+        return _write_template(args)
+    from ..dossiers.auditing import audit, chosen_rules
+    from ..dossiers.sources import read_sources, whole_dossier
+
+    ids = [word for word in (args.rules or "").split(",") if word.strip()]
+    rules = chosen_rules(ids)
+    if args.rules == LIST and not args.source:
+        return _list_rules(args, rules)
+    if not args.source:
+        raise Deep500Error(
+            "nothing to audit: name a bundle, a claims file or a log; `d5 audit --new claims.toml` begins a claims file"
+        )
+    sources = read_sources(args.source)
+    dossier = whole_dossier(sources)
+    result = audit(dossier, rules, [source.name for source in sources])
+    return _show(args, result)
+
+
+def _show(args: argparse.Namespace, result: "Audit") -> int:
+    from ..bundle.records.loading import rendered
+    from ..dossiers.audit_report import audit_report
+    from ..reports.html import html
+    from ..reports.terminal import terminal
+    from ..schema import encoded
+
+    report = audit_report(result)
+    if args.out:
+        write_page(args.out, rendered(html, report))
+    if args.json:
+        document = {"answer": result.sentence, "exit_code": result.exit_code}
+        print_json({**document, **encoded(result)})
+    else:
+        print(rendered(terminal, report))
+        if args.out:
+            print(f"page: {visible(str(args.out))}")
+    return result.exit_code
+
+
+def _list_rules(args: argparse.Namespace, rules: "list[AuditRule]") -> int:
+    from ..dossiers.audit_report import rules_report
+    from ..reports.terminal import terminal
+
+    rows = [(rule.id, rule.sentence, rule.why) for rule in rules]
+    if args.json:
+        keys = ("id", "rule", "why")
+        print_json([dict(zip(keys, row, strict=True)) for row in rows])
+    else:
+        print(terminal(rules_report(rows)))
+    return 0
+
+
+def _write_template(args: argparse.Namespace) -> int:
+    from ..dossiers.claims_template import claims_template
+
+    if args.source:
+        raise Deep500Error("--new writes an empty claims file: give no SOURCE with it")
+    try:
+        with args.new.open("x", encoding="utf-8") as file:
+            file.write(claims_template())
+    except FileExistsError:
+        raise Deep500Error(f"{args.new} exists already: choose another name") from None
+    except OSError as error:
+        raise Deep500Error(f"cannot write {args.new}: {error.strerror}") from None
+    if args.json:
+        print(json_text({"written": str(args.new)}))
+    else:
+        print(f"{visible(str(args.new))}: fill it in, then `d5 audit` it")
+    return 0

@@ -1,0 +1,103 @@
+"""The dossier of a bundle: what its kind declares, and what every bundle says of set-up and conduct."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from ..bundle.encoding import MANIFEST
+from ..bundle.records.loading import load, one_line
+from ..contracts.dossier import Dossier, MeasurementConduct, SetupDescription
+from ..contracts.result import Record
+from ..errors import Deep500Error
+from ..measure.machine import Environment
+from ..reports.text import clean
+from .devices import system_of
+
+ENVIRONMENT = "environment.json"
+# our field of a class of facts: the name of the class in environment.json
+CLASSES = {
+    "processor": "hardware compute",
+    "memory": "hardware memory",
+    "network": "hardware network",
+    "compiler": "software compiler",
+    "runtime": "software runtime",
+    "storage": "software storage",
+    "inputs": "benchmark input and software",
+    "measurement": "benchmark measurement setup",
+    "source": "benchmark source code",
+}
+
+
+def bundle_dossier(path: Path) -> Dossier:
+    """Everything that the bundle at this path declares; a Deep500Error if it cannot be read."""
+    return record_dossier(load(path))
+
+
+def record_dossier(record: Record) -> Dossier:
+    """The same of a record."""
+    with one_line(f"{record.bundle} cannot be audited, see `d5 verify`"):
+        dossier = record.kind.dossier(record)
+        about = _conduct(record)
+        [conduct] = dossier.measurement or [about]
+        whole = replace(
+            conduct,
+            complete=about.complete,
+            contradictions=about.contradictions,
+            remarks=about.remarks,
+            started_first=_started_first(record),
+        )
+        if not dossier.number:
+            return replace(dossier, measurement=[about])
+        return replace(
+            dossier,
+            setup=[setup_of(record)],
+            measurement=[whole],
+            system=[*dossier.system, *system_of(record)],
+        )
+
+
+def _conduct(record: Record) -> MeasurementConduct:
+    """Whether it is complete, and what it says against itself."""
+    conduct = MeasurementConduct(
+        name="the bundle",
+        complete=record.finished,
+        contradictions=[clean(problem) for problem in record.problems],
+        remarks=[clean(remark) for remark in record.remarks],
+    )
+    return conduct.at(MANIFEST, "", complete="finished")
+
+
+def _started_first(record: Record) -> list[str] | None:
+    """What ran before this package: files that Python imports by itself, such as sitecustomize."""
+    try:
+        environment = Environment.from_json(record.environment)
+    except Deep500Error:
+        return None
+    fact = environment.fact(CLASSES["inputs"], "imported before the program").value
+    if not isinstance(fact, list):
+        return None
+    return [clean(module) for module in fact]
+
+
+def setup_of(record: Record) -> SetupDescription:
+    """The nine classes of facts: how many of each are known, and the first of them."""
+    classes = record.environment.get("classes")
+    texts = {}
+    for field, name in CLASSES.items():
+        facts = classes.get(name) if isinstance(classes, dict) else None
+        texts[field] = _facts_text(facts)
+    # the plan names every input
+    texts["inputs"] = texts["inputs"] or "plan.json"
+    paths = {field: f"classes/{name}" for field, name in CLASSES.items()}
+    return SetupDescription(name="the set-up", **texts).at(ENVIRONMENT, **paths)
+
+
+def _facts_text(facts: object) -> str | None:
+    if not isinstance(facts, dict):
+        return None
+    known = []
+    for name, fact in facts.items():
+        if isinstance(fact, dict) and fact.get("value") is not None:
+            known.append(f"{clean(name)} {clean(fact['value'])}"[:60])
+    if not known:
+        return None
+    return f"{len(known)} of {len(facts)} facts: {known[0]}"

@@ -1,0 +1,1 @@
+"""Reads logs of other tools: one format per file, found by the registry."""
