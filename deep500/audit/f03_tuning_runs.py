@@ -32,7 +32,9 @@ tuning_runs = 40
 
     def judge(self, dossier: Dossier) -> Iterator[AuditFinding]:
         for training in dossier.training:
-            if training.tuning_runs is None:
+            if training.tuning_known is False:
+                yield training.warns("this version did not count runs", "tuning_runs")
+            elif training.tuning_runs is None:
                 yield training.fails(
                     "runs before this one are not counted", "tuning_runs"
                 )

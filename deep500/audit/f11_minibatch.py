@@ -65,7 +65,9 @@ scaling = "strong"
                     "scaling",
                     "global_batch",
                 )
-            elif last.steps_to_target is None and last.seconds_to_target is None:
+            elif not (
+                last.steps_to_target or last.seconds_to_target or last.target_asked
+            ):
                 yield last.fails(
                     f"the batch grows from {small} to {large}, and how many steps the target "
                     "then needs is not said",

@@ -26,6 +26,7 @@ value = 0.02
 unit = "ms"
 scope = "kernel"
 inputs = "the same in every call"
+fresh_inputs_checked = false
 """
     keeps = """
 [[number]]
@@ -44,6 +45,12 @@ inputs = "fresh in every call"
             elif number.inputs and number.fresh_inputs_checked:
                 yield number.passes(
                     "checked with other inputs too", "fresh_inputs_checked"
+                )
+            elif number.inputs and number.fresh_inputs_checked is None:
+                yield number.warns(
+                    "the same inputs in every call; whether others were checked is not said",
+                    "inputs",
+                    "fresh_inputs_checked",
                 )
             elif number.inputs:
                 yield number.fails(

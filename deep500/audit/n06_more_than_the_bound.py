@@ -43,7 +43,9 @@ bound = 864.0
             share = number.value / number.bound
             certain = (number.low or number.value) / number.bound
             text = f"{100 * share:.4g} % of its bound"
-            if certain > SLACK:
+            if share > SLACK and number.bound_soft:
+                yield number.warns(f"{text}: data in a cache", "value", "bound")
+            elif certain > SLACK:
                 yield number.fails(text, "value", "bound", "bound_name")
             elif share > SLACK:
                 yield number.warns(text, "value", "low", "bound")

@@ -34,17 +34,24 @@ class AuditFinding:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a declaration was read: a file and the place in it; `fields` has the names that differ from ours."""
+    """Where a declaration was read: a file of a source and the place in it.
+
+    `fields` has the places of fields that are elsewhere: "median", or "plan.json: seeds" in another file.
+    """
 
     file: str = ""
     place: str = ""
     fields: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""  # its name, if several are read
 
-    def field(self, name: str) -> str:
-        """The path of a field in the file."""
-        if name in self.fields:
-            return self.fields[name]
-        return f"{self.place}/{name}" if self.place else name
+    def of(self, name: str) -> tuple[str, str]:
+        """The file and the path in it of a field."""
+        place = f"{self.place}/{name}" if self.place else name
+        place = self.fields.get(name, place)
+        file, separator, path = place.partition(": ")
+        if not separator:
+            file, path = self.file, place
+        return (f"{self.source}/{file}" if self.source else file), path
 
 
 NOWHERE = Origin()
@@ -76,8 +83,8 @@ class Declaration:
         """The fields of these names, with the places at which they are, or should be, said."""
         found = []
         for name in names:
-            place = self.origin.field(name)
-            found.append(Evidence(self.origin.file, place, getattr(self, name)))
+            file, place = self.origin.of(name)
+            found.append(Evidence(file, place, getattr(self, name)))
         return found
 
     def fails(self, text: str, *names: str) -> AuditFinding:

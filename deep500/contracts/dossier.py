@@ -28,7 +28,7 @@ Summary = Literal[
     "single value",
 ]
 Checked = Literal[
-    "the timed calls", "the timed function, on other inputs", "other calls", "nothing"
+    "the timed calls", "the timed function, in other calls", "other calls", "nothing"
 ]
 IntervalBasis = Literal["ranks", "bootstrap", "normal distribution", "not an interval"]
 Texts = Sequence[str]
@@ -155,6 +155,9 @@ class ReportedNumber(Declaration):
     bound_reason: str | None = asked("if none is given: the reason", "…")
     bound_precision: str | None = asked("precision of the bound", "float32")
     bound_sparse: bool | None = asked("is it the bound for sparse operands", False)
+    bound_soft: bool | None = asked(
+        "may it be exceeded, as that of memory by data in a cache", False
+    )
     inputs: Literal["fresh in every call", "the same in every call"] | None = asked(
         "of a kernel: its inputs", "fresh in every call"
     )
@@ -225,6 +228,7 @@ class ScalingPoint(Declaration):
     scaling: Literal["strong", "weak"] | None = asked("what it is called", "strong")
     steps_to_target: Whole | None = asked("updates until the target quality", 56000)
     seconds_to_target: float | None = asked("time until the target quality", 3600.0)
+    target_asked: bool | None = asked("was a target set, reached or not", True)
     method: str | None = asked("a name for the way it was measured", "v1")
 
 
@@ -238,6 +242,7 @@ class TrainingReport(Declaration):
     seeds_lost_said: bool | None = asked("are these counted in the numbers", True)
     chosen: str | None = asked("how the reported run was chosen", "all are reported")
     tuning_runs: Whole | None = asked("runs that were needed to tune it", 40)
+    tuning_known: bool | None = asked("can the number be known at all", True)
     target: float | None = asked("the quality that counts as reached", 75.9)
     target_set: Literal["before", "after"] | None = asked(
         "was the target set before or after the runs", "before"

@@ -13,6 +13,12 @@ from ..reports.text import clean
 from .devices import system_of
 
 ENVIRONMENT = "environment.json"
+_PLACES = {
+    "complete": f"{MANIFEST}: finished",
+    "contradictions": f"{MANIFEST}: d5 verify",
+    "remarks": f"{MANIFEST}: d5 verify",
+    "started_first": f"{ENVIRONMENT}: classes/benchmark input and software",
+}
 # our field of a class of facts: the name of the class in environment.json
 CLASSES = {
     "processor": "hardware compute",
@@ -43,6 +49,9 @@ def record_dossier(record: Record) -> Dossier:
             complete=about.complete,
             contradictions=about.contradictions,
             remarks=about.remarks,
+            origin=replace(
+                conduct.origin, fields=_PLACES | dict(conduct.origin.fields)
+            ),
             started_first=_started_first(record),
         )
         if not dossier.number:
@@ -63,7 +72,7 @@ def _conduct(record: Record) -> MeasurementConduct:
         contradictions=[clean(problem) for problem in record.problems],
         remarks=[clean(remark) for remark in record.remarks],
     )
-    return conduct.at(MANIFEST, "", complete="finished")
+    return conduct.at(MANIFEST, "", **_PLACES)
 
 
 def _started_first(record: Record) -> list[str] | None:

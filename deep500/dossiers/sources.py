@@ -83,6 +83,7 @@ def _prefixed(source: Source) -> Dossier:
 
 def _named(declaration: Declaration, source: str) -> Declaration:
     origin = declaration.origin
-    file = origin.file if origin.file == source else f"{source}/{origin.file}"
     name = f"{source}, {declaration.name}" if declaration.name else source
-    return replace(declaration, name=name, origin=replace(origin, file=file))
+    if origin.file != source:
+        origin = replace(origin, source=source)
+    return replace(declaration, name=name, origin=origin)

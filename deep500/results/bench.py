@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..bundle.dates import Dates
+from ..contracts.dossier import Dossier
 from ..contracts.result import (
     Contrast,
     Plan,
@@ -20,6 +21,7 @@ from ..measure.samples import check_blocks, check_plan
 from ..measure.statistics.comparison import Verdict
 from ..reports.blocks import Report
 from ..schema import encoded
+from .benching.bench_dossier import bench_dossier
 from .benching.contradictions import bench_contradictions, early_end
 from .benching.data import ReportData
 from .benching.measurement_comparison import contrast
@@ -88,6 +90,9 @@ class Bench(ResultKind[Plan, Times, BenchNumbers]):
 
     def remarks(self, record: BenchRecord, dates: Dates) -> Iterable[str]:
         return early_end(record, record.blocks)
+
+    def dossier(self, record: BenchRecord) -> Dossier:
+        return bench_dossier(record.plan, record.blocks, record.derived)
 
     def compare(
         self, a: BenchRecord, b: BenchRecord, margin: float, level: float

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ..contracts.dossier import Dossier
 from ..contracts.result import Blocks, Contrast, Plan, Record, ResultKind
 from ..reports.blocks import Report
 from .instrumenting.blocks import check_blocks, check_plan
 from .instrumenting.instrumented_comparison import contrast
+from .instrumenting.instrumented_dossier import script_dossier
 from .instrumenting.instrumented_report import script_report
 from .instrumenting.numbers import numbers
 
@@ -29,6 +31,9 @@ class Instrumented(ResultKind):
 
     def report(self, record: Record) -> Report:
         return script_report(record)
+
+    def dossier(self, record: Record) -> Dossier:
+        return script_dossier(record)
 
     def compare(self, a: Record, b: Record, margin: float, level: float) -> Contrast:
         return contrast(a, b, margin, level)

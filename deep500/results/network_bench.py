@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..bundle.dates import Dates
+from ..contracts.dossier import Dossier
 from ..contracts.result import Blocks, Contrast, Plan
 from ..contracts.shapes import check_object
 from ..errors import Deep500Error
@@ -58,6 +59,9 @@ class NetworkBench(Bench):
 
     def remarks(self, record: BenchRecord, dates: Dates) -> Iterable[str]:
         return early_end(record, _timed(record.blocks))
+
+    def dossier(self, record: BenchRecord) -> Dossier:
+        return super().dossier(replace(record, blocks=_timed(record.blocks)))
 
     def compare(
         self, a: BenchRecord, b: BenchRecord, margin: float, level: float

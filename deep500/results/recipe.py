@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..bundle.dates import Dates
+from ..contracts.dossier import Dossier
 from ..contracts.result import Blocks, Contrast, Plan, Record, ResultKind
 from ..reports.blocks import Report
 from ..training import outcome as training
@@ -11,6 +12,7 @@ from .outcomes.contradictions import recipe_contradictions
 from .outcomes.data import check_shown, outcome_data
 from .outcomes.equivalent import equivalence_contrast
 from .outcomes.recipe_comparison import contrast
+from .outcomes.recipe_dossier import recipe_dossier
 from .outcomes.recipe_report import outcome_report
 from .outcomes.remarks import recipe_remarks
 
@@ -53,6 +55,9 @@ class Recipe(ResultKind):
 
     def remarks(self, record: Record, dates: Dates) -> Iterable[str]:
         return recipe_remarks(record.plan, record.blocks)
+
+    def dossier(self, record: Record) -> Dossier:
+        return recipe_dossier(record)
 
     def compare(self, a: Record, b: Record, margin: float, level: float) -> Contrast:
         return contrast(a, b, margin, level)

@@ -25,14 +25,20 @@ Block = Mapping[str, Any]
 
 def recipe_remarks(plan: Plan, blocks: Blocks) -> Iterator[str]:
     """Every remark on the bundle of a recipe's run."""
-    by_seed: dict[int, list[Block]] = {}
-    for block in blocks:
-        if "counters" in block:
-            by_seed.setdefault(block["seed"], []).append(block)
+    by_seed = epochs_by_seed(blocks)
     yield from left_out_seeds(plan)
     yield from deferred_work(plan, by_seed)
     yield from outside_work(by_seed)
     yield from other_clock(by_seed)
+
+
+def epochs_by_seed(blocks: Blocks) -> dict[int, list[Block]]:
+    """The blocks of epochs with counters, of every seed."""
+    by_seed: dict[int, list[Block]] = {}
+    for block in blocks:
+        if "counters" in block:
+            by_seed.setdefault(block["seed"], []).append(block)
+    return by_seed
 
 
 def left_out_seeds(plan: Plan) -> Iterator[str]:
@@ -48,6 +54,22 @@ def deferred_work(plan: Plan, by_seed: Mapping[int, Sequence[Block]]) -> Iterato
 
     Of every seed, the cheapest evaluation counts: the first one may compile.
     """
+    costs = cpu_costs(plan, by_seed)
+    if costs is None:
+        return
+    of_step, of_evaluation = costs
+    if of_evaluation > DEFERRED * of_step:
+        yield (
+            f"evaluating an example took {seconds(of_evaluation)} of CPU time, and training with one "
+            f"{seconds(of_step)}: steps may have left work to be done after their clock had stopped, or evaluation "
+            "is dear here"
+        )
+
+
+def cpu_costs(
+    plan: Plan, by_seed: Mapping[int, Sequence[Block]]
+) -> tuple[float, float] | None:
+    """CPU seconds of training with an example and of evaluating one; None if too little was recorded."""
     examples = plan.get("examples", {}).get("validation", 0)
     training, evaluation, total = [], [], 0.0
     for epochs in by_seed.values():
@@ -59,14 +81,8 @@ def deferred_work(plan: Plan, by_seed: Mapping[int, Sequence[Block]]) -> Iterato
         evaluation.append(min(cost[1] for cost in known))
         total += epochs[-1]["counters"]["evaluation cpu seconds"]
     if not training or total < LEAST_CPU_S:
-        return
-    of_step, of_evaluation = median(training), median(evaluation)
-    if of_evaluation > DEFERRED * of_step:
-        yield (
-            f"evaluating an example took {seconds(of_evaluation)} of CPU time, and training with one "
-            f"{seconds(of_step)}: steps may have left work to be done after their clock had stopped, or evaluation "
-            "is dear here"
-        )
+        return None
+    return median(training), median(evaluation)
 
 
 def outside_work(by_seed: Mapping[int, Sequence[Block]]) -> Iterator[str]:

@@ -1,0 +1,287 @@
+"""What the run of a recipe declares, for an audit: its metrics, how it was trained, and its point of a scaling series."""
+
+import math
+from collections.abc import Mapping
+from statistics import median
+from typing import Any
+
+from ...contracts.dossier import (
+    Dossier,
+    MeasurementConduct,
+    ReportedNumber,
+    ScalingPoint,
+    Split,
+    TrainingReport,
+)
+from ...contracts.metric import History
+from ...contracts.result import Blocks, Plan, Record
+from ...hashing.canonical_form import form_hash
+from ...reports.text import clean
+from ...training.outcome import histories
+from ..benching.bench_dossier import DERIVED, PLAN
+from .conditions import loads
+from .remarks import cpu_costs, epochs_by_seed
+
+SAMPLES = "samples.jsonl"
+ASSUMED = "assumed: few seeds, and a t distribution"
+# metrics of the whole training, whose clock counts the steps with their waiting for data
+OF_TRAINING = ("TimeToAccuracy", "TimeToQuality", "Throughput", "FlopRate")
+INCLUDES = ["steps", "waiting for input data"]
+EXCLUDES = ["building", "evaluation", "events"]
+LEAST_RATIO = 0.6
+LEAST_CPU_S = 0.2  # below, CPU times are too coarse for a share
+SPLITS: Mapping[str, Split] = {
+    "TestAccuracy": "test",
+    "ValidationAccuracy": "validation",
+    "TrainingAccuracy": "training",
+}
+
+
+def recipe_dossier(record: Record) -> Dossier:
+    """Everything that the run of a recipe declares; nothing before a seed has been trained to its end."""
+    plan, blocks, derived = record.plan, record.blocks, record.derived
+    if derived is None:
+        return Dossier()
+    runs = histories(blocks)
+    numbers = []
+    for index, metric in enumerate(derived["metrics"]):
+        numbers += _number(metric, plan, index)
+    return Dossier(
+        number=numbers,
+        training=[_training(plan, blocks, derived, runs)],
+        point=[_point(plan, derived, runs)],
+        measurement=[_conduct(plan, blocks, derived, runs)],
+    )
+
+
+def _number(metric: Mapping[str, Any], plan: Plan, index: int) -> list[ReportedNumber]:
+    if metric.get("unavailable"):
+        return []
+    name = metric["name"]
+    of_t = str(metric["method"]).startswith("t ")
+    has_ends = metric["low"] is not None and metric["high"] is not None
+    of_training = name in OF_TRAINING
+    number = ReportedNumber(
+        name=clean(name),
+        system="ours",
+        kind=metric["kind"],
+        value=metric["median"],
+        unit=clean(metric["unit"]),
+        n=metric["n"],
+        low=metric["low"],
+        high=metric["high"],
+        level=metric["level"] if has_ends else None,
+        interval=("normal distribution" if of_t else "ranks") if has_ends else None,
+        normality=ASSUMED if of_t else None,
+        refused=clean("; ".join(metric["notes"])) or "one end is not known",
+        summary="median",
+        split=_split(metric),
+        scope="application" if of_training else None,
+        includes=INCLUDES if of_training else None,
+        excludes=EXCLUDES if of_training else None,
+        options=form_hash(plan["recipe"]["mutable"])[:12],
+    )
+    place = f"metrics/{index}"
+    return [
+        number.at(
+            DERIVED,
+            place,
+            value=f"{place}/median",
+            interval=f"{place}/method",
+            normality=f"{place}/method",
+            refused=f"{place}/notes",
+            split=f"{place}/name",
+            options=f"{PLAN}: recipe/mutable",
+            includes=f"{SAMPLES}: series/seconds",
+        )
+    ]
+
+
+def _split(metric: Mapping[str, Any]) -> Split | None:
+    """The data that a quality was computed on."""
+    if metric["kind"] != "quality":
+        return None
+    split = metric.get("settings", {}).get("split")
+    if split == "test":
+        return "test"
+    if split in ("validation", "train", "training"):
+        return "validation" if split == "validation" else "training"
+    return SPLITS.get(metric["name"], "training" if "Loss" in metric["name"] else None)
+
+
+def _training(
+    plan: Plan, blocks: Blocks, derived: Mapping[str, Any], runs: list[History]
+) -> TrainingReport:
+    ledger = plan.get("ledger")
+    runs_before = None
+    if isinstance(ledger, Mapping):
+        runs_before = sum(count for count in ledger.values() if isinstance(count, int))
+    training = TrainingReport(
+        name="the training",
+        seeds=len(derived["seeds"]),
+        seeds_planned=len(plan["seeds"]),
+        seeds_lost=len(derived["failed"]),
+        seeds_lost_said=True,
+        chosen="all are reported",
+        tuning_runs=runs_before,
+        tuning_known="fixed_hash" in plan,
+        target=_target(derived),
+        target_set="before",
+        test_used_for=["reporting"],
+        overlap=_overlap(plan),
+        waits_timed=_waits_timed(plan, blocks),
+        timed_share=_timed_share(plan, runs),
+        evaluation_share=_evaluation_share(plan, blocks),
+        example_size=_size(plan, "trained"),
+        dataset_size=_size(plan, "dataset"),
+    )
+    return training.at(
+        PLAN,
+        "",
+        seeds=f"{DERIVED}: seeds",
+        seeds_planned="seeds",
+        seeds_lost=f"{DERIVED}: failed",
+        seeds_lost_said=f"{DERIVED}: failed",
+        tuning_runs="ledger",
+        target="recipe/metrics",
+        overlap="data",
+        waits_timed=f"{SAMPLES}: series/data",
+        timed_share=f"{SAMPLES}: counters/training cpu seconds",
+        evaluation_share=f"{SAMPLES}: counters/evaluation cpu seconds",
+        example_size="values/trained",
+        dataset_size="values/dataset",
+    )
+
+
+def _target(derived: Mapping[str, Any]) -> float | None:
+    for metric in derived["metrics"]:
+        if metric["kind"] == "quality" and metric["target"] is not None:
+            return metric["target"]
+    return None
+
+
+def _overlap(plan: Plan) -> int | None:
+    """The examples of the test set if it is one of the sets that were trained with."""
+    digests = plan.get("data")
+    if not isinstance(digests, Mapping) or "test" not in digests:
+        return None
+    if digests["test"] == digests.get("train"):
+        return int(plan.get("examples", {}).get("test", 1))
+    return 0
+
+
+def _waits_timed(plan: Plan, blocks: Blocks) -> bool | None:
+    """Whether every epoch says how long its steps waited for data; None for ranks with clocks of their own."""
+    epochs = [block for block in blocks if "series" in block]
+    if not epochs or "distribution" in plan:
+        return None
+    return all("data" in block["series"] for block in epochs)
+
+
+def _timed_share(plan: Plan, runs: list[History]) -> float | None:
+    """The timed steps by the CPU time of training, per thread; more than 1 where others used the machine."""
+    if "distribution" in plan or plan.get("threads") != 1:
+        return None
+    steps = cpu = 0.0
+    for run in runs:
+        used = run.counters.get("training cpu seconds")
+        if used is None:
+            return None
+        cpu += used - (run.counters.get("event cpu seconds") or 0.0)
+        steps += math.fsum(run.step_seconds)
+    if cpu < LEAST_CPU_S and steps >= LEAST_RATIO * cpu:
+        return None
+    return steps / cpu if cpu > 0 else None
+
+
+def _evaluation_share(plan: Plan, blocks: Blocks) -> float | None:
+    costs = cpu_costs(plan, epochs_by_seed(blocks))
+    if costs is None or costs[0] <= 0:
+        return None
+    return costs[1] / costs[0]
+
+
+def _size(plan: Plan, which: str) -> float | None:
+    values = plan.get("values")
+    size = values.get(which) if isinstance(values, Mapping) else None
+    return float(size) if isinstance(size, int) else None
+
+
+def _point(plan: Plan, derived: Mapping[str, Any], runs: list[History]) -> ScalingPoint:
+    distribution = plan.get("distribution", {})
+    batch = distribution.get(
+        "global_batch", plan["recipe"]["mutable"].get("batch_size")
+    )
+    virtual = distribution.get("transport") == "virtual"
+    seconds = [math.fsum(run.step_seconds) for run in runs]
+    samples = [float(run.samples or 0) for run in runs]
+    by_name = {metric["name"]: metric for metric in derived["metrics"]}
+    steps = by_name.get("StepsToAccuracy", {}).get("median")
+    time = by_name.get("TimeToAccuracy", by_name.get("TimeToQuality"))
+    point = ScalingPoint(
+        name=f"{distribution.get('ranks', 1)} ranks",
+        series=clean(plan["recipe"]["name"]),
+        processes=distribution.get("ranks", 1),
+        seconds=None if virtual else median(seconds),
+        samples=median(samples),
+        quality=_test_quality(derived),
+        global_batch=batch if isinstance(batch, int) else None,
+        steps_to_target=int(steps) if steps is not None else None,
+        seconds_to_target=time["median"] if time else None,
+        target_asked=bool(time) or "StepsToAccuracy" in by_name,
+        method=f"procedure {derived.get('procedure', 0)}, epochs {plan['epochs']}",
+    )
+    return point.at(
+        PLAN,
+        "",
+        processes="distribution/ranks",
+        global_batch="distribution/global_batch",
+        seconds=f"{DERIVED}: seconds",
+        samples=f"{SAMPLES}: counters/samples",
+        quality=f"{DERIVED}: metrics",
+        steps_to_target=f"{DERIVED}: metrics",
+        seconds_to_target=f"{DERIVED}: metrics",
+    )
+
+
+def _test_quality(derived: Mapping[str, Any]) -> float | None:
+    for metric in derived["metrics"]:
+        if metric["kind"] == "quality" and _split(metric) == "test":
+            return metric["median"]
+    return None
+
+
+def _conduct(
+    plan: Plan, blocks: Blocks, derived: Mapping[str, Any], runs: list[History]
+) -> MeasurementConduct:
+    shares = [load["others"] for load in loads(blocks)]
+    conduct = MeasurementConduct(
+        name="the run",
+        load=min(1.0, median(shares)) if shares else None,
+        clock_ratio=_clock_ratio(blocks),
+        method=f"procedure {derived.get('procedure', 0)}, epochs {plan['epochs']}",
+        subject=form_hash(plan["recipe"]["fixed"])[:12],
+    )
+    return conduct.at(
+        SAMPLES,
+        "",
+        load="load/others",
+        clock_ratio="counters/unix time",
+        subject=f"{PLAN}: recipe/fixed",
+    )
+
+
+def _clock_ratio(blocks: Blocks) -> float | None:
+    """The time by the clock of the run by that of the machine, between epochs; None if too short to tell."""
+    by_seed = epochs_by_seed(blocks)
+    counted = passed = 0.0
+    for epochs in by_seed.values():
+        first, last = epochs[0]["counters"], epochs[-1]["counters"]
+        resumed = any("resumed" in block for block in epochs)
+        if resumed or "unix time" not in first or "run seconds" not in first:
+            continue
+        counted += last["run seconds"] - first["run seconds"]
+        passed += last["unix time"] - first["unix time"]
+    if passed < 1.0 or counted <= 0:
+        return None
+    return counted / passed
