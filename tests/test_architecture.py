@@ -27,7 +27,7 @@ LAYERS = [
     "custom definition_text",
     "onnx",
     "operators networks optimizers schedules losses initializers datasets samplers frameworks metrics tasks"
-    " augmentations precisions claims",
+    " augmentations precisions claims audit logs",
     "formats transformations costs",
     "codecs collectives topologies transports",
     "schemes",
@@ -36,7 +36,7 @@ LAYERS = [
     "check",
     "results",
     "bundle/records",
-    "bench rerun instrumentation",
+    "bench rerun instrumentation dossiers fooling",
     "cli",
 ]
 # Two rooms of one layer: the network contract is built on the graph, and the graph is made of operators, a contract.

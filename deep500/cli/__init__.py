@@ -53,6 +53,7 @@ VERBS = {
     "verify": "verify",
     "reproduce": "reproduce",
     "audit": "audit",
+    "fool": "fool",
     "sign": "sign",
     "report": "report",
     "list": "list_",

@@ -1,7 +1,7 @@
 """The rule contract: what an audit asks of a result, one rule per file in audit/.
 
-The name of the file is the rule's: `r01_base_of_a_speedup.py` holds R01BaseOfASpeedup, whose id is R1. Its first letter says
-where it comes from: R the twelve rules of SC'15, F the twelve ways to fool the masses, N newer cheats.
+The name of the file is the rule's: `r01_base_of_a_speedup.py` holds R01BaseOfASpeedup, whose id is R1. Its first letter
+says where it comes from: R the twelve rules of SC'15, F the twelve ways to fool the masses, N newer cheats.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The dossier: everything that a source declares, as tables of declarations, and the questions behind every field.
 
-A claims file is this document in TOML: `[[number]]`, `[[speedup]]`, …. Bundles and logs are read into the same tables, so
-that one set of rules judges all of them. A field that is None was not said.
+A claims file is this document in TOML: `[[number]]`, `[[speedup]]`, …. Bundles and logs are read into the same tables,
+so that one set of rules judges all of them. A field that is None was not said.
 """
 
 from collections.abc import Sequence

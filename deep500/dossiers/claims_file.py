@@ -99,7 +99,7 @@ def _declarations(
             continue
         shared = {key: value for key, value in member.items() if key != "csv"}
         try:
-            rows = csv_rows(kind, member["csv"], folder)
+            rows = list(csv_rows(kind, member["csv"], folder))
         except Deep500Error as error:
             raise where.error(index, "csv", str(error)) from None
         for number, row in rows:

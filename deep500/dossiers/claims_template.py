@@ -9,9 +9,9 @@ from ..contracts.declaration import Declaration
 from .claims_file import declaration_classes
 
 HEAD = """\
-# What a publication says, for `d5 audit FILE`. Fill in what it says, and delete the rest: what is not here was not said.
-# A table with two pairs of brackets may be repeated. With  csv = "table2.csv"  its rows come from a file beside this one,
-# whose first line has the names of the keys.
+# What a publication says, for `d5 audit FILE`. Fill in what it says; what is not here was not said.
+# A table in double brackets may be repeated. With  csv = "table2.csv"  its rows come from a file beside
+# this one, whose first line has the names of the keys.
 """
 
 

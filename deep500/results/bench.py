@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..bundle.dates import Dates
-from ..contracts.dossier import Dossier
 from ..contracts.result import (
     Contrast,
     Plan,
@@ -21,11 +20,13 @@ from ..measure.samples import check_blocks, check_plan
 from ..measure.statistics.comparison import Verdict
 from ..reports.blocks import Report
 from ..schema import encoded
-from .benching.bench_dossier import bench_dossier
 from .benching.contradictions import bench_contradictions, early_end
 from .benching.data import ReportData
 from .benching.measurement_comparison import contrast
 from .benching.measurement_report import bench_report
+
+if TYPE_CHECKING:
+    from ..contracts.dossier import Dossier
 
 Times = dict[str, Any]  # a block, as check_blocks has seen it
 BenchRecord = Record[Plan, Times, BenchNumbers]
@@ -91,7 +92,9 @@ class Bench(ResultKind[Plan, Times, BenchNumbers]):
     def remarks(self, record: BenchRecord, dates: Dates) -> Iterable[str]:
         return early_end(record, record.blocks)
 
-    def dossier(self, record: BenchRecord) -> Dossier:
+    def dossier(self, record: BenchRecord) -> "Dossier":
+        from .benching.bench_dossier import bench_dossier
+
         return bench_dossier(record.plan, record.blocks, record.derived)
 
     def compare(

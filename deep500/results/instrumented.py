@@ -1,16 +1,17 @@
 """A user's own training script, measured in place by `d5.instrument`."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..contracts.dossier import Dossier
 from ..contracts.result import Blocks, Contrast, Plan, Record, ResultKind
 from ..reports.blocks import Report
 from .instrumenting.blocks import check_blocks, check_plan
 from .instrumenting.instrumented_comparison import contrast
-from .instrumenting.instrumented_dossier import script_dossier
 from .instrumenting.instrumented_report import script_report
 from .instrumenting.numbers import numbers
+
+if TYPE_CHECKING:
+    from ..contracts.dossier import Dossier
 
 
 class Instrumented(ResultKind):
@@ -32,7 +33,9 @@ class Instrumented(ResultKind):
     def report(self, record: Record) -> Report:
         return script_report(record)
 
-    def dossier(self, record: Record) -> Dossier:
+    def dossier(self, record: Record) -> "Dossier":
+        from .instrumenting.instrumented_dossier import script_dossier
+
         return script_dossier(record)
 
     def compare(self, a: Record, b: Record, margin: float, level: float) -> Contrast:

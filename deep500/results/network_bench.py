@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..bundle.dates import Dates
-from ..contracts.dossier import Dossier
 from ..contracts.result import Blocks, Contrast, Plan
 from ..contracts.shapes import check_object
 from ..errors import Deep500Error
@@ -15,6 +14,9 @@ from .bench import Bench, BenchRecord, Times, report_data
 from .benching.contradictions import bench_contradictions, early_end
 from .networks.breakdowns import NetworkNumbers, breakdowns
 from .networks.network_bench_report import network_report
+
+if TYPE_CHECKING:
+    from ..contracts.dossier import Dossier
 
 OPERATOR = {
     "node": str,
@@ -60,7 +62,7 @@ class NetworkBench(Bench):
     def remarks(self, record: BenchRecord, dates: Dates) -> Iterable[str]:
         return early_end(record, _timed(record.blocks))
 
-    def dossier(self, record: BenchRecord) -> Dossier:
+    def dossier(self, record: BenchRecord) -> "Dossier":
         return super().dossier(replace(record, blocks=_timed(record.blocks)))
 
     def compare(

@@ -1,10 +1,9 @@
 """A recipe's run: every epoch of every seed, and the metrics over the seeds that follow from them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..bundle.dates import Dates
-from ..contracts.dossier import Dossier
 from ..contracts.result import Blocks, Contrast, Plan, Record, ResultKind
 from ..reports.blocks import Report
 from ..training import outcome as training
@@ -12,9 +11,11 @@ from .outcomes.contradictions import recipe_contradictions
 from .outcomes.data import check_shown, outcome_data
 from .outcomes.equivalent import equivalence_contrast
 from .outcomes.recipe_comparison import contrast
-from .outcomes.recipe_dossier import recipe_dossier
 from .outcomes.recipe_report import outcome_report
 from .outcomes.remarks import recipe_remarks
+
+if TYPE_CHECKING:
+    from ..contracts.dossier import Dossier
 
 
 class Recipe(ResultKind):
@@ -56,7 +57,9 @@ class Recipe(ResultKind):
     def remarks(self, record: Record, dates: Dates) -> Iterable[str]:
         return recipe_remarks(record.plan, record.blocks)
 
-    def dossier(self, record: Record) -> Dossier:
+    def dossier(self, record: Record) -> "Dossier":
+        from .outcomes.recipe_dossier import recipe_dossier
+
         return recipe_dossier(record)
 
     def compare(self, a: Record, b: Record, margin: float, level: float) -> Contrast:

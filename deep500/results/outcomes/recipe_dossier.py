@@ -1,4 +1,4 @@
-"""What the run of a recipe declares, for an audit: its metrics, how it was trained, and its point of a scaling series."""
+"""What the run of a recipe declares, for an audit: its metrics, how it was trained, its point of a scaling series."""
 
 import math
 from collections.abc import Mapping
@@ -124,7 +124,7 @@ def _training(
         seeds_lost_said=True,
         chosen="all are reported",
         tuning_runs=runs_before,
-        tuning_known="fixed_hash" in plan,
+        tuning_known="examples" in plan,
         target=_target(derived),
         target_set="before",
         test_used_for=["reporting"],
