@@ -20,6 +20,7 @@ LAYERS = [
     "progress home supervision user_files",
     "import_address",
     "bundle registry reports",
+    "limited_files",
     "measure",
     "definition namespace",
     "hashing",

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..contracts.declaration import Declaration
 from ..errors import Deep500Error, did_you_mean, visible
-from .limited_files import limited_text
+from ..limited_files import limited_text
 
 LARGEST = 16 << 20  # bytes
 MOST_ROWS = 50_000

@@ -10,10 +10,10 @@ from typing import Any
 from ..contracts.declaration import Declaration, Origin
 from ..contracts.dossier import Dossier
 from ..errors import Deep500Error, did_you_mean, one_line, visible
+from ..limited_files import limited_text
 from ..schema import decoded
 from .claims_csv import csv_rows
 from .claims_lines import line_of
-from .limited_files import limited_text
 
 LARGEST = 4 << 20  # bytes of a claims file
 MOST = 100_000  # declarations of a file

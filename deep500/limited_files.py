@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
-from ..bundle.containers import Damage, open_regular
-from ..bundle.encoding import parse
-from ..errors import Deep500Error, one_line
+from .bundle.containers import Damage, open_regular
+from .bundle.encoding import parse
+from .errors import Deep500Error, one_line
 
 LARGEST = 64 << 20  # bytes of one log or claims file
 
