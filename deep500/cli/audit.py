@@ -49,8 +49,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def call(args: argparse.Namespace) -> int:
     if args.new:
         return _write_template(args)
-    from ..dossiers.auditing import audit, chosen_rules
-    from ..dossiers.sources import read_sources, whole_dossier
+    from ..dossiers.audit_sources import audit_sources
+    from ..dossiers.auditing import chosen_rules
 
     ids = [word for word in (args.rules or "").split(",") if word.strip()]
     rules = chosen_rules(ids)
@@ -60,10 +60,7 @@ def call(args: argparse.Namespace) -> int:
         raise Deep500Error(
             "nothing to audit: name a bundle, a claims file or a log; `d5 audit --new claims.toml` begins a claims file"
         )
-    sources = read_sources(args.source)
-    dossier = whole_dossier(sources)
-    result = audit(dossier, rules, [source.name for source in sources])
-    return _show(args, result)
+    return _show(args, audit_sources(*args.source, rules=rules))
 
 
 def _show(args: argparse.Namespace, result: "Audit") -> int:

@@ -40,10 +40,11 @@ class Audit:
         judged = len(failed) + len(warned) + len(passed)
         if not judged:
             return "Nothing here can be judged: no rule applies."
-        of_rules = f"{judged} rules that apply"
+        of_rules = f"{judged} rules that apply" if judged > 1 else "1 rule that applies"
         doubts = ""
         if warned:
-            doubts = f", and {len(warned)} leave a doubt ({_ids(warned)})"
+            leave = "leaves" if len(warned) == 1 else "leave"
+            doubts = f", and {len(warned)} {leave} a doubt ({_ids(warned)})"
         if failed:
             are = "is" if len(failed) == 1 else "are"
             return f"{len(failed)} of {of_rules} {are} broken ({_ids(failed)}){doubts}."
