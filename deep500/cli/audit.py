@@ -38,6 +38,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="write an empty claims file, which asks for all that an audit wants to know",
     )
     add(
+        "--gallery",
+        type=Path,
+        default=None,
+        metavar="FILE",
+        help="write a page with what breaks and what keeps every rule",
+    )
+    add(
         "--out",
         type=Path,
         default=None,
@@ -56,6 +63,8 @@ def call(args: argparse.Namespace) -> int:
     rules = chosen_rules(ids)
     if args.rules == LIST and not args.source:
         return _list_rules(args, rules)
+    if args.gallery:
+        return _write_gallery(args, rules)
     if not args.source:
         raise Deep500Error(
             "nothing to audit: name a bundle, a claims file or a log; `d5 audit --new claims.toml` begins a claims file"
@@ -93,6 +102,21 @@ def _list_rules(args: argparse.Namespace, rules: "list[AuditRule]") -> int:
         print_json([dict(zip(keys, row, strict=True)) for row in rows])
     else:
         print(terminal(rules_report(rows)))
+    return 0
+
+
+def _write_gallery(args: argparse.Namespace, rules: "list[AuditRule]") -> int:
+    from ..bundle.records.loading import rendered
+    from ..dossiers.gallery import gallery
+    from ..reports.html import html
+
+    if args.source:
+        raise Deep500Error("--gallery shows the rules: give no SOURCE with it")
+    write_page(args.gallery, rendered(html, gallery(rules)))
+    if args.json:
+        print(json_text({"written": str(args.gallery)}))
+    else:
+        print(visible(str(args.gallery)))
     return 0
 
 

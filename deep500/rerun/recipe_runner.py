@@ -54,6 +54,7 @@ from ..training.building import (
 from ..training.checkpoint import load_checkpoint, save_checkpoint
 from ..training.checks import check_data
 from ..training.events import Event
+from ..training.example_sizes import example_values
 from ..training.gradient_noise import MeasureNoise
 from ..training.outcome import check_plan, is_end, qualities
 from ..training.planning import make_plan, tier_recipe
@@ -308,6 +309,7 @@ class RecipeRun:
             "update": update,
             "data": digests,
             "examples": {name: len(split) for name, split in self.splits.items()},
+            "values": example_values(self.splits["train"]),
         }
 
     def _unsupported(self, error: Unsupported) -> Unsupported:
