@@ -1,7 +1,7 @@
 """How often `d5 audit` finds a fooled bundle, and alarms on an honest one: python benchmarks/audit_rates.py
 
-Honest bundles of all kinds are made on this machine (a few minutes), and the recorded ones of the tests are added. Every
-way that fits a bundle is applied to it. FAIL is an alarm. Intervals are Clopper-Pearson at 95 %.
+Honest bundles of all kinds are made on this machine (a few minutes), and the recorded ones of the tests are added.
+Every way that fits a bundle is applied to it. FAIL is an alarm. Intervals are Clopper-Pearson at 95 %.
 """
 
 import argparse

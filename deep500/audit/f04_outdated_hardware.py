@@ -47,9 +47,11 @@ year = 2017
     def judge(self, dossier: Dossier) -> Iterator[AuditFinding]:
         ours = [system for system in dossier.system if system.role == "ours"]
         others = [system for system in dossier.system if system.role == "baseline"]
-        for system in ours:
-            for other in others:
-                yield self._judge_pair(system, other)
+        if not ours:
+            return
+        newest = max(ours, key=lambda system: system.year or 0)
+        for other in others:
+            yield self._judge_pair(newest, other)
 
     @staticmethod
     def _judge_pair(ours: SystemDescription, other: SystemDescription) -> AuditFinding:

@@ -49,10 +49,12 @@ options = "A: batch 8k"
 """
 
     def judge(self, dossier: Dossier) -> Iterator[AuditFinding]:
-        qualities = dossier.numbers("quality")
+        by_system: dict[str | None, set[str]] = {}
+        for quality in dossier.numbers("quality"):
+            if quality.options:
+                by_system.setdefault(quality.system, set()).add(quality.options)
         for speed in dossier.numbers("cost", "rate"):
-            same = [q for q in qualities if q.system == speed.system]
-            options = {quality.options for quality in same if quality.options}
+            options = by_system.get(speed.system)
             if not options or not speed.options:
                 continue
             if speed.options in options:
