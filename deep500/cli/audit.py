@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import Deep500Error, visible
+from . import options
 from .output import json_text, print_json, write_page
 
 if TYPE_CHECKING:
@@ -28,29 +29,23 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         const=LIST,
         default=None,
         metavar="IDS",
-        help="only these rules, such as R1,F6,N4 (without ids: list all rules)",
+        help="the rules to judge by, such as R1,F6,N4 (without ids: list all rules)",
     )
     add(
         "--new",
         type=Path,
         default=None,
         metavar="FILE",
-        help="write an empty claims file, which asks for all that an audit wants to know",
+        help="an empty claims file to write, which asks for all that an audit wants to know",
     )
     add(
         "--gallery",
         type=Path,
         default=None,
         metavar="FILE",
-        help="write a page with what breaks and what keeps every rule",
+        help="a gallery to write: what breaks and what keeps every rule",
     )
-    add(
-        "--out",
-        type=Path,
-        default=None,
-        metavar="FILE",
-        help="also write the audit as a page",
-    )
+    options.out(parser, "a page of the audit")
 
 
 def call(args: argparse.Namespace) -> int:

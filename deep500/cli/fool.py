@@ -1,7 +1,6 @@
 """turn an honest bundle into a fooled one, by one of the twelve ways: to test an audit"""
 
 import argparse
-from pathlib import Path
 
 from ..errors import Deep500Error, visible
 from . import options
@@ -10,15 +9,14 @@ from .output import print_json
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     options.bundle(parser, required=True)
-    add = parser.add_argument
-    add("--way", type=int, default=None, metavar="N", help="which way, 1 to 12")
-    add(
-        "--out",
-        type=Path,
+    parser.add_argument(
+        "--way",
+        type=int,
         default=None,
-        metavar="FOLDER",
-        help="a new folder with “fooled” in its name",
+        metavar="N",
+        help="the way to fool the masses, 1 to 12",
     )
+    options.out(parser, "the result, a new folder with “fooled” in its name")
 
 
 def call(args: argparse.Namespace) -> int:

@@ -84,6 +84,10 @@ MEANINGS = {
     "--recipe": ("the recipe's file", "FILE"),
     "--signer": ("whose signature must be there", "KEY"),
     "--key": ("the private key", "FILE"),
+    "--rules": ("the rules to judge by", "IDS"),
+    "--new": ("an empty claims file", "FILE"),
+    "--gallery": ("a gallery to write", "FILE"),
+    "--way": ("the way to fool the masses", "N"),
 }
 
 
