@@ -10,7 +10,7 @@ from ..contracts.dossier import Dossier
 
 def is_bounded(unit: str | None) -> bool:
     """Whether a machine has a peak in this unit."""
-    return bool(unit and re.search(r"(flop|op|B|bytes?|iB)/s$|FLOPS$", unit))
+    return bool(unit and re.search(r"((?i:flop|op|byte)s?|B)/s$|FLOPS$", unit))
 
 
 class R11UpperBound(AuditRule):

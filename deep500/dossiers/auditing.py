@@ -48,6 +48,8 @@ class Audit:
         if failed:
             are = "is" if len(failed) == 1 else "are"
             return f"{len(failed)} of {of_rules} {are} broken ({_ids(failed)}){doubts}."
+        if judged == 1:
+            return f"The only rule that applies is not broken{doubts}."
         return f"None of {of_rules} is broken{doubts}."
 
     @property

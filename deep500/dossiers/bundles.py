@@ -1,6 +1,6 @@
 """The dossier of a bundle: what its kind declares, and what every bundle says of set-up and conduct."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 from ..bundle.encoding import MANIFEST
@@ -10,6 +10,7 @@ from ..contracts.result import Record
 from ..errors import Deep500Error
 from ..measure.machine import Environment
 from ..reports.text import clean
+from ..schema import decoded, encoded
 from .devices import system_of
 
 ENVIRONMENT = "environment.json"
@@ -41,7 +42,7 @@ def bundle_dossier(path: Path) -> Dossier:
 def record_dossier(record: Record) -> Dossier:
     """The same of a record."""
     with one_line(f"{record.bundle} cannot be audited, see `d5 verify`"):
-        dossier = record.kind.dossier(record)
+        dossier = checked(record.kind.dossier(record))
         about = _conduct(record)
         [conduct] = dossier.measurement or [about]
         whole = replace(
@@ -62,6 +63,20 @@ def record_dossier(record: Record) -> Dossier:
             measurement=[whole],
             system=[*dossier.system, *system_of(record)],
         )
+
+
+def checked(dossier: Dossier) -> Dossier:
+    """The dossier, if every field has the form that rules rely on; else a Deep500Error: a plan may say anything."""
+    for table in fields(dossier):
+        for declaration in getattr(dossier, table.name):
+            said = {}
+            for member in fields(declaration):
+                value = getattr(declaration, member.name)
+                if member.name != "origin" and value is not None:
+                    said[member.name] = encoded(value)
+            where = f"{declaration.origin.file} {declaration.origin.place}".strip()
+            decoded(type(declaration), said, where)
+    return dossier
 
 
 def _conduct(record: Record) -> MeasurementConduct:

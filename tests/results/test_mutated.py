@@ -31,6 +31,8 @@ VERBS = (
     ("report", "--format", "html"),
     ("report", "--format", "markdown", "--json"),
     ("compare",),
+    ("audit",),
+    ("audit", "--json"),
     ("list",),
 )
 

@@ -6,6 +6,8 @@ from statistics import median
 from typing import Any
 
 from ...contracts.result import Blocks, Plan
+from ...errors import Deep500Error
+from ...measure.machine import Environment
 
 
 def conditions(plan: Plan, blocks: Blocks) -> dict[str, Any]:
@@ -26,6 +28,16 @@ def others(blocks: Blocks) -> float | None:
 def loads(blocks: Blocks) -> list[Mapping[str, Any]]:
     """The recorded loads, one for each epoch that was long enough to measure it."""
     return [block["load"] for block in blocks if "load" in block]
+
+
+def usable_cpus(environment: Mapping[str, Any]) -> int | None:
+    """How many CPUs the run might use; None if that was not recorded."""
+    try:
+        known = Environment.from_json(environment)
+    except Deep500Error:
+        return None
+    value = known.fact("benchmark measurement setup", "usable cpus").value
+    return value if isinstance(value, int) and value > 0 else None
 
 
 def _stretch(blocks: Blocks) -> float | None:

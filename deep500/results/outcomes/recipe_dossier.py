@@ -11,6 +11,7 @@ from ...contracts.dossier import (
     ReportedNumber,
     ScalingPoint,
     Split,
+    SystemDescription,
     TrainingReport,
 )
 from ...contracts.metric import History
@@ -19,7 +20,7 @@ from ...hashing.canonical_form import form_hash
 from ...reports.text import clean
 from ...training.outcome import histories
 from ..benching.bench_dossier import DERIVED, PLAN
-from .conditions import loads
+from .conditions import loads, usable_cpus
 from .remarks import cpu_costs, epochs_by_seed
 
 SAMPLES = "samples.jsonl"
@@ -28,6 +29,10 @@ ASSUMED = "assumed: few seeds, and a t distribution"
 OF_TRAINING = ("TimeToAccuracy", "TimeToQuality", "Throughput", "FlopRate")
 INCLUDES = ["steps", "waiting for input data"]
 EXCLUDES = ["building", "evaluation", "events"]
+BY_STEPS = "the communication of every step"
+SLOWEST = "the slowest rank, by its own clock"
+NO_BOUND = "a run measures no peaks: `d5 bench operator` does"
+FLOPS = "flops per example"
 LEAST_RATIO = 0.6
 LEAST_CPU_S = 0.2  # below, CPU times are too coarse for a share
 SPLITS: Mapping[str, Split] = {
@@ -44,9 +49,11 @@ def recipe_dossier(record: Record) -> Dossier:
         return Dossier()
     runs = histories(blocks)
     numbers = []
+    operations = _operations(runs)
     for index, metric in enumerate(derived["metrics"]):
-        numbers += _number(metric, plan, index)
+        numbers += _number(metric, plan, index, operations)
     return Dossier(
+        system=_system(record),
         number=numbers,
         training=[_training(plan, blocks, derived, runs)],
         point=[_point(plan, derived, runs)],
@@ -54,7 +61,9 @@ def recipe_dossier(record: Record) -> Dossier:
     )
 
 
-def _number(metric: Mapping[str, Any], plan: Plan, index: int) -> list[ReportedNumber]:
+def _number(
+    metric: Mapping[str, Any], plan: Plan, index: int, operations: float | None
+) -> list[ReportedNumber]:
     if metric.get("unavailable"):
         return []
     name = metric["name"]
@@ -80,6 +89,12 @@ def _number(metric: Mapping[str, Any], plan: Plan, index: int) -> list[ReportedN
         includes=INCLUDES if of_training else None,
         excludes=EXCLUDES if of_training else None,
         options=form_hash(plan["recipe"]["mutable"])[:12],
+        ranks=_ranks(plan) if of_training else None,
+        synchronised=BY_STEPS if of_training else None,
+        across_ranks=SLOWEST if of_training else None,
+        precision=_precision(plan) if name == "FlopRate" else None,
+        operations=operations if name == "FlopRate" else None,
+        bound_reason=NO_BOUND if name == "FlopRate" else None,
     )
     place = f"metrics/{index}"
     return [
@@ -93,6 +108,53 @@ def _number(metric: Mapping[str, Any], plan: Plan, index: int) -> list[ReportedN
             split=f"{place}/name",
             options=f"{PLAN}: recipe/mutable",
             includes=f"{SAMPLES}: series/seconds",
+        )
+    ]
+
+
+def _ranks(plan: Plan) -> int:
+    return int(plan.get("distribution", {}).get("ranks", 1))
+
+
+def _precision(plan: Plan) -> str:
+    """The precision of the operations: what the recipe chose, or the default of all frameworks."""
+    precision = plan["recipe"]["mutable"].get("precision")
+    if isinstance(precision, Mapping):
+        return clean(precision.get("definition", "unknown"))
+    return "float32"
+
+
+def _operations(runs: list[History]) -> float | None:
+    """Floating-point operations of a whole run; None where they were not counted."""
+    counted = []
+    for run in runs:
+        per_example = run.counters.get(FLOPS)
+        if per_example is not None:
+            counted.append(per_example * run.samples)
+    return median(counted) if counted else None
+
+
+def _system(record: Record) -> list[SystemDescription]:
+    """How many CPUs there were and how many threads ran on them, with the reason that the report gives."""
+    threads = record.plan.get("threads")
+    cpus = usable_cpus(record.environment)
+    if not isinstance(threads, int) or cpus is None:
+        return []
+    by_default = "one thread by default, so that a seed gives the same bits again"
+    system = SystemDescription(
+        name="the CPUs",
+        processors=cpus,
+        processors_used=min(cpus, threads * _ranks(record.plan)),
+        reason=by_default if threads == 1 else "as many as were asked for",
+    )
+    usable = "classes/benchmark measurement setup/usable cpus"
+    return [
+        system.at(
+            PLAN,
+            "",
+            processors=f"environment.json: {usable}",
+            processors_used="threads",
+            reason="threads",
         )
     ]
 
