@@ -54,6 +54,8 @@ quantiles = [0.9, 0.99]
             tails = [q for q in quantiles if q > 0.5]
             if number.latency and not tails:
                 yield number.fails("a latency without its tail", "summary", "quantiles")
+            elif tails and number.n is None:
+                yield number.warns("quantiles of how many values?", "quantiles", "n")
             elif tails and (number.n or 0) < least_values(max(tails)):
                 yield number.fails(
                     f"p{100 * max(tails):g} of {number.n} values; an interval at 95 % needs "

@@ -36,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=None,
         metavar="FILE",
-        help="an empty claims file to write, which asks for all that an audit wants to know",
+        help="a claims file to write, which asks for all that is not said; with SOURCE, what that says is filled in",
     )
     add(
         "--gallery",
@@ -115,14 +115,22 @@ def _write_gallery(args: argparse.Namespace, rules: "list[AuditRule]") -> int:
     return 0
 
 
-def _write_template(args: argparse.Namespace) -> int:
-    from ..dossiers.claims_template import claims_template
+def _claims_text(sources: "list[str]") -> str:
+    """An empty claims file, or what the sources say with all that they leave unsaid."""
+    from ..dossiers.claims_template import claims_of, claims_template
 
-    if args.source:
-        raise Deep500Error("--new writes an empty claims file: give no SOURCE with it")
+    if not sources:
+        return claims_template()
+    from ..dossiers.sources import read_sources, whole_dossier
+
+    return claims_of(whole_dossier(read_sources(sources)))
+
+
+def _write_template(args: argparse.Namespace) -> int:
+    text = _claims_text(args.source)
     try:
         with args.new.open("x", encoding="utf-8") as file:
-            file.write(claims_template())
+            file.write(text)
     except FileExistsError:
         raise Deep500Error(f"{args.new} exists already: choose another name") from None
     except OSError as error:

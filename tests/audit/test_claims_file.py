@@ -7,8 +7,9 @@ import pytest
 
 from deep500.contracts.dossier import ReportedNumber
 from deep500.dossiers.auditing import all_rules, audit
+from deep500.dossiers.bundles import bundle_dossier
 from deep500.dossiers.claims_file import claims_dossier, read_claims
-from deep500.dossiers.claims_template import claims_template
+from deep500.dossiers.claims_template import claims_of, claims_template
 from deep500.errors import Deep500Error
 
 WRONG = {
@@ -79,6 +80,26 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     (folder / "t.csv").symlink_to(tmp_path / "secret.csv")
     with pytest.raises(Deep500Error, match="outside of the folder"):
         claims_dossier("[[number]]\ncsv = 't.csv'\n", "claims.toml", folder)
+
+
+@pytest.mark.parametrize("name", ["bench", "recipe", "operator"])
+def test_what_a_bundle_says_can_be_written_down(name: str) -> None:
+    bundle = Path(__file__).parents[1] / "data" / "golden" / f"{name}.zip"
+    dossier = bundle_dossier(bundle)
+    text = claims_of(dossier)
+    again = claims_dossier(text, "claims.toml")
+    assert again.number == list(dossier.number)
+    assert again.speedup == list(dossier.speedup)
+    assert again.training == list(dossier.training)
+    assert "# latency = false  # is it a latency" in text
+    verdicts = [
+        [
+            (outcome.id, outcome.verdict)
+            for outcome in audit(each, all_rules(), []).outcomes
+        ]
+        for each in (dossier, again)
+    ]
+    assert verdicts[0] == verdicts[1]
 
 
 def test_a_pipe_or_a_giant_is_not_read(tmp_path: Path) -> None:

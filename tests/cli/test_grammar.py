@@ -85,7 +85,7 @@ MEANINGS = {
     "--signer": ("whose signature must be there", "KEY"),
     "--key": ("the private key", "FILE"),
     "--rules": ("the rules to judge by", "IDS"),
-    "--new": ("an empty claims file", "FILE"),
+    "--new": ("a claims file to write", "FILE"),
     "--gallery": ("a gallery to write", "FILE"),
     "--way": ("the way to fool the masses", "N"),
 }
