@@ -14,7 +14,7 @@ def audit_report(audit: Audit) -> Report:
     """The blocks of the report."""
     names = ", ".join(map(clean, audit.sources))
     sentence: Text = clean(audit.sentence)
-    blocks: list[Block] = [Banner(sentence, sentence)]
+    blocks: list[Block] = [Banner(sentence, sentence, pill="audited")]
     for verdict in ("FAIL", "WARN"):
         for outcome in audit.having(verdict):
             blocks.append(_section(outcome))
@@ -34,15 +34,17 @@ def _section(outcome: RuleOutcome) -> Section:
 
 
 def _line(finding: AuditFinding) -> str:
-    evidence = "; ".join(map(evidence_text, finding.evidence))
-    return f"{clean(finding.text)} [{evidence}]"
+    return f"{clean(finding.text)} [{evidence_text(finding.evidence)}]"
 
 
-def evidence_text(evidence: Evidence) -> str:
-    """A file, the field in it, and its value."""
-    said = "not said" if evidence.value is None else plain(evidence.value)[:80]
-    place = f"{clean(evidence.file)} {clean(evidence.field)}".strip()
-    return f"{place}: {said}"
+def evidence_text(evidence: Sequence[Evidence]) -> str:
+    """Every file with its fields and their values."""
+    by_file: dict[str, list[str]] = {}
+    for each in evidence:
+        said = "not said" if each.value is None else plain(each.value)[:80]
+        fields = by_file.setdefault(clean(each.file), [])
+        fields.append(f"{clean(each.field)} = {said}".removeprefix(" = "))
+    return "; ".join(f"{file}: {', '.join(said)}" for file, said in by_file.items())
 
 
 def _kept(audit: Audit) -> Block:
@@ -59,8 +61,7 @@ def _row(outcome: RuleOutcome) -> Sequence[Text]:
     text = clean(first.text)
     if len(outcome.findings) > 1:
         text = f"{text} (and {len(outcome.findings) - 1} more)"
-    evidence = "; ".join(map(evidence_text, first.evidence[:2]))
-    return [outcome.id, text, evidence]
+    return [outcome.id, text, evidence_text(first.evidence[:2])]
 
 
 def rules_report(rules: Sequence[tuple[str, str, str]]) -> Report:

@@ -43,7 +43,7 @@ CAPTION = "Left what breaks the rule, right what keeps it: what each says, and w
 def gallery(rules: Sequence[AuditRule]) -> Report:
     """One section per family, with the specimens of its rules."""
     sentence = f"{len(rules)} rules, each with what breaks it and what keeps it."
-    blocks: list[Block] = [Banner(sentence, sentence)]
+    blocks: list[Block] = [Banner(sentence, sentence, pill="specimens")]
     for letter, title in FAMILIES.items():
         of_family = [rule for rule in rules if rule.id.startswith(letter)]
         sections = [_specimens(rule) for rule in of_family]
