@@ -47,9 +47,11 @@ quality = 75.9
 """
 
     def judge(self, dossier: Dossier) -> Iterator[AuditFinding]:
-        for points in dossier.series().values():
+        for points in dossier.scaling():
             for point in points:
-                if point.quality is None:
+                if point.quality_lost:
+                    yield point.passes("it is said that it diverged", "quality_lost")
+                elif point.quality is None:
                     yield point.fails(
                         "faster, and nobody knows how accurate", "processes", "quality"
                     )

@@ -52,7 +52,7 @@ samples = 1e6
 """
 
     def judge(self, dossier: Dossier) -> Iterator[AuditFinding]:
-        for points in dossier.series().values():
+        for points in dossier.scaling():
             first, last = points[0], points[-1]
             if not (first.seconds and last.seconds and first.samples and last.samples):
                 continue

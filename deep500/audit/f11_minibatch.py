@@ -48,10 +48,8 @@ scaling = "strong"
 """
 
     def judge(self, dossier: Dossier) -> Iterator[AuditFinding]:
-        for points in dossier.series().values():
+        for points in dossier.scaling():
             first, last = points[0], points[-1]
-            if first.processes == last.processes:
-                continue
             small, large = first.global_batch, last.global_batch
             if small is None or large is None:
                 yield last.fails(

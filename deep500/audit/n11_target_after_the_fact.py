@@ -29,13 +29,17 @@ target_set = "before"
 """
 
     def judge(self, dossier: Dossier) -> Iterator[AuditFinding]:
-        targets = {t.target for t in dossier.training if t.target is not None}
+        by_subject: dict[str, set[float]] = {}
+        for training in dossier.training:
+            if training.subject and training.target is not None:
+                by_subject.setdefault(training.subject, set()).add(training.target)
         for training in dossier.training:
             if training.target is None:
                 continue
             if training.target_set == "after":
                 yield training.fails("its target was set after the runs", "target_set")
-            elif len(targets) > 1:
+            elif len(by_subject.get(training.subject or "", ())) > 1:
+                targets = by_subject[training.subject or ""]
                 yield training.fails(
                     f"targets differ: {', '.join(f'{t:g}' for t in sorted(targets))}",
                     "target",

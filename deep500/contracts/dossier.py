@@ -224,6 +224,7 @@ class ScalingPoint(Declaration):
     samples: float | None = asked("how many examples it processed", 1.2e6)
     throughput: float | None = asked("examples per second", 10000.0)
     quality: float | None = asked("accuracy or loss that it reached at its end", 76.1)
+    quality_lost: bool | None = asked("did the training diverge there", False)
     global_batch: Whole | None = asked("examples per update, all processes", 2048)
     scaling: Literal["strong", "weak"] | None = asked("what it is called", "strong")
     steps_to_target: Whole | None = asked("updates until the target quality", 56000)
@@ -243,6 +244,9 @@ class TrainingReport(Declaration):
     chosen: str | None = asked("how the reported run was chosen", "all are reported")
     tuning_runs: Whole | None = asked("runs that were needed to tune it", 40)
     tuning_known: bool | None = asked("can the number be known at all", True)
+    subject: str | None = asked(
+        "what is learnt: all that learn it have one target", "ImageNet, ResNet-50"
+    )
     target: float | None = asked("the quality that counts as reached", 75.9)
     target_set: Literal["before", "after"] | None = asked(
         "was the target set before or after the runs", "before"
@@ -314,6 +318,14 @@ class Dossier:
             if len(points) > 1:
                 ordered[name] = sorted(points, key=lambda point: point.processes or 0)
         return ordered
+
+    def scaling(self) -> list[list[ScalingPoint]]:
+        """The points of every series over at least two different numbers of processes."""
+        found = []
+        for points in self.series().values():
+            if points[0].processes != points[-1].processes:
+                found.append(points)
+        return found
 
 
 def merged(dossiers: Sequence[Dossier]) -> Dossier:

@@ -9,6 +9,7 @@ from deep500.bundle.records.loading import load
 from deep500.dossiers.auditing import Audit, all_rules, audit, chosen_rules
 from deep500.dossiers.sources import read_sources, whole_dossier
 from deep500.errors import Deep500Error
+from deep500.fooling.draft import draft_of
 from deep500.fooling.fool import fool
 from deep500.fooling.ways import WAYS
 
@@ -102,8 +103,77 @@ def test_a_way_that_does_not_fit_writes_nothing(tmp_path: Path) -> None:
     assert not out.exists()
 
 
-def test_honest_results_side_by_side_raise_no_alarm() -> None:
-    golden = DATA / "golden"
-    result = audited(golden / "recipe.zip", golden / "recipe_adam.zip")
+PAIRS = {
+    "bench bench_again": "",
+    "operator operator_again": "N12",
+    "instrumented instrumented_again": "",
+    "recipe recipe_adam": "F8 F12 N11",
+    "recipe diverged": "F12 N13",
+    "ranks codec": "N11",
+    "bench recipe": "",
+}
+
+
+@pytest.mark.parametrize(("names", "kept"), PAIRS.items(), ids=list(PAIRS))
+def test_honest_results_side_by_side_raise_no_alarm(names: str, kept: str) -> None:
+    paths = [DATA / "golden" / f"{name}.zip" for name in names.split()]
+    result = audited(*paths)
     assert [outcome.id for outcome in result.having("FAIL")] == []
-    assert {"F12", "F8", "N11"} <= {outcome.id for outcome in result.having("PASS")}
+    assert set(kept.split()) <= {outcome.id for outcome in result.having("PASS")}
+
+
+def test_another_target_for_the_same_recipe_is_found(tmp_path: Path) -> None:
+    draft = draft_of(DATA / "golden" / "recipe.zip")
+    draft.metrics[0][1] = 91.0
+    draft.seal(tmp_path / "lowered")
+    result = audited(DATA / "golden" / "recipe.zip", tmp_path / "lowered", rules="N11")
+    assert result.having("FAIL")
+
+
+def test_another_method_for_the_same_statements_is_found(tmp_path: Path) -> None:
+    draft = draft_of(DATA / "golden" / "bench_one.zip")
+    draft.plan["cache"] = "cold"
+    draft.seal(tmp_path / "cold")
+    result = audited(DATA / "golden" / "bench_one.zip", tmp_path / "cold", rules="N12")
+    assert result.having("FAIL")
+
+
+def test_equal_test_and_training_data_are_found(tmp_path: Path) -> None:
+    draft = draft_of(DATA / "golden" / "recipe.zip")
+    draft.plan["data"]["test"] = draft.plan["data"]["train"]
+    draft.seal(tmp_path / "leaked")
+    assert audited(tmp_path / "leaked", rules="N10").having("FAIL")
+
+
+def test_a_seed_that_is_taken_out_is_found(tmp_path: Path) -> None:
+    draft = draft_of(DATA / "golden" / "recipe.zip")
+    draft.blocks[:] = [block for block in draft.blocks if block["seed"] != 0]
+    draft.files.pop("weights-0.safetensors")
+    draft.seal(tmp_path / "chosen")
+    assert audited(tmp_path / "chosen", rules="N9").having("FAIL")
+
+
+def test_a_count_of_operations_that_is_too_large_is_found(tmp_path: Path) -> None:
+    """Way 7 with its precision kept: the rate is above the measured peak."""
+    draft = draft_of(DATA / "golden" / "operator_suite.zip")
+    for entry in draft.plan["entries"]:
+        entry["work"]["flops"] *= 100
+    draft.seal(tmp_path / "counted")
+    assert audited(tmp_path / "counted", rules="N6").having("FAIL")
+
+
+def test_work_after_the_clock_is_found(tmp_path: Path) -> None:
+    draft = draft_of(DATA / "golden" / "bench_one.zip")
+    draft.blocks[0]["after"] = [40.0 for _ in draft.blocks[0]["after"]]
+    draft.seal(tmp_path / "deferred")
+    assert audited(tmp_path / "deferred", rules="N4").having("FAIL")
+
+
+def test_a_clock_that_was_slowed_down_is_found(tmp_path: Path) -> None:
+    draft = draft_of(DATA / "golden" / "bench_one_process.zip")
+    for block in draft.blocks:
+        clocks = block["clocks"]
+        clocks["spent_ns"] = clocks["spent_ns"] * 20 + 2_000_000_000
+        clocks["wall_ns"] = clocks["spent_ns"] + clocks["wall_ns"]
+    draft.seal(tmp_path / "slowed")
+    assert audited(tmp_path / "slowed", rules="N3").having("FAIL")

@@ -187,6 +187,7 @@ def _training(
         chosen="all are reported",
         tuning_runs=runs_before,
         tuning_known="examples" in plan,
+        subject=form_hash(plan["recipe"]["fixed"])[:12],
         target=_target(derived),
         target_set="before",
         test_used_for=["reporting"],
@@ -287,6 +288,7 @@ def _point(plan: Plan, derived: Mapping[str, Any], runs: list[History]) -> Scali
         seconds=None if virtual else median(seconds),
         samples=median(samples),
         quality=_test_quality(derived),
+        quality_lost=bool(derived["failed"]) and _asks_for_test_quality(derived),
         global_batch=batch if isinstance(batch, int) else None,
         steps_to_target=int(steps) if steps is not None else None,
         seconds_to_target=time["median"] if time else None,
@@ -304,6 +306,10 @@ def _point(plan: Plan, derived: Mapping[str, Any], runs: list[History]) -> Scali
         steps_to_target=f"{DERIVED}: metrics",
         seconds_to_target=f"{DERIVED}: metrics",
     )
+
+
+def _asks_for_test_quality(derived: Mapping[str, Any]) -> bool:
+    return any(_split(metric) == "test" for metric in derived["metrics"])
 
 
 def _test_quality(derived: Mapping[str, Any]) -> float | None:
