@@ -66,9 +66,15 @@ _WORDS = {
 }
 
 
-def optional() -> Any:
-    """A field that is None if a document does not have it, and is not written if it is None."""
-    return field(default=None, metadata={"optional": True})
+def optional(absent: object = None) -> Any:
+    """A field that has this value if a document does not have it, and is not written if it has."""
+    metadata = {"optional": True, "absent": absent}
+    return field(default_factory=lambda: absent, metadata=metadata)
+
+
+def named(key: str, **default: Any) -> Any:
+    """A field that has another name in a document."""
+    return field(metadata={"key": key}, **default)
 
 
 def others() -> Any:
@@ -84,14 +90,19 @@ def inline() -> Any:
 class Misfit(Exception):
     """A value that does not fit: where it stands below the place that is being read, and what was expected."""
 
-    def __init__(self, value: object, expected: str) -> None:
+    def __init__(self, value: object, expected: str, inside: bool = False) -> None:
         self.value = value
         self.expected = expected
+        self.inside = inside  # the kind is right, and what it holds is not
         self.path: list[str] = []
 
     def below(self, step: object) -> "Misfit":
         self.path.insert(0, _short(step))
         return self
+
+    @property
+    def depth(self) -> int:
+        return len(self.path) + self.inside
 
     def __str__(self) -> str:
         place = "".join(f"/{step}" for step in self.path)
@@ -127,14 +138,26 @@ def encoded(value: Any) -> Any:
 def _object(value: Any) -> dict[str, Any]:
     document: dict[str, Any] = {}
     for member in fields(value):
-        content = getattr(value, member.name)
+        content = encoded(getattr(value, member.name))
         if member.metadata.get("others"):
             document |= content
         elif member.metadata.get("inline"):
-            document |= encoded(content) or {}
-        elif content is not None or not member.metadata.get("optional"):
-            document[member.name] = encoded(content)
+            document |= content or {}
+        elif not _is_absent(member, content):
+            document[_key(member)] = content
     return document
+
+
+def _is_absent(member: "dataclasses.Field[Any]", content: object) -> bool:
+    """Whether a field is left out of a document with this content."""
+    if not member.metadata.get("optional"):
+        return False
+    return content == encoded(member.metadata["absent"])
+
+
+def _key(member: "dataclasses.Field[Any]") -> str:
+    """The key of a field in a document."""
+    return member.metadata.get("key", member.name)
 
 
 @cache
@@ -221,7 +244,7 @@ def _union(kinds: Sequence[Any]) -> Decoder:
             try:
                 return decode_one(value)
             except Misfit as misfit:
-                if len(misfit.path) > len(deepest.path):
+                if misfit.depth > deepest.depth:
                     deepest = misfit
         raise deepest
 
@@ -254,13 +277,20 @@ def _all_fit(kind: Any) -> Callable[[list[Any]], bool]:
     if typing.get_origin(kind) is Annotated:
         kind, *annotated = typing.get_args(kind)
         constraints += annotated
-    by_kind: dict[object, set[type]] = {int: {int}, float: {int, float}}
+    by_kind: dict[object, set[type]] = {
+        int: {int},
+        float: {int, float},
+        float | None: {int, float, type(None)},
+    }
     allowed = by_kind.get(kind, set())
 
     def check(values: list[Any]) -> bool:
         if not values or not set(map(type, values)) <= allowed:
             return False
-        ends = (min(values), max(values))
+        numbers = values
+        if type(None) in allowed:
+            numbers = [value for value in values if value is not None]
+        ends = (min(numbers, default=0), max(numbers, default=0))
         return all(_fits(end, one) for one in constraints for end in ends)
 
     return check
@@ -304,6 +334,7 @@ def _dataclass(kind: Any) -> Decoder:
     hints = typing.get_type_hints(kind, include_extras=True)
     members = {member.name: member for member in fields(kind) if member.init}
     decoders = {}
+    names: dict[str, str] = {}  # of the fields, by their keys
     inlined: dict[str, Any] = {}
     rest = None
     for name, member in members.items():
@@ -312,26 +343,28 @@ def _dataclass(kind: Any) -> Decoder:
         elif member.metadata.get("inline"):
             [inlined[name]] = filter(is_dataclass, typing.get_args(hints[name]))
         else:
-            decoders[name] = _decoder(hints[name])
-    required = [name for name in decoders if _is_required(members[name])]
+            key = _key(member)
+            names[key] = name
+            decoders[key] = _decoder(hints[name])
+    required = [key for key in decoders if _is_required(members[names[key]])]
 
     def decode(document: Any) -> Any:
         if not isinstance(document, dict):
             raise Misfit(document, "an object")
-        for name in required:
-            if name not in document:
-                expected = _described(hints[name])
-                raise Misfit(MISSING, expected).below(name)
+        for key in required:
+            if key not in document:
+                expected = _described(hints[names[key]])
+                raise Misfit(MISSING, expected).below(key)
         values: dict[str, Any] = {}
         others = {}
-        for name, value in document.items():
-            if name not in decoders:
-                others[name] = value
+        for key, value in document.items():
+            if key not in decoders:
+                others[key] = value
                 continue
             try:
-                values[name] = decoders[name](value)
+                values[names[key]] = decoders[key](value)
             except Misfit as misfit:
-                raise misfit.below(name) from None
+                raise misfit.below(key) from None
         for name, inner in inlined.items():
             if any(member.name in others for member in fields(inner)):
                 values[name] = _decoder(inner)(others)
@@ -340,7 +373,7 @@ def _dataclass(kind: Any) -> Decoder:
         try:
             return kind(**values)
         except ValueError as error:
-            raise Misfit(document, str(error)) from None
+            raise Misfit(document, str(error), inside=True) from None
 
     return decode
 

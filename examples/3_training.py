@@ -61,9 +61,9 @@ with TemporaryDirectory() as folder:
             FIXED, mutable, METRICS, claims=CLAIMS, seeds=3, folder=place, name="rings"
         )
     for framework, outcome in outcomes.items():
-        accuracy = outcome.derived["metrics"][0]
-        claim = outcome.derived["claims"][0]
-        print(framework, accuracy["median"], "%;", claim["claim"], claim["verdict"])
+        accuracy = outcome.derived.metrics[0]
+        claim = outcome.derived.claims[0]
+        print(framework, accuracy.median, "%;", claim.claim, claim.verdict)
         assert outcome, "the target is met"
 
     # Does another framework converge to the same quality? Two one-sided tests over paired seeds.

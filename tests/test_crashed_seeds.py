@@ -18,6 +18,7 @@ from deep500.rerun.recipe_files import load_recipe
 from deep500.rerun.recipe_runner import run
 from deep500.rerun.reproduction import reproduce
 from deep500.training.attempts import MOST_ATTEMPTS
+from tests.training.recipe_documents import checked_blocks
 
 RECIPE = '''
 import os
@@ -84,15 +85,13 @@ def test_the_other_seeds_are_trained_and_the_reason_comes_first(
     reason = crashed_in(home / "run")[1]
     assert reason.startswith("recipe hot: ") or "ValueError" in reason
     assert "the reactor is too hot" in reason and "Trouble.after_step (hot.py" in reason
-    for metric in outcome.derived["metrics"]:
-        assert metric["values"][1] is None, metric["name"]
-        assert None not in (metric["values"][0], metric["values"][2])
-        assert (
-            "1 of 3 seeds" in metric["notes"][0] and "1 crashed" in metric["notes"][0]
-        )
-    [failed] = outcome.derived["failed"]
-    assert failed["seed"] == 1
-    assert failed["reason"].startswith(f"crashed in epoch {epoch}: ")
+    for metric in outcome.derived.metrics:
+        assert metric.values[1] is None, metric.name
+        assert None not in (metric.values[0], metric.values[2])
+        assert "1 of 3 seeds" in metric.notes[0] and "1 crashed" in metric.notes[0]
+    [failed] = outcome.derived.failed
+    assert failed.seed == 1
+    assert failed.reason.startswith(f"crashed in epoch {epoch}: ")
     checked = verify(home / "run")
     assert checked.ok, checked.problems
     assert cli.main(["show", str(home / "run")]) == 0
@@ -117,7 +116,7 @@ def test_memory_that_is_not_there_is_a_crash(home: Path) -> None:
     with pytest.warns(Deep500Warning, match="no room for 5 GiB"):
         outcome = run(recipe, home / "run", seeds=2)
     assert list(crashed_in(home / "run")) == [0]
-    assert outcome.derived["metrics"][0]["values"][0] is None
+    assert outcome.derived.metrics[0].values[0] is None
 
 
 @pytest.mark.filterwarnings("always::deep500.errors.Deep500Warning")
@@ -147,7 +146,7 @@ def test_a_crash_is_compared_as_a_lost_seed_and_comes_out_again(
     with pytest.warns(Deep500Warning):
         record = reproduce(home / "bad", path, home / "again")
     assert record.derived is not None
-    assert record.derived["reproduced"]["verdict"] == "yes"
+    assert record.derived.reproduced.verdict == "yes"
     assert verify(home / "again").ok
 
 
@@ -190,9 +189,7 @@ def test_a_seed_whose_process_is_always_killed_is_given_up(home: Path) -> None:
     ],
 )
 def test_a_crash_from_anyone_is_checked(home: Path, change: dict[str, Any]) -> None:
-    from deep500.training.outcome import check_blocks
-
     block = {"seed": 0, "crashed": "ValueError", "build_seconds": 0.1}
-    check_blocks([block])
-    with pytest.raises(Deep500Error, match="neither an epoch nor the end of a seed"):
-        check_blocks([json.loads(json.dumps(block | change))])
+    checked_blocks([block])
+    with pytest.raises(Deep500Error, match="block 0: /"):
+        checked_blocks([json.loads(json.dumps(block | change))])

@@ -18,7 +18,8 @@ from deep500.reports.terminal import terminal
 from deep500.rerun.recipe_files import load_recipe
 from deep500.rerun.recipe_runner import run
 from deep500.training.events import Event
-from deep500.training.outcome import check_blocks, histories
+from deep500.training.outcome import histories
+from tests.training.recipe_documents import checked_blocks
 
 OWN = '''
 """A recipe with a model, a data set, a task, a loss, a sampler, an optimizer and a metric of its own."""
@@ -132,18 +133,18 @@ def own(home: Path) -> Path:
 def test_everything_in_a_recipe_may_be_ones_own(own: Path) -> None:
     outcome = run(load_recipe(own), own.parent / "run", "full", seeds=3)
     assert outcome
-    r2, close, drop, squared, loss = outcome.derived["metrics"]
-    assert (r2["name"], r2["settings"]["name"], r2["better"]) == (
+    r2, close, drop, squared, loss = outcome.derived.metrics
+    assert (r2.name, r2.settings["name"], r2.better) == (
         "FinalQuality",
         "R2",
         "higher",
     )
-    assert min(r2["values"]) > 0.9 and close["unit"] == "%" and close["median"] > 50
-    assert drop["unit"] == "x" and min(drop["values"]) > 2
-    assert squared["values"] == pytest.approx([value**2 for value in drop["values"]])
-    assert drop["notes"][0] == "recorded while it was run, not derived from the samples"
+    assert min(r2.values) > 0.9 and close.unit == "%" and close.median > 50
+    assert drop.unit == "x" and min(drop.values) > 2
+    assert squared.values == pytest.approx([value**2 for value in drop.values])
+    assert drop.notes[0] == "recorded while it was run, not derived from the samples"
     assert not any(
-        "recorded" in note for note in r2["notes"] + close["notes"] + loss["notes"]
+        "recorded" in note for note in [*r2.notes, *close.notes, *loss.notes]
     )
     checked = verify(outcome.bundle)
     assert checked.ok, checked.problems
@@ -208,7 +209,7 @@ METRICS = [(d5.FinalLoss(), None)]
 
 def losses(fixed: dict, mutable: dict, folder: Path) -> list[float]:
     outcome = d5.run_recipe(fixed, mutable, METRICS, folder=folder, seeds=1)
-    [history] = histories(check_blocks(bundle.read(outcome.bundle).blocks))
+    [history] = histories(checked_blocks(bundle.read(outcome.bundle).blocks))
     return history.losses
 
 
@@ -359,11 +360,9 @@ def test_a_loss_that_diverges_is_written_as_null_and_read_back(home: Path) -> No
             folder=home / "run",
             seeds=1,
         )
-    blocks = check_blocks(bundle.read(outcome.bundle).blocks)
-    assert blocks[-1]["test"] == {"mean squared error": None}
-    assert verify(outcome.bundle).ok and outcome.derived["metrics"][0]["values"] == [
-        None
-    ]
+    blocks = checked_blocks(bundle.read(outcome.bundle).blocks)
+    assert blocks[-1].test == {"mean squared error": None}
+    assert verify(outcome.bundle).ok and outcome.derived.metrics[0].values == [None]
 
 
 def test_series_of_events_are_in_the_bundle(home: Path) -> None:
@@ -375,7 +374,7 @@ def test_series_of_events_are_in_the_bundle(home: Path) -> None:
         "r", SMALL | {"epochs": 2}, HOW | {"optimizer_args": (0.1,)}, METRICS
     )
     outcome = run(recipe, home / "run", "full", seeds=2, events=[Rates()])
-    for history in histories(check_blocks(bundle.read(outcome.bundle).blocks)):
+    for history in histories(checked_blocks(bundle.read(outcome.bundle).blocks)):
         assert history.series["rate"] == [0.5] * history.steps and history.steps == 6
 
 
@@ -406,7 +405,7 @@ def test_an_interrupted_recipe_of_ones_own_ends_in_the_same_bits(
         )
     resumed = run(load_recipe(own), own.parent / "run", "full", seeds=2, resume=True)
     assert bundle.read(resumed.bundle).files == bundle.read(whole.bundle).files
-    values = [[m["values"] for m in o.derived["metrics"]] for o in (whole, resumed)]
+    values = [[m.values for m in o.derived.metrics] for o in (whole, resumed)]
     assert values[0] == values[1] and verify(resumed.bundle).ok
 
 
@@ -448,7 +447,7 @@ def test_no_seed_starts_from_the_events_that_another_one_has_left_behind(
     outcome = run(
         load_recipe(own), own.parent / "run", "full", seeds=3, events=[Counting(2)]
     )
-    assert outcome.derived["steps"] == [12, 12, 12]
+    assert outcome.derived.steps == [12, 12, 12]
     with pytest.raises(KeyboardInterrupt):
         events = [Counting(3), StopAfter(5)]
         run(load_recipe(own), own.parent / "part", "full", seeds=3, events=events)
@@ -460,7 +459,7 @@ def test_no_seed_starts_from_the_events_that_another_one_has_left_behind(
         resume=True,
         events=[Counting(3)],
     )
-    assert resumed.derived["steps"] == [18, 18, 18]
+    assert resumed.derived.steps == [18, 18, 18]
 
 
 HOOKS = {
@@ -546,7 +545,7 @@ def test_an_open_division_says_so_in_plan_and_report(home: Path) -> None:
     changed = recipe.with_settings({"epochs": 2}, "open")
     outcome = run(changed, home / "run", seeds=1)
     plan = outcome.record.plan
-    assert plan["division"] == "open" and plan["differences"] == [["epochs", 1, 2]]
+    assert plan.division == "open" and plan.differences == [("epochs", 1, 2)]
     text = terminal(load(outcome.bundle).report())
     assert "Open division: FIXED 'epochs' is 2, and the recipe has 1" in text
 

@@ -14,12 +14,22 @@ from deep500.bundle.records.loading import load, record_of
 from deep500.bundle.records.verification import verify
 from deep500.check.networks.determinism import unstable_operators
 from deep500.cli import main
+from deep500.contracts.metric_summary import MetricSummary
 from deep500.errors import UNDECIDED, Deep500Error
 from deep500.reports.terminal import terminal
 from deep500.rerun.recipe_files import load_recipe
 from deep500.rerun.recipe_runner import run
 from deep500.rerun.reproduction import reproduce
+from deep500.results.reproductions.blocks import (
+    OriginalRun,
+    SecondRun,
+    second_run,
+    seed_blocks,
+)
+from deep500.results.reproductions.numbers import TimeAgain
 from deep500.results.reproductions.time_answers import time_answer
+from deep500.schema import decoded
+from tests.training.recipe_documents import summary
 
 from .evidence.forging import Forger
 
@@ -130,15 +140,12 @@ def test_an_operator_that_draws_by_itself_is_named(home: Path) -> None:
     bundle_folder = run(load_recipe(written(home, NOISY)), home / "run", seeds=3).bundle
     record = reproduce(bundle_folder, home / "line.py", home / "again")
     answers: Any = record.derived
-    assert (
-        answers["reproduced"]["verdict"] == "no" and answers["reproduced"]["same"] == 0
-    )
-    assert "the loss of seed 0 differs from step" in answers["reproduced"]["text"]
+    assert answers.reproduced.verdict == "no" and answers.reproduced.same == 0
+    assert "the loss of seed 0 differs from step" in answers.reproduced.text
     # the noise changes bits, and no claim
-    assert answers["replicated"]["verdict"] == "yes"
-    assert record.blocks[-1]["unstable"] == ["Jitter (Jitter_1)"] or "Jitter" in str(
-        record.blocks[-1]["unstable"]
-    )
+    assert answers.replicated.verdict == "yes"
+    again = second_run(record.blocks)
+    assert again and "Jitter" in str(again.unstable)
     assert "do not give the same bits twice here: Jitter" in terminal(record.report())
 
 
@@ -179,9 +186,9 @@ def test_a_change_that_is_allowed_is_recorded_and_found(made: Path, home: Path) 
     path = written(home, RECIPE.replace("SCALE = 1.0", "SCALE = 1e6"))
     record = reproduce(made, path, home / "again", allow_changes=True)
     answers: Any = record.derived
-    assert record.plan["changes"] and answers["reproduced"]["verdict"] == "no"
+    assert record.plan.changes and answers.reproduced.verdict == "no"
     # starting far away, it does not arrive
-    assert answers["replicated"]["verdict"] == "no"
+    assert answers.replicated.verdict == "no"
     assert record.kind.exit_code(record) == 1
     assert "The recipe differs here" in terminal(record.report())
 
@@ -231,7 +238,7 @@ def test_a_script_of_our_definitions_needs_no_file(home: Path) -> None:
         fixed, mutable, metrics, folder=home / "run", seeds=3, claims=claims
     )
     record = reproduce(made.bundle, folder=home / "again")
-    assert record.derived and record.derived["reproduced"]["verdict"] == "yes"
+    assert record.derived and record.derived.reproduced.verdict == "yes"
 
 
 def test_a_forged_answer_is_noticed(made: Path, home: Path) -> None:
@@ -341,23 +348,39 @@ def test_four_seeds_leave_impossible_times_undecided(
     assert "the ranks of 4 seeds do not decide" in " ".join(text.split())
 
 
-def time_metric(values: list[float | None], **more: Any) -> dict[str, Any]:
+def time_metric(values: list[float | None]) -> MetricSummary:
     known = sorted(value for value in values if value is not None)
     median = known[len(known) // 2] if known else None
-    metric = {"name": "T", "settings": {}, "unit": "s", "kind": "cost", "notes": []}
-    metric["better"] = "lower"
-    return metric | {"values": values, "n": len(known), "median": median, **more}
+    return summary(
+        values, name="T", unit="s", kind="cost", better="lower", median=median
+    )
+
+
+def answered(
+    before: MetricSummary, again: MetricSummary, original: object, here: object
+) -> TimeAgain:
+    """What is said of a time that these runs took, under these conditions."""
+    seeds = list(range(before.n))
+    common = {"bundle": "", "hash": "x", "seeds": seeds, "metrics": [], "claims": []}
+    about = {"name": "r", "recipe_hash": "x", "documentation": []}
+    first = decoded(OriginalRun, common | about | with_load(original), "it")
+    facts: dict[str, object] = {"environment": [], "unstable": []}
+    facts |= {"same_machine": True, "same_setup": True}
+    second = decoded(SecondRun, common | facts | with_load(here), "it")
+    return time_answer(first, second, before, again, 0.95)
+
+
+def with_load(conditions: object) -> dict[str, object]:
+    return {"conditions": conditions} if conditions else {}
 
 
 def test_one_seed_far_off_among_three_decides_nothing() -> None:
     """Student's t would have given an interval of this: from 1 to a third in the middle, and it decides by chance."""
-    before = {"seeds": [0, 1, 2], "conditions": QUIET}
-    summary = {"seeds": [0, 1, 2], "same_machine": True, "conditions": QUIET}
     metric, other = time_metric([1.0, 1.1, 1.0]), time_metric([0.5, 0.5, 0.51])
-    answer = time_answer(before, summary, metric, other, 0.95)
-    assert answer["verdict"] == "not decided" and answer["low"] is None
-    assert answer["ratio"] == pytest.approx(0.5)
-    assert "the ranks of 3 seeds do not decide" in answer["reason"]
+    answer = answered(metric, other, QUIET, QUIET)
+    assert answer.verdict == "not decided" and answer.low is None
+    assert answer.ratio == pytest.approx(0.5)
+    assert "the ranks of 3 seeds do not decide" in answer.reason
 
 
 QUIET = {"others": 0.0, "stretch": 1.0, "threads": 1}
@@ -387,15 +410,12 @@ def test_a_time_differs_if_neither_its_interval_nor_the_load_explains_it(
     count: int, factor: float, original: Any, here: Any, verdict: str
 ) -> None:
     values = [1.0, 1.01, 0.99, 1.02, 1.03, 0.98][:count]
-    seeds = list(range(count))
-    before = {"seeds": seeds} | ({"conditions": original} if original else {})
-    summary = {"seeds": seeds, "same_machine": True, "conditions": here}
     metric = time_metric([*values])
     other = time_metric([factor * value for value in values])
-    answer = time_answer(before, summary, metric, other, 0.95)
-    assert answer["verdict"] == verdict, answer
-    lost = time_answer(before, summary, metric, time_metric([None] * count), 0.95)
-    assert lost["verdict"] == "no"
+    answer = answered(metric, other, original, here)
+    assert answer.verdict == verdict, answer
+    lost = answered(metric, time_metric([None] * count), original, here)
+    assert lost.verdict == "no"
 
 
 MINE = """
@@ -464,6 +484,6 @@ def test_seeds_with_a_gap_are_trained_again(home: Path) -> None:
     seeds = [0, 1, 4]
     made = run(load_recipe(written(home)), home / "run", seeds=seeds).bundle
     record = reproduce(made, home / "line.py", home / "again")
-    assert [block["seed"] for block in record.blocks if "same_losses" in block] == seeds
-    assert record.derived["reproduced"]["verdict"] == "yes"
+    assert [block.seed for block in seed_blocks(record.blocks)] == seeds
+    assert record.derived.reproduced.verdict == "yes"
     assert verify(home / "again.run").ok

@@ -18,6 +18,7 @@ from deep500.schema import (
     decoded,
     encoded,
     inline,
+    named,
     optional,
     others,
 )
@@ -42,6 +43,11 @@ class Block:
     def __post_init__(self) -> None:
         if self.span and self.span[0] > self.span[1]:
             raise ValueError("a span that ends after it begins")
+
+
+@dataclass(frozen=True)
+class Holder:
+    block: Block | None
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,35 @@ def test_what_is_optional_is_left_out() -> None:
     block = decoded(Block, {"process": 1, "ns": []}, "it")
     assert block.load is None
     assert encoded(block) == {"process": 1, "ns": [], "mode": "warm", "texts": []}
+
+
+@dataclass(frozen=True)
+class Fact:
+    group: str = named("class")
+    tags: Sequence[str] = optional(())
+    series: Sequence[float | None] = ()
+
+
+def test_a_field_may_have_another_key_in_a_document() -> None:
+    fact = decoded(Fact, {"class": "memory"}, "it")
+    assert fact == Fact("memory")
+    assert encoded(fact) == {"class": "memory", "series": []}
+    with pytest.raises(Deep500Error, match="/class is missing"):
+        decoded(Fact, {"group": "memory"}, "it")
+
+
+def test_a_series_may_have_gaps_but_no_other_values() -> None:
+    series = [1.5, None, 2]
+    assert decoded(Fact, {"class": "", "series": series}, "it").series == series
+    for wrong in (True, "nan", 1e301):
+        with pytest.raises(Deep500Error, match="/series/1 is"):
+            decoded(Fact, {"class": "", "series": [1.5, wrong]}, "it")
+
+
+def test_what_a_part_refuses_is_said_though_the_part_may_be_missing() -> None:
+    with pytest.raises(Deep500Error, match="a span that ends after it begins"):
+        decoded(Holder, {"block": GOOD | {"span": [2, 1]}}, "it")
+    assert decoded(Holder, {"block": None}, "it") == Holder(None)
 
 
 def test_the_rest_is_collected_and_written_back() -> None:

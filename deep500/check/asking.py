@@ -1,6 +1,7 @@
 """Asks the questions of a check in a fresh process with a deadline: a subject that crashes or never ends is wrong."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..errors import one_line
@@ -8,7 +9,7 @@ from ..supervision.isolation import Died, isolated
 from ..supervision.serving import Progress
 from .contract import NounCheck
 from .nouns import check_class
-from .report import CheckReport, CheckResult
+from .report import CheckReport, CheckResult, report_of
 
 
 def checked_elsewhere(
@@ -32,7 +33,7 @@ def checked_elsewhere(
     except Died as error:
         fault = CheckResult("process", False, text=one_line(error))
         return CheckReport(check.noun, text, where, check.noun, [fault], isolated=True)
-    return CheckReport.from_json(answer)
+    return report_of(answer, f"the answer of {where or check.noun}")
 
 
 def ask(
@@ -49,4 +50,4 @@ def ask(
     subject = check.load(text, settings)
     with check.limit(limit_s):
         report = check.report(subject, where, progress)
-    return report.to_json() | {"isolated": True}
+    return replace(report, isolated=True).document

@@ -2,15 +2,13 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..schema import decoded, encoded, named, optional
+
 WEIGHTS = ("not applicable", "ok", "not decided", "wrong")
-OPTIONAL = (
-    "where",
-    "operator",
-    "kernel",
-)  # left out of JSON where they are empty
+LARGEST = 1e300  # numbers from here on are not written
 # the names of checks of a network, in the order of a run
 DIRECTIONS = ("forward", "backward", "step", "whole forward", "whole backward")
 
@@ -33,9 +31,9 @@ class CheckResult:
     case: str = ""
     regime: str = ""
     decided: bool = True
-    where: str = ""
-    operator: str = ""
-    kernel: str = ""
+    where: str = optional("")
+    operator: str = optional("")
+    kernel: str = optional("")
 
     @property
     def verdict(self) -> str:
@@ -74,21 +72,20 @@ class CheckResult:
         share = math.inf if math.isnan(self.share) else self.share
         return WEIGHTS.index(self.verdict), share
 
-    def to_json(self) -> dict[str, Any]:
-        """The fields and the verdict; None in place of numbers that are not finite."""
-        document = asdict(self)
-        for name, value in document.items():
-            if isinstance(value, float) and not abs(value) < math.inf:
-                document[name] = None
-        for name in OPTIONAL:
-            if not document[name]:
-                del document[name]
-        return document | {"verdict": self.verdict}
+    @property
+    def finite(self) -> "CheckResult":
+        """The check with None in place of numbers that cannot be written."""
+        return replace(self, value=_finite(self.value), bound=_finite(self.bound))
 
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> "CheckResult":
-        fields = {key: x for key, x in document.items() if key != "verdict"}
-        return cls(**fields)
+    def to_json(self) -> dict[str, Any]:
+        """The fields and the verdict."""
+        return encoded(self.finite) | {"verdict": self.verdict}
+
+
+def _finite(number: float | None) -> float | None:
+    if number is None or not abs(number) < LARGEST:
+        return None
+    return number
 
 
 @dataclass(frozen=True)
@@ -102,11 +99,11 @@ class CheckReport:
 
     noun: str
     subject: str
-    where: str = ""
+    where: str = named("framework", default="")
     kernel: str = ""
     checks: list[CheckResult] = field(default_factory=list)
     isolated: bool = False
-    lost: str = ""
+    lost: str = optional("")
 
     @property
     def wrong(self) -> list[CheckResult]:
@@ -154,34 +151,27 @@ class CheckReport:
         return worst(self.checks)
 
     def to_json(self) -> dict[str, Any]:
-        document = {
-            "noun": self.noun,
-            self.noun: self.subject,
-            "framework": self.where,
-            "kernel": self.kernel,
-            "isolated": self.isolated,
-            "ok": self.ok,
-            "verdict": self.verdict,
-            "checks": [check.to_json() for check in self.checks],
-        }
-        if self.lost:
-            document["lost"] = self.lost
-        return document
+        """The report with everything that follows from it."""
+        checks = [check.to_json() for check in self.checks]
+        verdict = {"ok": self.ok, "verdict": self.verdict}
+        return self.document | verdict | {"checks": checks}
 
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> "CheckReport":
-        """The report of a document; one of version 0.1.0 does not say its noun, and calls everything an operator."""
+    @property
+    def document(self) -> dict[str, Any]:
+        """What was seen, without what follows from it; the subject stands under its noun."""
+        finite = [check.finite for check in self.checks]
+        document = encoded(replace(self, checks=finite))
+        return {"noun": self.noun, self.noun: document.pop("subject"), **document}
+
+
+def report_of(document: object, where: str) -> CheckReport:
+    """The report of a document; one of version 0.1.0 does not say its noun, and calls everything an operator."""
+    if isinstance(document, dict):
         noun = document.get("noun", "operator")
-        checks = [CheckResult.from_json(check) for check in document["checks"]]
-        return cls(
-            noun=noun,
-            subject=document[noun],
-            where=document["framework"],
-            kernel=document["kernel"],
-            checks=checks,
-            isolated=bool(document.get("isolated", True)),
-            lost=document.get("lost", ""),
-        )
+        subject = document.get(noun) if isinstance(noun, str) else None
+        usual = {"noun": "operator", "isolated": True}
+        document = {**usual, **document, "subject": subject}
+    return decoded(CheckReport, document, where)
 
 
 @dataclass(frozen=True)
@@ -245,7 +235,7 @@ class Reports:
         }
 
 
-def _joined(lists: Iterable[list[CheckResult]]) -> list[CheckResult]:
+def _joined(lists: Iterable[Sequence[CheckResult]]) -> list[CheckResult]:
     joined: list[CheckResult] = []
     for checks in lists:
         joined += checks

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from ..contracts.claim import (
     Claim,
     Judgement,
-    Summary,
     judged_by_interval,
     metric_words,
 )
 from ..contracts.metric import Metric
+from ..contracts.metric_summary import MetricSummary
 
 
 class AtMost(Claim):
@@ -21,5 +21,5 @@ class AtMost(Claim):
     def sentence(self) -> str:
         return f"{metric_words(self.metric)} <= {self.bound:g}"
 
-    def judge(self, summaries: Sequence[Summary]) -> Judgement:
+    def judge(self, summaries: Sequence[MetricSummary]) -> Judgement:
         return judged_by_interval(summaries[0], self.bound, at_least=False)

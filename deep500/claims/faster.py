@@ -3,8 +3,9 @@
 import math
 from collections.abc import Sequence
 
-from ..contracts.claim import Claim, Judgement, Summary, metric_words
+from ..contracts.claim import Claim, Judgement, metric_words
 from ..contracts.metric import Metric
+from ..contracts.metric_summary import MetricSummary
 from ..errors import Deep500Error, TooFewSamples
 from ..measure.statistics.intervals import mean_interval
 
@@ -39,17 +40,17 @@ class Faster(Claim):
         fast, slow = metric_words(self.a), metric_words(self.b)
         return f"{fast} is {self.factor:g} times as fast as {slow}"
 
-    def judge(self, summaries: Sequence[Summary]) -> Judgement:
+    def judge(self, summaries: Sequence[MetricSummary]) -> Judgement:
         summary_a, summary_b = summaries
         sign = 1 if self.a.kind == "rate" else -1
         log_ratios = []
-        for a, b in zip(summary_a["values"], summary_b["values"], strict=True):
+        for a, b in zip(summary_a.values, summary_b.values, strict=True):
             if a is None or b is None or a <= 0 or b <= 0:
                 return Judgement("not decided", "a seed has no value above 0")
             log_ratios.append(sign * (math.log(a) - math.log(b)))
         count = len(log_ratios)
         try:
-            interval = mean_interval(log_ratios, summary_a["level"])
+            interval = mean_interval(log_ratios, summary_a.level)
         except TooFewSamples:
             return Judgement("not decided", f"{count} seeds give no interval")
         ratio = math.exp(interval.estimate)

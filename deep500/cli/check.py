@@ -79,7 +79,6 @@ class CheckVerb:
     def call(self, args: argparse.Namespace) -> int:
         from ..bundle.records.recording import recording
         from ..check.asking import checked_elsewhere
-        from ..results.check import check_block
 
         check = self._check(args)
         text = getattr(args, self.noun)
@@ -97,7 +96,7 @@ class CheckVerb:
             for number, where in enumerate(places):
                 line(number / len(places), f"{text} {where}")
                 report = checked_elsewhere(check, text, settings, where, args.timeout)
-                record.append(check_block(report))
+                record.append(report.document)
             finished = record.finish()
         return show_record(args, finished, args.report)
 

@@ -66,7 +66,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def call(args: argparse.Namespace) -> int:
     from ..bundle.records.recording import recording
-    from ..results.check import check_block
 
     _check_arguments(args)
     furthest: list[FurthestOutputs] = []
@@ -78,7 +77,7 @@ def call(args: argparse.Namespace) -> int:
             show_progress = partial(line, i / len(args.framework))
             to_picture = furthest if i == 0 and _pictures(args) else None
             report = _report(args, name, show_progress, to_picture)
-            record.append(check_block(report))
+            record.append(report.document)
         drawn = _draw(args, furthest[0]) if furthest else []
         finished = record.finish()
     code = show_record(args, finished, args.report, {"pictures": drawn})

@@ -2,10 +2,13 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import options
 from .output import json_text, print_json
+
+if TYPE_CHECKING:
+    from ..training.recipe_plan import RecipePlan
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +55,7 @@ def _of_bundle(name: str) -> dict[str, Any] | None:
         raise Deep500Error(
             f"{name} is of kind {record.kind.name!r} and holds no recipe"
         )
-    return _about(dict(record.plan))
+    return _about(record.plan)
 
 
 def _of_file(args: argparse.Namespace) -> dict[str, Any]:
@@ -63,18 +66,21 @@ def _of_file(args: argparse.Namespace) -> dict[str, Any]:
     return _about(make_plan(recipe, args.tier))
 
 
-def _about(plan: dict[str, Any]) -> dict[str, Any]:
-    """The entries of a plan that describe the recipe; older bundles have fewer of them."""
+def _about(plan: "RecipePlan") -> dict[str, Any]:
+    """What a plan says of the recipe; older bundles say less."""
     from ..hashing.own_code import fixed_form_hash
+    from ..schema import encoded
 
+    form = plan.recipe.document
     about = {
-        "hash": plan["hash"],
-        "fixed_hash": plan.get("fixed_hash", fixed_form_hash(plan["recipe"])),
-        "division": plan.get("division", "closed"),
-        "tier": plan["tier"],
-        "recipe": plan["recipe"],
+        "hash": plan.hash,
+        "fixed_hash": plan.fixed_hash or fixed_form_hash(form),
+        "division": plan.division or "closed",
+        "tier": plan.tier,
+        "recipe": form,
     }
+    written = encoded(plan)
     for key in ("differences", "scale", "sources"):
-        if key in plan:
-            about[key] = plan[key]
+        if key in written:
+            about[key] = written[key]
     return about

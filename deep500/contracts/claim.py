@@ -1,16 +1,15 @@
 """The claim contract: a statement about the metrics of a run that anyone can verify."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..definition import Definition
 from ..errors import lacking
 from .metric import Metric
+from .metric_summary import MetricSummary
 
 Verdict = Literal["holds", "fails", "not decided"]
-# a metric over the seeds: values, median, low, high, n, unit …
-Summary = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Claim(Definition):
         """The claim in words."""
         raise lacking(self, "sentence")
 
-    def judge(self, summaries: Sequence[Summary]) -> Judgement:
+    def judge(self, summaries: Sequence[MetricSummary]) -> Judgement:
         """The judgement, from a summary for each of `metrics`."""
         raise lacking(self, "judge")
 
@@ -65,15 +64,17 @@ def _number(value: float | None) -> str:
     return "not known" if value is None else f"{value:.6g}"
 
 
-def judged_by_interval(summary: Summary, bound: float, at_least: bool) -> Judgement:
+def judged_by_interval(
+    summary: MetricSummary, bound: float, at_least: bool
+) -> Judgement:
     """Whether the median over the seeds is on the right side of a bound, with its whole interval."""
-    low = summary["low"]
-    high = summary["high"]
-    count = summary["n"]
+    low = summary.low
+    high = summary.high
+    count = summary.n
     if low is None and high is None:
         return Judgement("not decided", f"{count} seeds give no interval")
     ends = f"[{_number(low)}, {_number(high)}]"
-    interval = f"{_number(summary['median'])} {ends} {summary['unit']}".rstrip()
+    interval = f"{_number(summary.median)} {ends} {summary.unit}".rstrip()
     reason = f"{interval}, n = {count}"
     # an end that is not known decides nothing
     is_above = low is not None and low >= bound

@@ -83,14 +83,15 @@ class Contrast:
     """Result B compared with result A: as data, as blocks of a report, and the names of what is worse in B.
 
     `answer` is shown first; its sentence says which of the two is better. `lost` has a sentence for everything that
-    cannot be compared because one side lacks it.
+    cannot be compared because one side lacks it. `equivalence` is the verdict of tests of equivalence, if it has any.
     """
 
-    data: Mapping[str, Any]
+    data: Mapping[str, Any]  # dataclasses, mappings, sequences and scalars
     blocks: Sequence[Block]
     worse: Sequence[str] = ()
     answer: Banner | None = None
     lost: Sequence[str] = ()
+    equivalence: str = ""
 
 
 class ResultKind(Definition, Generic[PlanT, BlockT, DerivedT]):

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..definition import Definition
 from ..errors import Deep500Error, lacking
+from ..schema import optional
 from .augmentation import Spec
 from .dataset import Split, chunks
 from .loss import Loss
@@ -27,8 +28,8 @@ class Quality:
     name: str
     unit: str = ""
     better: Literal["lower", "higher"] = "higher"
-    low: float | None = None
-    high: float | None = None
+    low: float | None = optional()
+    high: float | None = optional()
 
     def __post_init__(self) -> None:
         if self.better not in ("lower", "higher"):

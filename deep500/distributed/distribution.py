@@ -1,13 +1,13 @@
 """What a recipe says about its ranks: how many, over which transport, by which scheme."""
 
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 from .. import registry
 from ..contracts.recipe import Recipe
 from ..contracts.scheme import Scheme
 from ..contracts.transport import DEADLINE, Transport
 from ..errors import Deep500Error, unknown
+from ..training.recipe_plan import DistributionForm
 from ..transports.virtual import Virtual
 from .communication import launched_by, process_transport
 from .shards import bounds
@@ -45,20 +45,20 @@ class Distribution:
             return {"real time": VIRTUAL_TIME}
         return {}
 
-    def to_json(self, global_batch: int) -> dict[str, Any]:
+    def form(self, global_batch: int) -> DistributionForm:
         """For the plan of a run: with the batch of all ranks, and of each."""
         trainers = self.scheme.trainers(self.ranks)
         local = []
         for index in range(len(trainers)):
             first, stop = bounds(global_batch, index, len(trainers))
             local.append(stop - first)
-        return {
-            "ranks": self.ranks,
-            "transport": self.transport,
-            "scheme": type(self.scheme).__name__,
-            "global_batch": global_batch,
-            "local_batch": local,
-        }
+        return DistributionForm(
+            self.ranks,
+            self.transport,
+            type(self.scheme).__name__,
+            global_batch,
+            local,
+        )
 
 
 def recipe_distribution(recipe: Recipe) -> Distribution | None:

@@ -5,29 +5,29 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import Deep500Error, one_line
+from ..results.instrumenting.blocks import NotFinite, RecordedValue, Stretch
 
 Step = tuple[float, int | None, dict[str, Any], list[float]]
 """Seconds, examples, values by name (native to the framework), seconds of the regions."""
 
 
-def stretch_block(
+def stretch(
     first: int,
     steps: Sequence[Step],
     paths: Sequence[str],
     outside: float,
     recording: float,
-) -> dict[str, Any]:
-    """The steps as a block of a bundle. Values are converted to numbers, which waits for the device."""
-    block = {
-        "first": first,
-        "seconds": [step[0] for step in steps],
-        "examples": [step[1] for step in steps],
-        "values": _columns(steps),
-        "regions": _entered_regions(steps, paths),
-        "outside": outside,
-        "recording": recording,
-    }
-    return {"steps": block}
+) -> Stretch:
+    """The steps as a bundle records them. Values are converted to numbers, which waits for the device."""
+    return Stretch(
+        first,
+        seconds=[step[0] for step in steps],
+        examples=[step[1] for step in steps],
+        values=_columns(steps),
+        regions=_entered_regions(steps, paths),
+        outside=outside,
+        recording=recording,
+    )
 
 
 def _entered_regions(
@@ -46,9 +46,9 @@ def _entered_regions(
     return regions
 
 
-def _columns(steps: Sequence[Step]) -> dict[str, list[float | str | None]]:
+def _columns(steps: Sequence[Step]) -> dict[str, list[RecordedValue]]:
     """The values by name, with None for a step that has no such value."""
-    columns: dict[str, list[float | str | None]] = {}
+    columns: dict[str, list[RecordedValue]] = {}
     for number, (_, _, values, _) in enumerate(steps):
         for name, value in values.items():
             column = columns.setdefault(name, [])
@@ -77,6 +77,10 @@ def as_number(name: str, value: Any) -> float:
         ) from None
 
 
-def written_number(number: float) -> float | str:
+def written_number(number: float) -> float | NotFinite:
     """A number as a JSON value: a string if it is not finite."""
-    return number if math.isfinite(number) else str(number)
+    if math.isnan(number):
+        return "nan"
+    if math.isinf(number):
+        return "inf" if number > 0 else "-inf"
+    return number

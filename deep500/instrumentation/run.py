@@ -11,11 +11,18 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..bundle.records.recording import Recording, recording
-from ..contracts.result import Record
 from ..errors import Deep500Error, one_line
 from ..frameworks import framework
 from ..measure.regions.step_regions import StepRegion, StepRegions
-from .pending import Step, as_number, held, stretch_block, written_number
+from ..results.instrumenting.blocks import (
+    Direction,
+    End,
+    Evaluation,
+    ScriptBlock,
+    ScriptPlan,
+)
+from ..results.instrumenting.numbers import ScriptRecord
+from .pending import Step, as_number, held, stretch, written_number
 from .seeding import seed_generators
 
 if TYPE_CHECKING:
@@ -49,7 +56,7 @@ class InstrumentedRun:
         self._process = os.getpid()
         self._lost: Deep500Error | None = None
         self._closed = False
-        self.record: Record | None = None
+        self.record: ScriptRecord | None = None
         atexit.register(self._at_exit)
         self._began = self._mark = self._written = perf_counter()
 
@@ -118,14 +125,8 @@ class InstrumentedRun:
                 regions[path] = region_seconds
         seconds = perf_counter() - self._mark
         self._write_steps()
-        facts = {
-            "step": self.steps,
-            "split": split,
-            "qualities": numbers,
-            "seconds": seconds,
-            "regions": regions,
-        }
-        self._append({"evaluation": facts})
+        evaluation = Evaluation(self.steps, split, numbers, seconds, regions)
+        self._append(ScriptBlock(evaluation=evaluation))
         self._mark = perf_counter()
 
     def keras_callback(self, batch_size: int, examples: int) -> "FitCallback":
@@ -135,7 +136,7 @@ class InstrumentedRun:
 
         return FitCallback(self, batch_size, examples)
 
-    def finish(self) -> Record:
+    def finish(self) -> ScriptRecord:
         """Write the remaining steps, compute the results, and close the bundle."""
         self._check_open()
         if not self.steps:
@@ -181,17 +182,15 @@ class InstrumentedRun:
         begin = perf_counter()
         if self._steps:
             first, paths = self._done + 1, self._regions.paths
-            block = stretch_block(
-                first, self._steps, paths, self._outside, self._writing
-            )
-            self._append(block)
+            steps = stretch(first, self._steps, paths, self._outside, self._writing)
+            self._append(ScriptBlock(steps=steps))
             self._done += len(self._steps)
             self._steps = []
             self._outside = 0.0
             self._writing = perf_counter() - begin
         self._mark = self._written = perf_counter()
 
-    def _append(self, block: dict[str, Any]) -> None:
+    def _append(self, block: ScriptBlock) -> None:
         """Append a block. If the bundle cannot be written, the script continues, and `finish` raises the error."""
         self._check_open()
         if self._lost:
@@ -207,7 +206,7 @@ class InstrumentedRun:
     def _end(self, reason: str) -> None:
         self._write_steps()
         seconds = perf_counter() - self._began
-        self._append({"end": {"seconds": seconds, "reason": reason}})
+        self._append(ScriptBlock(end=End(seconds, reason)))
 
     def _fail(self, error: BaseException) -> None:
         """Close the bundle as unfinished, with the reason."""
@@ -246,7 +245,7 @@ def instrument(
     *,
     seed: int | None = None,
     out: str | Path | None = None,
-    better: Mapping[str, str] | None = None,
+    better: Mapping[str, Direction] | None = None,
     settings: Mapping[str, Any] | None = None,
     wait: bool = False,
 ) -> InstrumentedRun:
@@ -262,14 +261,7 @@ def instrument(
     seeded: list[str] = []
     if seed is not None:
         seeded = seed_generators(seed)
-    plan = {
-        "name": str(name),
-        "seed": seed,
-        "seeded": seeded,
-        "better": dict(better or {}),
-        "wait": bool(wait),
-        "settings": dict(settings or {}),
-    }
+    plan = ScriptPlan(str(name), seed, seeded, better or {}, bool(wait), settings or {})
     opened = recording(KIND, plan, out, name=_file_name(str(name)))
     return InstrumentedRun(opened, opened.__enter__(), wait)
 

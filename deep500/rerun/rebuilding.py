@@ -19,6 +19,7 @@ from ..frameworks import framework
 from ..hashing.canonical_form import canonical_form
 from ..hashing.source_form import source_hash
 from ..reports.text import clean
+from ..training.recipe_plan import RecipePlan
 
 DEVICES = {device.__name__: device for device in (CPUDevice, GPUDevice)}
 DEFINITION_KEYS = {"definition", "name", "partial", "instance", "array"}
@@ -33,15 +34,15 @@ class NotReplayable(Deep500Error):
 
 
 def rebuilt_recipe(
-    plan: Mapping[str, Any], user_recipe: Recipe | None, trains: bool = False
+    plan: RecipePlan, user_recipe: Recipe | None, trains: bool = False
 ) -> Recipe:
     """The recipe of a plan; `user_recipe` is that of the user's file, for definitions that are not ours.
 
     Raises `NotReplayable` for a definition that is neither ours nor in that file. Without `trains`, an optimizer that
     cannot be made again does not matter.
     """
-    written = plan["recipe"]
-    name = clean(written["name"])[:100]
+    written = plan.recipe
+    name = clean(written.name)[:100]
     # Metrics are not made again: the user's file has them, and ours are derived from the samples.
     if user_recipe is not None:
         user_fixed = user_recipe.fixed
@@ -51,17 +52,17 @@ def rebuilt_recipe(
         user_fixed = {}
         user_mutable = {}
         metrics = [(registry.find("metrics", "FinalLoss")(), None)]
-    fixed = _part(written["fixed"], user_fixed, trains)
-    mutable = _part(written["mutable"], user_mutable, trains)
+    fixed = _part(written.fixed, user_fixed, trains)
+    mutable = _part(written.mutable, user_mutable, trains)
     scale = {}
-    for key, value in plan.get("scale", {}).items():
+    for key, value in (plan.scale or {}).items():
         scale[key] = _plain_value(key, value)
     return Recipe(name, fixed, mutable, metrics, scale=scale)
 
 
-def changed_definitions(plan: Mapping[str, Any]) -> list[str]:
+def changed_definitions(plan: RecipePlan) -> list[str]:
     """The classes of ours that a recipe names and whose source is another one today."""
-    entries = {**plan["recipe"]["fixed"], **plan["recipe"]["mutable"]}
+    entries = {**plan.recipe.fixed, **plan.recipe.mutable}
     changed = []
     for key in definition_keys():
         cls = _class_of(TABLE[key].folder, entries.get(key))

@@ -1,7 +1,7 @@
 """Replays a recipe's run: evaluates the weights in its bundle again, and compares the resulting numbers."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,14 +11,15 @@ from ..bundle import Bundle, read
 from ..bundle.records.loading import HOSTILE, record_of
 from ..bundle.records.resumption_note import recorded_environment
 from ..contracts.recipe import Recipe
-from ..contracts.result import Record
 from ..errors import Deep500Error, Wrong
 from ..hashing.imported_files import file_hashes, import_closure
 from ..measure.machine import Environment, environment, environment_difference
 from ..measure.machine.facts import Fact
 from ..measure.machine.table import RESULTS
 from ..reports.text import clean
-from ..training.outcome import is_end
+from ..results.outcomes.data import RecipeRecord
+from ..training.recipe_blocks import Epoch
+from ..training.resumption import FactChange
 from .rebuilding import changed_definitions, rebuilt_recipe
 from .replayed_numbers import (
     ReplayComparison,
@@ -139,7 +140,9 @@ def replay(
         return Replay("not decided", reason=reason)
 
 
-def _replayed(bundle: Bundle, record: Record, loaded_recipe: Recipe | None) -> Replay:
+def _replayed(
+    bundle: Bundle, record: RecipeRecord, loaded_recipe: Recipe | None
+) -> Replay:
     recipe = rebuilt_recipe(record.plan, loaded_recipe)
     setups = _Setups(record)
 
@@ -162,9 +165,9 @@ def _replayed(bundle: Bundle, record: Record, loaded_recipe: Recipe | None) -> R
     return Replay("different", comparisons, setup=setup)
 
 
-def _doubt(record: Record) -> str:
+def _doubt(record: RecipeRecord) -> str:
     """Why a difference of numbers is not conclusive; empty if it is."""
-    if "data" not in record.plan:
+    if not record.plan.data:
         return "numbers differ, and the bundle has no checksum of its data: they may be others here"
     if changed := changed_definitions(record.plan):
         definitions = ", ".join(changed)
@@ -177,7 +180,7 @@ def _doubt(record: Record) -> str:
 class _Setups:
     """The differences between this environment and the one in which each seed was evaluated."""
 
-    def __init__(self, record: Record):
+    def __init__(self, record: RecipeRecord):
         self.record = record
         self.by_seed: dict[int, list[str]] = {}
 
@@ -207,27 +210,27 @@ class _Setups:
         return tuple(dict.fromkeys(all_lines))
 
 
-def evaluated_in(record: Record, seed: int) -> Environment:
+def evaluated_in(record: RecipeRecord, seed: int) -> Environment:
     """The environment in which a seed was evaluated: environment.json with the changes of the last resumption."""
     begun_in = recorded_environment(record.environment)
-    latest: Mapping[str, Any] = {"changes": ()}
+    changes: Sequence[FactChange] = ()
     for block in record.blocks:
-        latest = block.get("resumed", latest)
-        if block["seed"] == seed and is_end(block):
+        if block.resumed:
+            changes = block.resumed.changes
+        if block.seed == seed and not isinstance(block, Epoch):
             break
     classes = {name: dict(facts) for name, facts in begun_in.classes.items()}
-    for change in latest["changes"]:
-        value = change["now"]
-        unknown = "unknown" if value is None else None
-        facts = classes.setdefault(change["class"], {})
-        facts[change["fact"]] = Fact(value, "resumed", unknown)
+    for change in changes:
+        unknown = "unknown" if change.now is None else None
+        facts = classes.setdefault(change.class_name, {})
+        facts[change.fact] = Fact(change.now, "resumed", unknown)
     return Environment(classes)
 
 
-def _check_recipe_file(record: Record, file: Path) -> None:
+def _check_recipe_file(record: RecipeRecord, file: Path) -> None:
     """Raise a Deep500Error, without running the file, unless the bundle was made with exactly this file."""
-    recorded = record.plan["recipe"].get("file")
-    if not isinstance(recorded, str):
+    recorded = record.plan.recipe.file
+    if recorded is None:
         raise Deep500Error(
             f"{record.bundle} names no file of its recipe (a script ran it): leave --recipe out"
         )
@@ -242,7 +245,7 @@ def _check_recipe_file(record: Record, file: Path) -> None:
             f"{file} is not the recipe of this bundle: its SHA-256 is {actual[:12]}…, "
             f"and the bundle was made with {clean(recorded)[:12]}…"
         )
-    imported = record.plan["recipe"].get("code", {}).get("files", {})
+    imported = record.plan.recipe.code.files
     files = import_closure([file], file.parent)
     for name, digest in file_hashes(files).items():
         if name in imported and imported[name] != digest:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -16,13 +15,15 @@ from ..contracts.executor import Executor
 from ..contracts.metric import History, Metric
 from ..contracts.procedure import Procedure, load_procedure
 from ..contracts.recipe import Recipe
-from ..contracts.result import Record
 from ..contracts.task import Task
 from ..errors import Deep500Error, Wrong, one_line
 from ..reports.text import clean
+from ..results.outcomes.data import RecipeRecord
 from ..training.building import recipe_executor, recipe_procedure, recipe_task
 from ..training.evaluation import measured_elements, qualities_of
-from ..training.outcome import qualities, trained_runs
+from ..training.metric_summary import qualities
+from ..training.outcome import trained_runs
+from ..training.recipe_plan import RecipePlan
 from .rebuilding import NotReplayable
 
 SPLITS = ("validation", "test")
@@ -66,7 +67,7 @@ class ReplayComparison:
 
 
 def replayed_numbers(
-    record: Record,
+    record: RecipeRecord,
     recipe: Recipe,
     weights: Callable[[int], bytes],
     same_setup: Callable[[int], bool],
@@ -80,7 +81,7 @@ def replayed_numbers(
     splits = _recorded_data(plan, recipe)
     task = recipe_task(recipe)
     comparisons: list[ReplayComparison] = []
-    threads = plan.get("threads", 1)
+    threads = 1 if plan.threads is None else plan.threads
     for run in _with_weights(record):
         predictor = _predictor(recipe, task, splits["train"], run.seed, threads)
         _load_weights(predictor, run.seed, weights(run.seed))
@@ -92,7 +93,7 @@ def replayed_numbers(
     return comparisons
 
 
-def own_metric_values(record: Record, recipe: Recipe) -> list[ReplayComparison]:
+def own_metric_values(record: RecipeRecord, recipe: Recipe) -> list[ReplayComparison]:
     """The metrics that the recipe brought itself, computed again from the recorded history."""
     runs = _with_weights(record)
     comparisons = []
@@ -102,7 +103,7 @@ def own_metric_values(record: Record, recipe: Recipe) -> list[ReplayComparison]:
     return comparisons
 
 
-def _with_weights(record: Record) -> list[History]:
+def _with_weights(record: RecipeRecord) -> list[History]:
     """The seeds that were trained to their end; one that crashed left nothing that can be evaluated."""
     return [run for run in trained_runs(record.blocks) if not run.crashed]
 
@@ -156,7 +157,7 @@ class _Replay:
         run: History,
         split_name: str,
         split: Split,
-        plan: Mapping[str, Any],
+        plan: RecipePlan,
     ) -> Iterator[ReplayComparison]:
         """Every quality on one split, as it was recorded and as the weights give it."""
         elements = measured_elements(self.predictor, self.task, split, self.batch_size)
@@ -196,7 +197,7 @@ def _is_counted(elements: np.ndarray) -> bool:
     return np.array_equal(elements, np.round(elements))
 
 
-def _recorded_data(plan: Mapping[str, Any], recipe: Recipe) -> Mapping[str, Split]:
+def _recorded_data(plan: RecipePlan, recipe: Recipe) -> Mapping[str, Split]:
     """The data; raises `NotReplayable` if they are not available, or are not those that were recorded."""
     dataset = recipe.make("dataset")
     dataset_name = type(dataset).__name__
@@ -206,7 +207,7 @@ def _recorded_data(plan: Mapping[str, Any], recipe: Recipe) -> Mapping[str, Spli
         raise NotReplayable(
             f"the data set {dataset_name} is not available: {one_line(error)}"
         ) from None
-    for name, recorded in plan.get("data", {}).items():
+    for name, recorded in plan.data.items():
         digest = splits[name].digest() if name in splits else "none"
         if digest != recorded:
             raise NotReplayable(

@@ -18,7 +18,6 @@ from ..contracts.metric import History
 from ..contracts.network import Network
 from ..contracts.recipe import Recipe
 from ..contracts.recipe_entries import TABLE
-from ..contracts.result import Record
 from ..definition_text import Names, parts_of
 from ..errors import Deep500Error, errors_of_user_code
 from ..frameworks.library_optimizers import library_maker
@@ -27,9 +26,18 @@ from ..measure.machine import Difference, environment_difference
 from ..measure.machine.table import RESULTS
 from ..reports.text import clean
 from ..results.outcomes.conditions import conditions
+from ..results.outcomes.data import RecipeRecord, numbers_of
 from ..results.outcomes.recipe_comparison import MACHINE
 from ..results.outcomes.recipe_differences import source_difference
+from ..results.reproductions.blocks import (
+    FactDifference,
+    OriginalRun,
+    ReproductionPlan,
+    SecondRun,
+    SeedComparison,
+)
 from ..results.reproductions.documentation import documentation
+from ..results.reproductions.numbers import ReproductionRecord
 from ..training.building import (
     recipe_dataset,
     recipe_framework,
@@ -40,6 +48,8 @@ from ..training.claims import recorded_claim
 from ..training.events import Event
 from ..training.metric_summary import recorded_metric
 from ..training.outcome import trained_runs
+from ..training.recipe_blocks import weights_of
+from ..training.recipe_plan import RecipePlan
 from .rebuilding import rebuilt_recipe
 from .recipe_files import known_recipes, load_recipe
 from .recipe_runner import run
@@ -59,7 +69,7 @@ def reproduce(
     allow_changes: bool = False,
     events: Iterable[Event] = (),
     definitions: Mapping[str, str] | None = None,
-) -> Record:
+) -> ReproductionRecord:
     """Train every seed of a bundle again and compare; returns the record of a bundle with three answers.
 
     The recipe is taken from `recipe_file`, from one of ours of the same name, or, if it consists of our definitions
@@ -81,12 +91,8 @@ def reproduce(
         raise Deep500Error(
             f"this is not the recipe of {path}: {listed}; --allow-changes runs it all the same"
         )
-    plan = {
-        "original": _about(original, bundle),
-        "margin": float(margin),
-        "level": original.plan["level"],
-        "changes": changes,
-    }
+    about = _about(original, bundle)
+    plan = ReproductionPlan(about, float(margin), original.plan.level, changes)
     name = f"reproduce-{recipe.name}"
     with recording("reproduction", plan, folder, name=name) as record:
         again = _run_again(original, recipe, record.folder, data, events)
@@ -95,16 +101,16 @@ def reproduce(
 
 
 def recipe_changes(
-    plan: Mapping[str, Any], recipe: Recipe, loaded_recipe: Recipe | None
+    plan: RecipePlan, recipe: Recipe, loaded_recipe: Recipe | None
 ) -> list[str]:
     """What differs from the recorded recipe, in words: in the recipe that would run, and in the file it comes from."""
-    recorded = plan["recipe"]
+    recorded = plan.recipe.document
     changes = _form_changes(recorded, recipe.to_json())
-    recorded_digest = recorded.get("file")
+    recorded_digest = plan.recipe.file
     if loaded_recipe is None or loaded_recipe.source == recorded_digest:
         return changes
     as_written = {**recorded, "fixed": dict(recorded["fixed"])}
-    for key, was, _ in plan.get("differences", ()):
+    for key, was, _ in plan.differences:
         as_written["fixed"][key] = was
     changes = _form_changes(as_written, loaded_recipe.to_json())
     digest = _clean_start(loaded_recipe.source, 12)
@@ -167,7 +173,7 @@ def _listed(changes: Sequence[str]) -> str:
     return shown
 
 
-def _usable_record(bundle: Bundle, path: str | Path) -> Record:
+def _usable_record(bundle: Bundle, path: str | Path) -> RecipeRecord:
     """The record of a bundle; a Deep500Error if it cannot be reproduced."""
     record = record_of(bundle)
     if record.kind.name != "recipe":
@@ -185,7 +191,7 @@ def _usable_record(bundle: Bundle, path: str | Path) -> Record:
     return record
 
 
-def _recorded_recipe(original: Record, loaded_recipe: Recipe | None) -> Recipe:
+def _recorded_recipe(original: RecipeRecord, loaded_recipe: Recipe | None) -> Recipe:
     """The recipe as the original ran it, from the loaded recipe or, without one, from the installed definitions."""
     plan = original.plan
     rebuilt = rebuilt_recipe(plan, loaded_recipe, trains=True)
@@ -199,38 +205,34 @@ def _recorded_recipe(original: Record, loaded_recipe: Recipe | None) -> Recipe:
             "claims": loaded_recipe.claims,
             "tiers": loaded_recipe.tiers,
         }
-    if "differences" in plan:
+    if plan.differences:
         details["division"] = "open"
-        details["differences"] = [tuple(entry) for entry in plan["differences"]]
+        details["differences"] = plan.differences
     return replace(rebuilt, **details)
 
 
-def _recorded_details(plan: Mapping[str, Any]) -> dict[str, Any]:
+def _recorded_details(plan: RecipePlan) -> dict[str, Any]:
     """The metrics, claims and tiers of a recipe as its plan records them."""
-    written = plan["recipe"]
+    written = plan.recipe
     metrics = []
-    for form, target in written["metrics"]:
+    for form, target in written.metrics:
         metrics.append((recorded_metric(form, plan), target))
-    claims = [recorded_claim(form, plan) for form in written.get("claims", [])]
-    tiers = written.get("tiers", {})
     return {
         "source": None,
         "metrics": metrics,
-        "claims": claims,
-        "tiers": tiers,
+        "claims": [recorded_claim(form, plan) for form in written.claims],
+        "tiers": written.tiers,
     }
 
 
-def _load_original(
-    plan: Mapping[str, Any], recipe_file: str | Path | None
-) -> Recipe | None:
+def _load_original(plan: RecipePlan, recipe_file: str | Path | None) -> Recipe | None:
     """The recipe of `recipe_file`, or without it the one of ours with the recorded name; None if a script ran it."""
     if recipe_file is not None:
         return load_recipe(recipe_file)
-    recorded = plan["recipe"].get("file")
+    recorded = plan.recipe.file
     if recorded is None:
         return None
-    name = clean(plan["recipe"]["name"])[:100]
+    name = clean(plan.recipe.name)[:100]
     our_recipes = known_recipes()
     if name not in our_recipes:
         digest = _clean_start(recorded, 12)
@@ -261,113 +263,107 @@ def _with_definition(
     return recipe.with_settings({key: value}, "open")
 
 
-def _is_ours(plan: Mapping[str, Any]) -> bool:
+def _is_ours(plan: RecipePlan) -> bool:
     """Whether the plan names no definition from outside this installation."""
-    names = [str(entry.get("name")) for entry in plan.get("sources", {}).values()]
-    return all(name.startswith("deep500.") for name in names)
+    sources = plan.sources.values()
+    return all(source.name.startswith("deep500.") for source in sources)
 
 
-def _about(original: Record, bundle: Bundle) -> dict[str, Any]:
+def _about(original: RecipeRecord, bundle: Bundle) -> OriginalRun:
     """The facts about the original that the three answers need."""
-    derived = original.derived or {}
-    return {
-        "bundle": str(bundle.path),
-        "hash": original.hash,
-        "name": clean(original.plan["recipe"]["name"])[:100],
-        "recipe_hash": original.plan["hash"],
-        "seeds": derived["seeds"],
-        "metrics": derived["metrics"],
-        "claims": derived.get("claims", []),
-        "conditions": conditions(original.plan, original.blocks),
-        "documentation": documentation(original, bundle.files),
-    }
+    numbers = numbers_of(original)
+    return OriginalRun(
+        bundle=str(bundle.path),
+        hash=original.hash,
+        name=clean(original.plan.recipe.name)[:100],
+        recipe_hash=original.plan.hash,
+        seeds=numbers.seeds,
+        metrics=numbers.metrics,
+        claims=numbers.claims,
+        conditions=conditions(original.plan, original.blocks),
+        documentation=documentation(original, bundle.files),
+    )
 
 
 def _run_again(
-    original: Record,
+    original: RecipeRecord,
     recipe: Recipe,
     folder: Path,
     data: str | Path | None,
     events: Iterable[Event],
-) -> Record:
+) -> RecipeRecord:
     """Train the seeds again, into a bundle beside that of the reproduction."""
     plan = original.plan
-    threads = plan.get("threads")
-    if not isinstance(threads, int):
-        threads = None
+    threads = plan.threads if isinstance(plan.threads, int) else None
     outcome = run(
         recipe,
         folder.with_name(folder.name + ".run"),
-        plan["tier"],
-        (original.derived or plan)["seeds"],
+        plan.tier,
+        numbers_of(original).seeds,
         events=events,
         threads=threads,
         data=data,
-        expected_data=plan.get("data"),
+        expected_data=plan.data,
     )
     return outcome.record
 
 
 def _append_comparison(
     record: Recording,
-    original: Record,
-    again: Record,
+    original: RecipeRecord,
+    again: RecipeRecord,
     recipe: Recipe,
     data: str | Path | None,
 ) -> None:
-    blocks = _compared_seeds(original, again)
-    for block in blocks:
-        record.append(block)
-    derived = again.derived or {}
+    seeds = _compared_seeds(original, again)
+    for seed in seeds:
+        record.append(seed)
     before = recorded_environment(original.environment)
     now = recorded_environment(again.environment)
     differences = environment_difference(before, now)
-    facts = [_change(difference) for difference in differences]
-    same_machine = not any(d.fact in MACHINE for d in differences)
-    same_setup = not any(d.weight == RESULTS for d in differences)
-    same_bits = all(block["same_losses"] and block["same_weights"] for block in blocks)
     unstable = []
-    if not same_bits:
+    if not all(seed.same_bits for seed in seeds):
         unstable = _unstable(recipe, again, data)
-    record.append(
-        {
-            "seeds": derived["seeds"],
-            "metrics": derived["metrics"],
-            "claims": derived.get("claims", []),
-            "conditions": conditions(again.plan, again.blocks),
-            "environment": facts,
-            "same_machine": same_machine,
-            "same_setup": same_setup,
-            "unstable": unstable,
-            "bundle": str(again.bundle),
-            "hash": again.hash,
-        }
+    numbers = numbers_of(again)
+    second = SecondRun(
+        bundle=str(again.bundle),
+        hash=again.hash,
+        seeds=numbers.seeds,
+        metrics=numbers.metrics,
+        claims=numbers.claims,
+        conditions=conditions(again.plan, again.blocks),
+        environment=list(map(_fact_difference, differences)),
+        same_machine=not any(d.fact in MACHINE for d in differences),
+        same_setup=not any(d.weight == RESULTS for d in differences),
+        unstable=unstable,
     )
+    record.append(second)
 
 
-def _compared_seeds(original: Record, again: Record) -> list[dict[str, Any]]:
+def _compared_seeds(
+    original: RecipeRecord, again: RecipeRecord
+) -> list[SeedComparison]:
     """For every seed, whether losses, weights and evaluations are the same, and where they first differ."""
-    original_weights = _weight_digests(original)
-    weights_again = _weight_digests(again)
+    original_weights = weights_of(original.blocks)
+    weights_again = weights_of(again.blocks)
     second_runs = {history.seed: history for history in trained_runs(again.blocks)}
-    blocks = []
+    compared = []
     for history in trained_runs(original.blocks):
         seed = history.seed
         other = second_runs[seed]
         first, largest = _loss_difference(history.losses, other.losses)
         first_epoch = _epoch_difference(history, other)
-        blocks.append(
-            {
-                "seed": seed,
-                "same_epochs": first_epoch is None,
-                "first_epoch": first_epoch,
-                "same_losses": first is None,
-                "same_weights": original_weights.get(seed) == weights_again.get(seed),
-                "first_step": first,
-                "largest": largest,
-            }
+        comparison = SeedComparison(
+            seed=seed,
+            same_epochs=first_epoch is None,
+            first_epoch=first_epoch,
+            same_losses=first is None,
+            same_weights=original_weights.get(seed) == weights_again.get(seed),
+            first_step=first,
+            largest=largest,
         )
-    return blocks
+        compared.append(comparison)
+    return compared
 
 
 def _epoch_difference(before: History, again: History) -> int | None:
@@ -397,12 +393,6 @@ def _same_qualities(
     return True
 
 
-def _weight_digests(record: Record) -> dict[int, str]:
-    """The SHA-256 of the trained weights, by seed."""
-    finals = [block for block in record.blocks if "test" in block]
-    return {block["seed"]: block["weights"] for block in finals}
-
-
 def _loss_difference(
     before: Sequence[float], again: Sequence[float]
 ) -> tuple[int | None, float | None]:
@@ -423,17 +413,19 @@ def _loss_difference(
     return None, None
 
 
-def _change(difference: Difference) -> dict[str, Any]:
-    return {
-        "class": difference.class_name,
-        "fact": difference.fact,
-        "was": difference.left.value,
-        "now": difference.right.value,
-        "weight": difference.weight,
-    }
+def _fact_difference(difference: Difference) -> FactDifference:
+    return FactDifference(
+        class_name=difference.class_name,
+        fact=difference.fact,
+        was=difference.left.value,
+        now=difference.right.value,
+        weight=difference.weight,
+    )
 
 
-def _unstable(recipe: Recipe, again: Record, data: str | Path | None) -> list[str]:
+def _unstable(
+    recipe: Recipe, again: RecipeRecord, data: str | Path | None
+) -> list[str]:
     """The operators whose results are not bit-identical when repeated; empty if there are none or none can be run."""
     adapter = recipe_framework(recipe)
     if adapter is None or recipe.has("procedure"):
@@ -447,7 +439,7 @@ def _unstable(recipe: Recipe, again: Record, data: str | Path | None) -> list[st
     batch_size = min(len(train), recipe.entry("batch_size"))
     batch = train.batch(slice(0, batch_size))
     options = {}
-    threads = again.plan["threads"]
+    threads = again.plan.threads
     if isinstance(threads, int):
         options["threads"] = threads
     return unstable_operators(adapter, network, batch, **options)

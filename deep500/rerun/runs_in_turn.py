@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from ..contracts.recipe import Recipe
@@ -10,7 +11,8 @@ from ..distributed.distribution import recipe_distribution
 from ..errors import Deep500Error
 from ..training.events import Event
 from ..training.planning import make_plan, tier_recipe
-from .recipe_runner import Outcome, RecipeRun, finished_outcome
+from .recipe_run import RecipeRun
+from .recipe_runner import Outcome, finished_outcome
 
 SIDES = ("a", "b")
 
@@ -42,7 +44,7 @@ def run_in_turn(
         for side, recipe in enumerate(recipes):
             changed = tier_recipe(recipe, tier)
             plan = make_plan(changed, tier, seeds, threads)
-            plan["in_turn"] = _pair_id(folders)
+            plan = replace(plan, in_turn=_pair_id(folders))
             earlier = None
             if resume:
                 earlier = finished_outcome(plan, folders[side])
@@ -54,7 +56,7 @@ def run_in_turn(
             runs[side] = run
         _train(list(runs.values()))
         for side, run in runs.items():
-            outcomes[side] = run.finish()
+            outcomes[side] = Outcome(folders[side], run.finish())
     return [outcomes[side] for side in range(len(recipes))]
 
 

@@ -1,7 +1,8 @@
 """A check of a network: every node on every framework, forward and backward, with its error, bound and verdict."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Literal
 
 from ..check.networks.divergence import (
     DIFFERENCE,
@@ -10,8 +11,7 @@ from ..check.networks.divergence import (
     worst_in,
 )
 from ..check.report import DIRECTIONS, CheckReport, CheckResult, first_of
-from ..contracts.result import Blocks, Plan, Record, ResultKind
-from ..contracts.shapes import NUMBER, check_object
+from ..contracts.result import Record, ResultKind, derived_document
 from ..errors import UNDECIDED, Deep500Error
 from ..reports.blocks import (
     Banner,
@@ -28,72 +28,126 @@ from ..reports.blocks import (
 from ..reports.surroundings import raw_data
 from ..reports.tables import NOTHING
 from ..reports.text import Code, Text, VerdictWord, clean, listed, shortened
-from .check import number_text
+from .checking.check_page import number_text
 from .networks.shares import shares
 
-PLAN = {
-    "models": [str],
-    "frameworks": [str],
-    "optimizer": str,
-    "dimensions": dict,
-    "data": str,
-    "remarks": [str],
-    "seed": int,
-}
-SIDE = {"framework": str, "isolated": bool, "lost": str, "checks": [dict]}
-CHECK = {
-    "framework": str,
-    "direction": str,
-    "node": str,
-    "operator": str,
-    "ok": (bool, type(None)),
-    "error": (*NUMBER, type(None)),
-    "bound": (*NUMBER, type(None)),
-    "text": str,
-    "kernel": str,
-    "decided": bool,
-}
 UNFINISHED = "unfinished: the run was ended before all frameworks were checked"
 MOST_FAULTS = 10  # of a framework that are listed
 LONGEST_NAME = 36  # of a node in the overview
 MOST_ROWS = 200  # of a table of nodes
 
 
-class NetworkCheck(ResultKind):
+@dataclass(frozen=True)
+class NetworkCheckPlan:
+    """Which networks were compared, where, and on which inputs."""
+
+    models: Sequence[str]
+    frameworks: Sequence[str]
+    optimizer: str
+    dimensions: Mapping[str, object]
+    data: str
+    remarks: Sequence[str]
+    seed: int
+
+
+@dataclass(frozen=True)
+class NodeCheck:
+    """A check of a node, of a parameter after a step or of an output, as the file has it."""
+
+    framework: str
+    direction: Literal["forward", "backward", "step", "whole forward", "whole backward"]
+    node: str
+    operator: str
+    ok: bool | None
+    error: float | None
+    bound: float | None
+    text: str
+    kernel: str
+    decided: bool
+
+    @property
+    def result(self) -> CheckResult:
+        return node_check(
+            self.framework,
+            self.direction,
+            self.node,
+            self.operator,
+            self.ok,
+            self.error,
+            self.bound,
+            self.text,
+            self.kernel,
+            self.decided,
+        )
+
+
+@dataclass(frozen=True)
+class NetworkSide:
+    """A block: all checks on one framework."""
+
+    framework: str
+    isolated: bool
+    lost: str
+    checks: Sequence[NodeCheck]
+
+    def report(self, network: str) -> CheckReport:
+        return CheckReport(
+            "network",
+            network,
+            self.framework,
+            checks=[check.result for check in self.checks],
+            isolated=self.isolated,
+            lost=self.lost,
+        )
+
+
+@dataclass(frozen=True)
+class SideNumbers:
+    """The verdict on one framework, the first divergence, and the worst of every direction."""
+
+    framework: str
+    verdict: str
+    checks: int
+    wrong: int
+    unavailable: int  # what is not decided
+    first: NodeCheck | None
+    worst: Mapping[str, NodeCheck]
+
+
+@dataclass(frozen=True)
+class NetworkCheckNumbers:
+    """Whether all is well, and the first divergence on any framework."""
+
+    ok: bool
+    first: NodeCheck | None
+    sides: Sequence[SideNumbers]
+
+
+NetworkCheckRecord = Record[NetworkCheckPlan, NetworkSide, NetworkCheckNumbers]
+
+
+class NetworkCheck(ResultKind[NetworkCheckPlan, NetworkSide, NetworkCheckNumbers]):
     """One block per framework: all its checks. The verdicts, and the first divergence, follow."""
 
-    def check_plan(self, plan: object) -> dict[str, Any]:
-        return check_object("plan.json", plan, PLAN)
-
-    def check_blocks(
-        self, plan: Plan, blocks: Sequence[object]
-    ) -> list[dict[str, Any]]:
-        checked = []
-        for number, block in enumerate(blocks):
-            checked.append(_checked(number, block))
-        return checked
-
-    def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
+    def derive(
+        self, plan: NetworkCheckPlan, blocks: Sequence[NetworkSide]
+    ) -> NetworkCheckNumbers | None:
         if not blocks:
             return None
         sides = _sides(plan, blocks)
-        first = _first(sides)
-        return {
-            "ok": all(sides),
-            "first": first and _check_document(first),
-            "sides": [_numbers(side) for side in sides],
-        }
+        numbers = list(map(_numbers, sides))
+        return NetworkCheckNumbers(all(sides), _written(_first(sides)), numbers)
 
-    def report(self, record: Record) -> Report:
+    def report(self, record: NetworkCheckRecord) -> Report:
         if not record.blocks:
             raise Deep500Error(
                 f"{record.bundle} holds no checks yet: nothing was checked before it ended"
             )
         sides = _sides(record.plan, record.blocks)
-        name = clean(" and ".join(record.plan["models"]))
+        name = clean(" and ".join(record.plan.models))
         problems = [] if record.finished else [UNFINISHED]
-        remarks = [clean(remark) for remark in record.plan["remarks"]]
-        seed = record.plan["seed"]
+        remarks = [clean(remark) for remark in record.plan.remarks]
+        seed = record.plan.seed
         faults = []
         nodes: list[Block] = []
         for side in sides:
@@ -113,81 +167,54 @@ class NetworkCheck(ResultKind):
         ]
         return Report("Deep500 check", name, blocks)
 
-    def numbers(self, record: Record) -> dict[str, Any]:
+    def numbers(self, record: NetworkCheckRecord) -> dict[str, object]:
         """Every check, beside the verdict."""
-        checks = []
-        for side in record.blocks:
-            checks += side["checks"]
-        return dict(record.derived or {}) | {"nodes": checks}
+        nodes = [check for side in record.blocks for check in side.checks]
+        numbers: dict[str, object] = {}
+        if record.derived is not None:
+            numbers = derived_document(self, record.derived)
+        return numbers | {"nodes": nodes}
 
-    def accepted(self, record: Record) -> bool:
-        return bool(record.derived and record.derived["ok"])
+    def accepted(self, record: NetworkCheckRecord) -> bool:
+        return record.derived is not None and record.derived.ok
 
-    def exit_code(self, record: Record) -> int:
+    def exit_code(self, record: NetworkCheckRecord) -> int:
         """1 where something is wrong, 3 where nothing is but not everything has a verdict."""
         if self.accepted(record):
             return 0
-        if record.derived and record.derived["first"]:
+        if record.derived and record.derived.first:
             return 1
         return UNDECIDED
 
 
-def _checked(number: int, block: object) -> dict[str, Any]:
-    """The block, if it has the form of this version; else a Deep500Error."""
-    where = f"samples.jsonl: block {number}"
-    side = check_object(where, block, SIDE)
-    for check in side["checks"]:
-        check_object(f"{where}: a check", check, CHECK)
-        if check["direction"] not in DIRECTIONS or len(check) != len(CHECK):
-            raise Deep500Error(f"{where}: a check is not one of this version's")
-    return side
-
-
-def side_block(report: CheckReport) -> dict[str, Any]:
+def side_block(report: CheckReport) -> NetworkSide:
     """The report on one framework as a block."""
-    return {
-        "framework": report.where,
-        "isolated": report.isolated,
-        "lost": report.lost,
-        "checks": list(map(_check_document, report.checks)),
-    }
+    checks = [written_check(check) for check in report.checks]
+    return NetworkSide(report.where, report.isolated, report.lost, checks)
 
 
-def _check_document(check: CheckResult) -> dict[str, Any]:
+def written_check(check: CheckResult) -> NodeCheck:
     """A check of a node as the file has it."""
-    document = check.to_json()
-    return {
-        "framework": check.where,
-        "direction": check.name,
-        "node": check.case,
-        "operator": check.operator,
-        "ok": check.ok,
-        "error": document["value"],
-        "bound": document["bound"],
-        "text": check.text,
-        "kernel": check.kernel,
-        "decided": check.decided,
-    }
-
-
-def _side(plan: Plan, block: Mapping[str, Any]) -> CheckReport:
-    checks = []
-    for document in block["checks"]:
-        fields = dict(document)
-        value = fields.pop("error")
-        checks.append(node_check(**fields, value=value))
-    return CheckReport(
-        "network",
-        plan["models"][-1],
-        block["framework"],
-        checks=checks,
-        isolated=block["isolated"],
-        lost=block["lost"],
+    return NodeCheck(
+        check.where,
+        check.name,  # type: ignore[arg-type]
+        check.case,
+        check.operator,
+        check.ok,
+        check.finite.value,
+        check.finite.bound,
+        check.text,
+        check.kernel,
+        check.decided,
     )
 
 
-def _sides(plan: Plan, blocks: Blocks) -> list[CheckReport]:
-    return [_side(plan, block) for block in blocks]
+def _written(check: CheckResult | None) -> NodeCheck | None:
+    return written_check(check) if check else None
+
+
+def _sides(plan: NetworkCheckPlan, blocks: Sequence[NetworkSide]) -> list[CheckReport]:
+    return [block.report(plan.models[-1]) for block in blocks]
 
 
 def _first(sides: Sequence[CheckReport]) -> CheckResult | None:
@@ -195,24 +222,21 @@ def _first(sides: Sequence[CheckReport]) -> CheckResult | None:
     return first_of(check for side in sides for check in side.wrong)
 
 
-def _numbers(side: CheckReport) -> dict[str, Any]:
-    """The numbers of one framework in derived.json."""
+def _numbers(side: CheckReport) -> SideNumbers:
     worst = {}
     for direction in DIRECTIONS:
         check = worst_in(side, direction)
         if check:
-            worst[direction] = _check_document(check)
-    first = _first([side])
-    return {
-        "framework": side.where,
-        "verdict": side.verdict,
-        "checks": len(side.checks),
-        "wrong": len(side.wrong),
-        # the name of what is not decided in files since version 0.1.0
-        "unavailable": len(side.undecided),
-        "first": first and _check_document(first),
-        "worst": worst,
-    }
+            worst[direction] = written_check(check)
+    return SideNumbers(
+        side.where,
+        side.verdict,
+        len(side.checks),
+        len(side.wrong),
+        len(side.undecided),
+        _written(_first([side])),
+        worst,
+    )
 
 
 def _banner(name: str, sides: Sequence[CheckReport]) -> Banner:

@@ -1,35 +1,35 @@
 """A check of an optimizer: every promise on every framework, with its value, its bound and its verdict."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 from ..check.optimizers.unjudged_checks import FORMULA, NEW_PROCESS
 from ..check.report import CheckReport
-from ..contracts.result import Plan
-from ..contracts.shapes import check_object
-from .check import Check
-
-PLAN = {
-    "optimizer": str,
-    "settings": dict,
-    "reference": (str, type(None)),
-    "frameworks": [str],
-    "dtypes": [str],
-    "steps": int,
-    "seed": int,
-}
+from .checking.check_kind import CheckKind
 
 
-class OptimizerCheck(Check):
-    """One block per framework: all its checks. Whether all is well, and the worst of every promise, follow."""
+@dataclass(frozen=True)
+class OptimizerCheckPlan:
+    """Which optimizer was asked to take how many steps on every problem."""
 
+    optimizer: str
+    settings: Mapping[str, object]
+    reference: str | None
+    frameworks: Sequence[str]
+    dtypes: Sequence[str]
+    steps: int
+    seed: int
+
+
+class OptimizerCheck(CheckKind[OptimizerCheckPlan]):
+    """One block per framework."""
+
+    plan_class: ClassVar = OptimizerCheckPlan
     lists_cases = True
 
-    def check_plan(self, plan: object) -> dict[str, Any]:
-        return check_object("plan.json", plan, PLAN)
-
-    def subject(self, plan: Plan) -> str:
-        return str(plan["optimizer"])
+    def subject(self, plan: OptimizerCheckPlan) -> str:
+        return plan.optimizer
 
     def remark(self, reports: Sequence[CheckReport]) -> str:
         """With what the formula was compared, if not with itself, and whether it was resumed in the same process."""
@@ -40,5 +40,7 @@ class OptimizerCheck(Check):
                     texts[check.text] = None
         return "; ".join(texts)
 
-    def again(self, plan: Plan) -> str:
-        return f"The problems were drawn by the seed {plan['seed']}, {plan['steps']} steps each."
+    def again(self, plan: OptimizerCheckPlan) -> str:
+        return (
+            f"The problems were drawn by the seed {plan.seed}, {plan.steps} steps each."
+        )

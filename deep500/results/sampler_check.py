@@ -1,161 +1,84 @@
 """A check of a sampler: every promise with its value, its bound and its verdict."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 from ..check.report import CheckReport, CheckResult
-from ..contracts.result import Blocks, Plan, Record, ResultKind
-from ..contracts.shapes import NUMBER, check_object
-from ..errors import Deep500Error
-from ..reports.blocks import (
-    Banner,
-    Block,
-    Bullets,
-    PageOnly,
-    Problems,
-    Report,
-    Sentence,
-    Table,
-)
-from ..reports.surroundings import raw_data
-from ..reports.tables import NOTHING
-from ..reports.text import Text, VerdictWord, clean
-from .check import checked_block, number_text
-
-PLAN = {
-    "sampler": str,
-    "settings": dict,
-    "size": int,
-    "epochs": int,
-    "level": NUMBER,
-}
-REPORT = {"sampler": str, "checks": [dict]}
-# of version 0.1.0, whose verdicts follow from value, bound and what the value is
-FORMER_REPORT = {**REPORT, "size": int, "epochs": int, "level": NUMBER}
-FORMER_CHECK = {
-    "name": str,
-    "value": (*NUMBER, type(None)),
-    "bound": NUMBER,
-    "statistical": bool,
-    "text": str,
-}
+from ..schema import decoded
+from .checking.check_kind import CheckKind
 
 
-class SamplerCheck(ResultKind):
+@dataclass(frozen=True)
+class SamplerCheckPlan:
+    """Which sampler drew how many epochs of how many examples."""
+
+    sampler: str
+    settings: Mapping[str, object]
+    size: int
+    epochs: int
+    level: float
+
+
+@dataclass(frozen=True)
+class FormerCheck:
+    """A check of version 0.1.0: a number of faults with an upper bound, or a probability with a lower one."""
+
+    name: str
+    value: float | None
+    bound: float
+    statistical: bool
+    text: str
+
+    @property
+    def result(self) -> CheckResult:
+        ok = None
+        if self.value is not None:
+            is_above = self.value >= self.bound
+            ok = is_above if self.statistical else self.value <= self.bound
+        return CheckResult(self.name, ok, self.value, self.bound, self.text)
+
+
+@dataclass(frozen=True)
+class FormerReport:
+    """A block of version 0.1.0."""
+
+    sampler: str
+    checks: Sequence[FormerCheck]
+
+    @property
+    def report(self) -> CheckReport:
+        checks = [check.result for check in self.checks]
+        return CheckReport("sampler", self.sampler, "", "sampler", checks, True)
+
+
+class SamplerCheck(CheckKind[SamplerCheckPlan]):
     """One block with all checks."""
 
-    def check_plan(self, plan: object) -> dict[str, Any]:
-        return check_object("plan.json", plan, PLAN)
+    procedure = 2  # numbers of the common form
+    plan_class: ClassVar = SamplerCheckPlan
+    shows_all = True
 
     def check_blocks(
-        self, plan: Plan, blocks: Sequence[object]
-    ) -> list[dict[str, Any]]:
-        checked = []
+        self, plan: SamplerCheckPlan, blocks: Sequence[object]
+    ) -> list[CheckReport]:
+        reports = []
         for number, block in enumerate(blocks):
-            where = f"samples.jsonl: block {number}"
-            report = check_object(where, block, REPORT)
-            if "noun" in report:
-                report = checked_block(number, report)
+            if isinstance(block, dict) and "noun" in block:
+                reports += super().check_blocks(plan, [block])
             else:
-                _check_former(where, report)
-            checked.append(report)
-        return checked
+                where = f"samples.jsonl: block {number}"
+                reports.append(decoded(FormerReport, block, where).report)
+        return reports
 
-    def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
-        if not blocks:
-            return None
-        report = _report(blocks[0])
-        verdicts = {check.name: check.verdict for check in report.checks}
-        return {
-            "ok": report.ok,
-            "wrong": len(report.wrong),
-            "verdicts": verdicts,
-        }
+    def subject(self, plan: SamplerCheckPlan) -> str:
+        return plan.sampler
 
-    def report(self, record: Record) -> Report:
-        if not record.blocks:
-            raise Deep500Error(
-                f"{record.bundle} holds no checks: nothing was checked before it ended"
-            )
-        report = _report(record.blocks[0])
-        name = clean(record.plan["sampler"])
-        faults: list[Text] = []
-        for check in report.wrong:
-            fault = clean(check.text)
-            faults.append(f"{clean(check.name)}: {fault}")
-        plan = {**record.plan, **record.blocks[0]}
-        blocks: list[Block] = [
-            _banner(name, report),
-            Problems([]),
-            Bullets(faults),
-            _table(report),
-            PageOnly([Sentence(_method(plan))]),
-            raw_data(record.bundle, record.hash),
-        ]
-        return Report("Deep500 check", name, blocks)
-
-    def numbers(self, record: Record) -> dict[str, Any]:
-        """Every check, beside the verdict."""
-        reports = [dict(block) for block in record.blocks]
-        return {**(record.derived or {}), "reports": reports}
-
-    def accepted(self, record: Record) -> bool:
-        return bool(record.derived and record.derived["ok"])
-
-
-def _check_former(where: str, report: Mapping[str, Any]) -> None:
-    check_object(where, report, FORMER_REPORT)
-    for check in report["checks"]:
-        check_object(f"{where}: a check", check, FORMER_CHECK)
-
-
-def _report(block: Mapping[str, Any]) -> CheckReport:
-    """The report of a block of any version."""
-    if "noun" in block:
-        return CheckReport.from_json(block)
-    checks = [_check(former) for former in block["checks"]]
-    return CheckReport("sampler", block["sampler"], checks=checks)
-
-
-def _check(former: Mapping[str, Any]) -> CheckResult:
-    """A check of version 0.1.0: a number of faults with an upper bound, or a probability with a lower one."""
-    value = former["value"]
-    bound = former["bound"]
-    ok = None
-    if value is not None:
-        ok = value >= bound if former["statistical"] else value <= bound
-    return CheckResult(former["name"], ok, value, bound, former["text"])
-
-
-def _table(report: CheckReport) -> Table:
-    rows = []
-    for check in report.checks:
-        is_judged = check.value is not None
-        row: list[Text] = [
-            clean(check.name),
-            VerdictWord(check.verdict),
-            number_text(check.value),
-            number_text(check.bound) if is_judged else NOTHING,
-            clean(check.text),
-        ]
-        rows.append(row)
-    return Table(["check", "verdict", "value", "bound", "note"], rows, "llrrt")
-
-
-def _banner(name: str, report: CheckReport) -> Banner:
-    verdict = VerdictWord(report.verdict)
-    judged = [check for check in report.checks if check.ok is not None]
-    wrong = len(report.wrong) or "none"
-    count = f", {wrong} of {len(judged)} checks found a fault"
-    headline = [f"{name}: ", verdict, count]
-    return Banner(headline, headline, {verdict: 1})
-
-
-def _method(plan: Mapping[str, Any]) -> str:
-    """What was drawn, and what the values of statistical checks are."""
-    sampler = clean(plan["sampler"])
-    return (
-        f"{sampler} drew {plan['epochs']} epochs of {plan['size']} examples. The values of "
-        "shares, positions and independence are probabilities (chi-square tests, by Bonferroni over the "
-        f"examples): each is below {plan['level']:g} by chance with that probability."
-    )
+    def again(self, plan: SamplerCheckPlan) -> str:
+        """What was drawn, and what the values of statistical checks are."""
+        size = f" of {plan.size} examples" if plan.size else ""
+        return (
+            f"{plan.epochs} epochs{size} were drawn. The values of "
+            "shares, positions and independence are probabilities (chi-square tests, by Bonferroni over the "
+            f"examples): each is below {plan.level:g} by chance with that probability."
+        )

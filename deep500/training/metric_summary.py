@@ -2,12 +2,12 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from .. import registry
 from ..contracts.metric import History, Metric
+from ..contracts.metric_summary import MetricSummary
 from ..contracts.task import Quality
 from ..errors import Deep500Error, TooFewSamples, one_line
 from ..measure.statistics.intervals import Interval
@@ -16,50 +16,36 @@ from ..measure.statistics.seeds import (
     seeds_interval_with_missing,
 )
 from ..measure.statistics.survival import median_time
+from .recipe_blocks import ACCURACY
+from .recipe_plan import MetricForm, RecipePlan
 from .recorded import RecordedMetric
 
-ACCURACY = Quality("accuracy", "%", "higher")  # what version 0.1.0 evaluated
 DIVERGED = 1e150  # values from here on count as diverged: no interval of them can be computed or is meaningful
 RECORDED = "recorded while it was run, not derived from the samples"
 
 
-def qualities(plan: Mapping[str, Any]) -> dict[str, Quality]:
+def qualities(plan: RecipePlan) -> dict[str, Quality]:
     """The qualities that the task of a recipe's run evaluates, by name; the first is the main one."""
-    if "task" not in plan:
+    if plan.task is None:
         return {ACCURACY.name: ACCURACY}
-    by_name = {}
-    for written in plan["task"]["qualities"]:
-        by_name[written["name"]] = Quality(**written)
-    return by_name
+    return {quality.name: quality for quality in plan.task.qualities}
 
 
-def check_metric(written: Mapping[str, Any], plan: Mapping[str, Any]) -> None:
-    """Raise a Deep500Error unless a metric of a plan has the right form and can be constructed."""
-    has_name = isinstance(written.get("definition"), str)
-    has_settings = isinstance(written.get("settings", {}), dict)
-    if not has_name or not has_settings:
-        raise Deep500Error("plan.json: a metric has no name, or no settings by name")
-    if "recorded" in written and "settings" not in written:
-        raise Deep500Error("plan.json: a recorded metric has no settings")
-    recorded_metric(written, plan)
-
-
-def recorded_metric(written: Mapping[str, Any], plan: Mapping[str, Any]) -> Metric:
+def recorded_metric(form: MetricForm, plan: RecipePlan) -> Metric:
     """Construct a metric from its entry in a plan.
 
     Only metrics of this package are looked up, so that a file cannot name code to run. For a metric that the recipe
     defined itself, the values were recorded.
     """
-    name = written.get("definition")
     try:
-        if "recorded" in written:
-            return RecordedMetric(**written["recorded"])
-        metric_class = registry.find("metrics", str(name))
-        metric = metric_class(**written.get("settings", {}))
+        if form.recorded is not None:
+            return RecordedMetric(**form.recorded)
+        metric_class = registry.find("metrics", form.definition)
+        metric = metric_class(**form.settings)
         return metric.for_qualities(qualities(plan))
     except TypeError as error:
         raise Deep500Error(
-            f"plan.json: the metric {name!r} cannot be made: {error}"
+            f"plan.json: the metric {form.definition!r} cannot be made: {error}"
         ) from None
 
 
@@ -89,16 +75,16 @@ def metric_value(metric: Metric, run: History) -> float | None:
 
 
 def metric_summary(
-    written: Mapping[str, Any],
+    form: MetricForm,
     target: float | None,
     runs: Sequence[History],
-    plan: Mapping[str, Any],
-) -> dict[str, Any]:
+    plan: RecipePlan,
+) -> MetricSummary:
     """The values of the seeds, their median with its interval, and whether the target is met.
 
     A seed without a value (it never reached a goal, or diverged) ranks as the worst.
     """
-    metric = recorded_metric(written, plan)
+    metric = recorded_metric(form, plan)
     reason = unavailable_reason(metric, plan)
     values: list[float | None] = [None] * len(runs)
     if not reason:
@@ -106,23 +92,23 @@ def metric_summary(
         failed = any(run.divergence or run.crashed for run in runs)
         if not failed and all(value is None for value in values):
             reason = metric.absence
-    summary = _summary_without_interval(written, metric, target, values, plan)
-    notes = summary["notes"]
+    summary = _summary_without_interval(form, metric, target, values, plan)
+    notes = [*summary.notes]
     if reason:
         notes.append(f"unavailable: {reason}")
-        return summary | {"unavailable": reason}
+        return replace(summary, unavailable=reason, notes=notes)
     if metric.has_goal:
-        summary["not_before"] = _not_before(metric, values, runs)
-        if "evaluate_every" in plan:
-            summary["looked_every"] = plan["evaluate_every"]
+        earlier = _not_before(metric, values, runs)
+        every = plan.evaluate_every
+        summary = replace(summary, not_before=earlier, looked_every=every)
     if None in values:
         notes.append(_missing_note(metric, values, runs))
     try:
         found = _estimated(metric, summary, runs)
     except TooFewSamples as error:
         notes.append(f"no interval: {error}")
-        return summary
-    return summary | _with_interval(metric, target, found)
+        return replace(summary, notes=notes)
+    return _with_interval(metric, replace(summary, notes=notes), found)
 
 
 def _value_of_seed(metric: Metric, run: History) -> float | None:
@@ -169,39 +155,35 @@ def _fate(run: History) -> str:
 
 
 def _summary_without_interval(
-    written: Mapping[str, Any],
+    form: MetricForm,
     metric: Metric,
     target: float | None,
     values: list[float | None],
-    plan: Mapping[str, Any],
-) -> dict[str, Any]:
-    """All entries of a summary, as they are when no interval can be computed."""
-    settings = metric.settings
-    notes: list[str] = []
-    if "recorded" in written:
-        settings = written["settings"]
-        notes.append(RECORDED)
+    plan: RecipePlan,
+) -> MetricSummary:
+    """The summary as it is when no interval can be computed."""
+    is_recorded = form.recorded is not None
     middle = _median(values, metric)
     scale = metric.value_range
-    return {
-        "name": written["definition"],
-        "settings": settings,
-        "unit": metric.unit,
-        "kind": metric.kind,
-        "better": metric.better,
-        "range": [_finite(scale.low), _finite(scale.high)],
-        "target": target,
-        "values": values,
-        "n": len(values),
-        "level": plan["level"],
-        "median": middle,
-        "low": None,
-        "high": None,
-        "method": "none",
-        "notes": notes,
-        "acceptable": target is None or metric.meets(middle, target),
-        "sure": target is None,
-    }
+    return MetricSummary(
+        name=form.definition,
+        settings=form.settings if is_recorded else metric.settings,
+        unit=metric.unit,
+        kind=metric.kind,
+        better=metric.better,
+        range=(_finite(scale.low), _finite(scale.high)),
+        target=target,
+        values=values,
+        n=len(values),
+        level=plan.level,
+        median=middle,
+        low=None,
+        high=None,
+        method="none",
+        notes=[RECORDED] if is_recorded else [],
+        acceptable=target is None or metric.meets(middle, target),
+        sure=target is None,
+    )
 
 
 def _median(values: Sequence[float | None], metric: Metric) -> float | None:
@@ -221,29 +203,30 @@ def _with_worst(values: Sequence[float | None], metric: Metric) -> list[float]:
 
 
 def _estimated(
-    metric: Metric, summary: Mapping[str, Any], runs: Sequence[History]
+    metric: Metric, summary: MetricSummary, runs: Sequence[History]
 ) -> Interval:
     """The median over the seeds with its interval, whose ends may be infinite; raises TooFewSamples."""
-    values = summary["values"]
-    level = summary["level"]
-    if metric.has_goal:
-        return _time_to_goal(metric, summary, runs)
-    if None in values:
-        ranked = _with_worst(values, metric)
-        return seeds_interval_with_missing(ranked, level)
-    return seeds_interval(values, metric.value_range, level)
+    if summary.not_before is not None:
+        return _time_to_goal(metric, summary, summary.not_before, runs)
+    known = [value for value in summary.values if value is not None]
+    if len(known) < summary.n:
+        ranked = _with_worst(summary.values, metric)
+        return seeds_interval_with_missing(ranked, summary.level)
+    return seeds_interval(known, metric.value_range, summary.level)
 
 
 def _time_to_goal(
-    metric: Metric, summary: Mapping[str, Any], runs: Sequence[History]
+    metric: Metric,
+    summary: MetricSummary,
+    earlier: Sequence[float | None],
+    runs: Sequence[History],
 ) -> Interval:
     """The interval of the median time to a goal that is looked for after every epoch only.
 
     Each seed reached it somewhere between two looks: the lower end is that of the earlier looks.
     """
-    values, earlier = summary["values"], summary["not_before"]
-    late = _median_time(metric, values, runs, summary["level"])
-    early = _median_time(metric, earlier, runs, summary["level"])
+    late = _median_time(metric, summary.values, runs, summary.level)
+    early = _median_time(metric, earlier, runs, summary.level)
     low = min(early.low, late.low, late.estimate)
     method = f"{late.method}, from the look before the goal was reached"
     return replace(late, low=low, method=method)
@@ -279,24 +262,26 @@ def _median_time(
 
 
 def _with_interval(
-    metric: Metric, target: float | None, found: Interval
-) -> dict[str, Any]:
-    """The entries of a summary that change if an interval can be computed; an infinite end is not known."""
+    metric: Metric, summary: MetricSummary, found: Interval
+) -> MetricSummary:
+    """The summary with what changes if an interval can be computed; an infinite end is not known."""
     middle = _finite(found.estimate)
     low = _finite(found.low)
     high = _finite(found.high)
+    target = summary.target
     acceptable = sure = True
     if target is not None:
         acceptable = metric.meets(middle, target)
         sure = metric.meets(low, target) and metric.meets(high, target)
-    return {
-        "median": middle,
-        "low": low,
-        "high": high,
-        "method": found.method,
-        "acceptable": acceptable,
-        "sure": sure,
-    }
+    return replace(
+        summary,
+        median=middle,
+        low=low,
+        high=high,
+        method=found.method,
+        acceptable=acceptable,
+        sure=sure,
+    )
 
 
 def _finite(number: float) -> float | None:
@@ -307,7 +292,7 @@ def _or_infinite(number: float | None) -> float:
     return math.inf if number is None else number
 
 
-def unavailable_reason(metric: Metric, plan: Mapping[str, Any]) -> str:
+def unavailable_reason(metric: Metric, plan: RecipePlan) -> str:
     """Why the run could not measure what a metric needs; empty if it could."""
-    reasons = plan.get("unavailable", {})
+    reasons = plan.unavailable
     return "; ".join(reasons[need] for need in metric.needs if need in reasons)

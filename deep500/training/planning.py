@@ -1,7 +1,7 @@
 """The plan of a recipe's run: everything that determines the outcome, written down before the run begins."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from .. import registry
@@ -9,12 +9,13 @@ from ..canonical import shown
 from ..contracts.framework import ITS_OWN
 from ..contracts.recipe import Recipe
 from ..contracts.recipe_entries import TABLE
-from ..contracts.task import Quality
 from ..definition import Definition
 from ..errors import Deep500Error, unknown
 from ..hashing.canonical_form import canonical_form, source_form
 from ..hashing.source_form import full_name
+from ..schema import decoded
 from .building import recipe_framework, recipe_task
+from .recipe_plan import DefinitionSource, RecipeForm, RecipePlan, TaskForm
 
 LEVEL = 0.95
 MOST_SEEDS = 10_000
@@ -47,39 +48,31 @@ def make_plan(
     tier: str,
     seeds: int | Sequence[int] | None = None,
     threads: int | None = None,
-) -> dict[str, Any]:
+) -> RecipePlan:
     """The plan for a recipe that `tier_recipe` returned; `seeds` is their number, or which ones."""
     task = recipe_task(recipe)
     if not task.qualities:
         raise Deep500Error(
             f"the task {type(task).__name__} has no `qualities`: say what an evaluation reports"
         )
-    qualities = [_written(quality) for quality in task.qualities]
-    plan: dict[str, Any] = {
-        "recipe": recipe.to_json(),
-        "hash": recipe.hash,
-        "fixed_hash": recipe.fixed_hash,
-        "division": recipe.division,
-        "tier": tier,
-    }
-    plan["seeds"] = _seeds(recipe, tier, seeds)
-    plan["epochs"] = _epochs(recipe, tier)
-    if recipe.has("evaluate_every"):
-        plan["evaluate_every"] = recipe.entry("evaluate_every")
-    plan["task"] = {"name": type(task).__name__, "qualities": qualities}
-    plan["level"] = LEVEL
-    plan["threads"] = recipe_threads(recipe, threads)
-    plan["sources"] = definition_sources(recipe)
-    if recipe.differences:
-        plan["differences"] = [list(difference) for difference in recipe.differences]
-    if recipe.scale:
-        plan["scale"] = canonical_form(recipe.scale)
-    return plan
-
-
-def _written(quality: Quality) -> dict[str, Any]:
-    """A quality in a plan; an end that its range does not have is left out."""
-    return {key: value for key, value in asdict(quality).items() if value is not None}
+    form = decoded(RecipeForm, recipe.to_json(), f"recipe {recipe.name}")
+    every = recipe.entry("evaluate_every", None)
+    return RecipePlan(
+        recipe=form,
+        hash=recipe.hash,
+        fixed_hash=recipe.fixed_hash,
+        division=recipe.division,
+        tier=tier,
+        seeds=_seeds(recipe, tier, seeds),
+        epochs=_epochs(recipe, tier),
+        evaluate_every=every,
+        task=TaskForm(type(task).__name__, task.qualities),
+        level=LEVEL,
+        threads=recipe_threads(recipe, threads),
+        sources=definition_sources(recipe),
+        differences=recipe.differences,
+        scale=canonical_form(recipe.scale) if recipe.scale else None,
+    )
 
 
 def recipe_threads(recipe: Recipe, threads: int | None = None) -> int | str:
@@ -101,9 +94,9 @@ def recipe_threads(recipe: Recipe, threads: int | None = None) -> int | str:
     return threads
 
 
-def definition_sources(recipe: Recipe) -> dict[str, dict[str, Any]]:
+def definition_sources(recipe: Recipe) -> dict[str, DefinitionSource]:
     """The class or function of every definition in the recipe, with the hash of its source."""
-    sources: dict[str, dict[str, Any]] = {}
+    sources: dict[str, DefinitionSource] = {}
     for key, entry in TABLE.items():
         if not entry.definition or not recipe.has(key):
             continue
@@ -114,7 +107,8 @@ def definition_sources(recipe: Recipe) -> dict[str, dict[str, Any]]:
             value = type(value)
         if not hasattr(value, "__qualname__"):
             value = type(value)
-        sources[key] = {"name": full_name(value), **source_form(value)}
+        form = {"name": full_name(value), **source_form(value)}
+        sources[key] = decoded(DefinitionSource, form, f"recipe {recipe.name}: {key}")
     return sources
 
 

@@ -9,7 +9,7 @@ from deep500.check.operators import check_operator
 from deep500.check.operators.array_checks import check_outputs
 from deep500.check.operators.bounds import allowed
 from deep500.check.operators.checks import NAMES
-from deep500.check.report import CheckReport, Reports
+from deep500.check.report import Reports, report_of
 from deep500.errors import Deep500Error
 from deep500.frameworks import available_frameworks
 
@@ -213,7 +213,7 @@ def test_rows_that_change_with_the_batch_are_found():
 
 def test_a_report_goes_through_json():
     [report] = check_operator(HalfBackward(), "reference").reports
-    again = CheckReport.from_json(report.to_json())
+    again = report_of(report.to_json(), "it")
     assert (
         again == report
         and not again.ok

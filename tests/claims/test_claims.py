@@ -12,7 +12,7 @@ from deep500.bundle.records.verification import verify
 from deep500.errors import Deep500Error
 from deep500.rerun.recipe_files import load_recipe
 from deep500.rerun.recipe_runner import run
-from deep500.training.outcome import check_plan
+from tests.training.recipe_documents import checked_plan, summary
 
 RECIPE = '''
 import numpy as np
@@ -53,10 +53,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return run(load_recipe(folder / "claims.py"), folder / "run", seeds=3).bundle
 
 
-def summary(low: float | None, high: float | None) -> dict[str, Any]:
-    return {"median": 5.0, "low": low, "high": high, "n": 3, "unit": "%"}
-
-
 @pytest.mark.parametrize(
     ("low", "high", "at_least", "at_most"),
     [
@@ -69,12 +65,9 @@ def summary(low: float | None, high: float | None) -> dict[str, Any]:
 )
 def test_an_interval_decides(low: Any, high: Any, at_least: str, at_most: str) -> None:
     metric = d5.TestAccuracy()
-    assert (metric >= 3.0).judge([summary(low, high)]).verdict == at_least
-    assert (metric <= 3.0).judge([summary(low, high)]).verdict == at_most
-
-
-def values(*numbers: float | None) -> dict[str, Any]:
-    return {"values": list(numbers), "level": 0.95}
+    over_seeds = summary([5.0] * 3, low=low, high=high)
+    assert (metric >= 3.0).judge([over_seeds]).verdict == at_least
+    assert (metric <= 3.0).judge([over_seeds]).verdict == at_most
 
 
 @pytest.mark.parametrize(
@@ -89,7 +82,7 @@ def values(*numbers: float | None) -> dict[str, Any]:
 )
 def test_rates_are_compared_seed_by_seed(a: Any, b: Any, verdict: str) -> None:
     claim = d5.claims.Faster(d5.Throughput(), d5.Throughput(), 1.2)
-    assert claim.judge([values(*a), values(*b)]).verdict == verdict
+    assert claim.judge([summary(a), summary(b)]).verdict == verdict
 
 
 def test_a_bundle_is_judged_without_the_recipe(made: Path) -> None:
@@ -134,4 +127,4 @@ def test_claims_of_files_from_anyone(made: Path, change: dict[str, Any]) -> None
     plan: Any = json.loads(json.dumps(bundle.read(made).documents["plan.json"]))
     plan["recipe"]["claims"][0] |= change
     with pytest.raises(Deep500Error):
-        check_plan(plan)
+        checked_plan(plan)

@@ -10,7 +10,7 @@ from deep500 import registry
 from deep500.contracts.recipe import Recipe
 from deep500.contracts.recipe_entries import TABLE, definition_keys
 from deep500.errors import Deep500Error
-from deep500.rerun.recipe_runner import RecipeRun
+from deep500.rerun.recipe_run import checked_events
 from deep500.training.events.event import Event
 
 ENTRIES = {
@@ -46,7 +46,8 @@ def made(key: str, value: Any) -> Any:
     if key == "METRICS":
         return recipe_with(key, value).all_metrics()[0]
     if key == "events":
-        return RecipeRun(recipe_with(key, [value]), {}).events[0]
+        events = recipe_with(key, [value]).entry("events")
+        return checked_events("classes", events)[0]
     return recipe_with(key, value).make(key, **OWN.get(key, {}))
 
 

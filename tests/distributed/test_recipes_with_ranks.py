@@ -24,6 +24,8 @@ from deep500.metrics.messages_per_rank import MessagesPerRank
 from deep500.metrics.staleness import Staleness
 from deep500.supervision.descendants import descendants
 from deep500.training.metric_summary import metric_summary
+from deep500.training.recipe_plan import MetricForm
+from tests.training.recipe_documents import checked_plan, plan_document
 
 ROOT = Path(__file__).parents[2]
 RECIPE = """
@@ -328,13 +330,13 @@ def test_times_of_virtual_ranks_are_unavailable(recipe: Path, tmp_path: Path) ->
 )
 def test_what_one_process_does_not_have_is_unavailable(name: str, reason: str) -> None:
     """It was said to diverge."""
-    plan = {"level": 0.95, "unavailable": {}}
+    plan = checked_plan(plan_document({}))
     qualities = {"validation": {"accuracy": 50.0}, "test": {"accuracy": 80.0}}
     alone = History(0, {"loss": [1.0], "seconds": [1.0]}, {}, [qualities])
-    written = {"definition": name, "settings": {}}
-    summary = metric_summary(written, None, [alone] * 6, plan)
-    assert summary["unavailable"] == reason
-    assert not any("diverged" in note for note in summary["notes"])
+    form = MetricForm(name, {})
+    summary = metric_summary(form, None, [alone] * 6, plan)
+    assert summary.unavailable == reason
+    assert not any("diverged" in note for note in summary.notes)
 
 
 def test_metrics_of_communication() -> None:

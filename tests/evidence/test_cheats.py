@@ -14,6 +14,8 @@ from deep500.bundle.records.verification import verify
 from deep500.rerun.recipe_files import load_recipe
 from deep500.rerun.recipe_runner import run
 from deep500.results.outcomes.remarks import recipe_remarks
+from deep500.training.recipe_blocks import Epoch, Look
+from tests.training.recipe_documents import checked_plan, plan_document
 
 ROOT = Path(__file__).parents[2]
 HONEST = """
@@ -173,7 +175,7 @@ def test_work_of_events_is_marked(home: Path) -> None:
     assert any("outside of steps and evaluations, by events" in mark for mark in found)
 
 
-def epoch(seed: int, number: int, **counters: float) -> dict[str, Any]:
+def epoch(seed: int, number: int, **counters: float) -> Epoch:
     """The counters of an epoch of 100 examples that trained for 1 s and was evaluated for a tenth."""
     usual = {
         "samples": 100 * number,
@@ -183,11 +185,14 @@ def epoch(seed: int, number: int, **counters: float) -> dict[str, Any]:
         "run seconds": 1.3 * number,
         "unix time": 1e9 + 1.3 * number,
     }
-    return {"seed": seed, "counters": usual | counters}
+    look = Look(number, number, 1.0 * number, {"accuracy": 50.0})
+    series = {"loss": [1.0], "seconds": [1.0]}
+    return Epoch(seed=seed, series=series, counters=usual | counters, evaluation=look)
 
 
 def test_a_compiler_in_the_first_evaluation_is_no_mark() -> None:
-    plan = {"seeds": [0], "examples": {"validation": 50}}
+    examples = {"validation": 50}
+    plan = checked_plan(plan_document({}, seeds=[0], examples=examples))
     first = epoch(0, 1, **{"evaluation cpu seconds": 60.0, "run cpu seconds": 61.2})
     later = [
         epoch(

@@ -52,8 +52,8 @@ def test_it_verifies_and_shows_the_true_median() -> None:
     assert recorded["median"] == pytest.approx(26.574, abs=1e-3)  # a geometric mean
     record = load(BEFORE)
     assert record.verified and record.derived is not None
-    accuracy = record.derived["metrics"][0]
-    assert accuracy["median"] == sorted(accuracy["values"])[2]
+    accuracy = record.derived.metrics[0]
+    assert accuracy.median == sorted(accuracy.values)[2]
 
 
 def test_numbers_of_an_earlier_procedure_are_never_shown(tmp_path: Path) -> None:
@@ -84,4 +84,4 @@ def test_it_is_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert main(["compare", str(BEFORE), str(tmp_path / "b.zip"), "--json"]) == 0
     compared = json.loads(capsys.readouterr().out)
     accuracy = compared["comparisons"][0]
-    assert accuracy["verdict"] == "same" and accuracy["value"] == 0
+    assert accuracy.verdict == "same" and accuracy.value == 0

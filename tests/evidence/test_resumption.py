@@ -20,8 +20,8 @@ from deep500.rerun.recipe_runner import run
 from deep500.rerun.replay import evaluated_in
 from deep500.results.outcomes.contents import resumption_sentence
 from deep500.training.events import Event
-from deep500.training.outcome import check_blocks
-from deep500.training.resumption import resumptions
+from deep500.training.recipe_blocks import resumptions
+from tests.training.recipe_documents import checked_blocks
 
 RECIPE = Path(__file__).parents[2] / "recipes" / "digits_mlp.py"
 FIXED = {
@@ -90,7 +90,7 @@ def test_another_number_of_threads_and_another_version_are_in_the_bundle_and_sho
     }
     assert changes["OMP_NUM_THREADS"] == ("1", "2")
     assert changes["package torch"][1] == "99.1"
-    [resumption] = resumptions(check_blocks(bundle.read(folder).blocks))
+    [resumption] = resumptions(checked_blocks(bundle.read(folder).blocks))
     assert (resumption.seed, resumption.epochs) == (1, 1)
     capsys.readouterr()
     assert cli.main(["show", str(folder)]) == 0
@@ -126,7 +126,7 @@ def test_every_resumption_is_noted_and_the_last_before_a_seeds_end_counts(
             interrupted(folder, epochs, resume=True)
     run(SMALL, folder, seeds=2, resume=True)
     record = load(folder)
-    assert [r.changes[0]["now"] for r in resumptions(record.blocks)] == ["2", "3"]
+    assert [r.changes[0].now for r in resumptions(record.blocks)] == ["2", "3"]
     name = ("benchmark measurement setup", "OMP_NUM_THREADS")
     assert [evaluated_in(record, seed).fact(*name).value for seed in (0, 1)] == [
         "2",
@@ -164,10 +164,8 @@ def test_a_strange_note_is_refused(home: Path) -> None:
     )
     for note in STRANGE_NOTES:
         blocks[1]["resumed"] = note
-        with pytest.raises(
-            Deep500Error, match="block 1 was resumed, and does not say where"
-        ):
-            check_blocks(blocks)
+        with pytest.raises(Deep500Error, match="block 1: /resumed"):
+            checked_blocks(blocks)
 
 
 def test_other_data_are_not_resumed(home: Path) -> None:

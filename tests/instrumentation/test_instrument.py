@@ -21,6 +21,9 @@ from deep500.bundle.records.verification import verify
 from deep500.instrumentation.run import InstrumentedRun
 from deep500.reports.html import html
 from deep500.reports.terminal import terminal
+from deep500.results.instrumented import Instrumented
+from deep500.results.instrumenting.blocks import ScriptPlan, Stretch
+from deep500.results.instrumenting.numbers import stretches
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -33,8 +36,8 @@ def blocks_of(folder: Path) -> list[Any]:
     return [*load(folder).blocks]
 
 
-def steps_of(folder: Path) -> list[dict[str, Any]]:
-    return [block["steps"] for block in blocks_of(folder) if "steps" in block]
+def steps_of(folder: Path) -> list[Stretch]:
+    return [*stretches(blocks_of(folder))]
 
 
 def script(text: str, folder: Path, **options: Any) -> subprocess.CompletedProcess:
@@ -60,17 +63,17 @@ def test_what_a_script_did_is_in_its_bundle(tmp_path):
                 run.evaluation(accuracy=90 - number, error=0.5)
     assert verify(folder).ok
     record = load(folder)
-    assert record.plan["settings"] == {"rate": 0.1}
+    assert record.plan.settings == {"rate": 0.1}
     assert [
-        loss for steps in steps_of(folder) for loss in steps["values"]["loss"]
+        loss for steps in steps_of(folder) for loss in steps.values["loss"]
     ] == losses
     derived = record.derived
-    assert derived["steps"] == 4 and derived["examples"] == 10 + 11 + 12 + 13
-    assert derived["values"]["loss"]["least"] == 1e-30
-    accuracy, error = derived["qualities"]
-    assert (accuracy["last"], accuracy["best"], accuracy["n"]) == (87, 89, 2)
-    assert error["best"] is None  # nobody said which direction is good
-    assert derived["ended"] == ""
+    assert derived.steps == 4 and derived.examples == 10 + 11 + 12 + 13
+    assert derived.values["loss"].least == 1e-30
+    accuracy, error = derived.qualities
+    assert (accuracy.last, accuracy.best, accuracy.n) == (87, 89, 2)
+    assert error.best is None  # nobody said which direction is good
+    assert derived.ended == ""
     json.dumps(as_json(record))
     assert "test: 4 steps" in rendered(terminal, report_of(record))
     assert "<svg" in rendered(html, report_of(record))
@@ -92,15 +95,15 @@ def test_nothing_of_the_time_is_hidden(tmp_path, monkeypatch):
             run.step(loss=0.0)
         run.evaluation(accuracy=1.0)
     derived = load(folder).derived
-    parts = derived["parts"]
-    known = parts["steps"] + parts["evaluation"] + parts["outside"] + parts["recording"]
-    assert parts["steps"] > 0 and parts["outside"] == 1
-    assert 0 <= parts["whole"] - known < 10  # a few readings while the run ended
-    rows = {row["path"]: row["total"] for row in derived["regions"]}
+    parts = derived.parts
+    known = parts.steps + parts.evaluation + parts.outside + parts.recording
+    assert parts.steps > 0 and parts.outside == 1
+    assert 0 <= parts.whole - known < 10  # a few readings while the run ended
+    rows = {row.path: row.time.total for row in derived.regions}
     assert rows.keys() == {"data", "forward", "forward/inner", "other"}
     # three readings apart, one
     assert rows["forward"] == 3 * 3 and rows["forward/inner"] == 3 * 1
-    assert rows["data"] + rows["forward"] + rows["other"] == parts["steps"]
+    assert rows["data"] + rows["forward"] + rows["other"] == parts.steps
 
 
 def test_a_region_around_the_whole_loop_is_shared_out_over_its_steps(
@@ -115,7 +118,7 @@ def test_a_region_around_the_whole_loop_is_shared_out_over_its_steps(
         for _ in range(3):
             run.step(loss=0.0)
     [steps] = steps_of(folder)
-    assert steps["regions"]["train"] == [1, 1, 1]
+    assert steps.regions["train"] == [1, 1, 1]
 
 
 class Scalar:
@@ -145,7 +148,7 @@ def test_every_step_waits_if_it_is_told_to(tmp_path):
         for _ in range(3):
             run.step(loss=Scalar())
         assert Scalar.waits == 1 + 3
-    assert "wait" in steps_of(folder)[0]["regions"]
+    assert "wait" in steps_of(folder)[0].regions
 
 
 def test_a_tensor_lets_go_of_its_graph(tmp_path):
@@ -172,8 +175,8 @@ def test_a_loss_that_is_not_finite_is_kept_and_said(tmp_path):
         for loss in (1.0, math.nan, math.inf, -math.inf):
             run.step(loss=loss)
     [steps] = steps_of(folder)
-    assert steps["values"]["loss"] == [1.0, "nan", "inf", "-inf"]
-    assert load(folder).derived["values"]["loss"]["not_finite_at"] == 2
+    assert steps.values["loss"] == [1.0, "nan", "inf", "-inf"]
+    assert load(folder).derived.values["loss"].not_finite_at == 2
 
 
 def test_a_quality_that_is_not_finite_is_counted_and_said(tmp_path):
@@ -184,10 +187,10 @@ def test_a_quality_that_is_not_finite_is_counted_and_said(tmp_path):
         run.evaluation(accuracy=50.0, other=math.inf)
         run.evaluation(accuracy=math.nan, other=math.inf)
     record = load(folder)
-    [accuracy, other] = record.derived["qualities"]
-    assert accuracy["n"] == 2 and accuracy["not_finite"] == 1
-    assert accuracy["last"] is None and accuracy["best"] == 50.0
-    assert other["n"] == other["not_finite"] == 2 and other["best"] is None
+    [accuracy, other] = record.derived.qualities
+    assert accuracy.n == 2 and accuracy.not_finite == 1
+    assert accuracy.last is None and accuracy.best == 50.0
+    assert other.n == other.not_finite == 2 and other.best is None
     text = " ".join(rendered(terminal, report_of(load(folder))).split())
     assert "| not a number | 50.00 | 2, 1 of them not a number |" in text
     assert "step 3 (1 of 5)" in text
@@ -200,8 +203,8 @@ def test_a_value_of_some_steps_only(tmp_path):
         run.evaluation(accuracy=1.0)
         run.step(loss=1.0, norm=3.0)
         run.step(loss=1.0)
-    assert load(folder).derived["values"]["norm"]["n"] == 1
-    assert steps_of(folder)[1]["values"]["norm"] == [3.0, None]
+    assert load(folder).derived.values["norm"].n == 1
+    assert steps_of(folder)[1].values["norm"] == [3.0, None]
 
 
 def test_an_exception_leaves_a_partial_bundle(tmp_path):
@@ -212,10 +215,8 @@ def test_an_exception_leaves_a_partial_bundle(tmp_path):
     assert raised.traceback[-1].name == "test_an_exception_leaves_a_partial_bundle"
     answer = verify(folder)
     assert answer.ok and not answer.finished
-    assert (
-        load(folder).derived["ended"] == "ended by ZeroDivisionError: division by zero"
-    )
-    assert steps_of(folder)[0]["values"]["loss"] == [1.0]
+    assert load(folder).derived.ended == "ended by ZeroDivisionError: division by zero"
+    assert steps_of(folder)[0].values["loss"] == [1.0]
 
 
 @pytest.mark.parametrize(("code", "finished"), [(0, True), (None, True), (3, False)])
@@ -232,13 +233,13 @@ def test_a_script_that_fails_without_a_with_block(tmp_path):
     folder = tmp_path / "run"
     answer = script("run.step(loss=1.0)\nraise ValueError('oh')", folder)
     assert answer.returncode == 1 and answer.stderr.endswith("ValueError: oh\n")
-    assert load(folder).derived["ended"] == "ended by ValueError: oh"
+    assert load(folder).derived.ended == "ended by ValueError: oh"
 
 
 def test_a_script_that_forgets_to_finish(tmp_path):
     folder = tmp_path / "run"
     assert script("run.step(loss=1.0)", folder).returncode == 0
-    assert load(folder).derived["ended"].endswith("ended without run.finish()")
+    assert load(folder).derived.ended.endswith("ended without run.finish()")
 
 
 def test_a_killed_script_loses_nothing_that_was_written(tmp_path):
@@ -251,7 +252,7 @@ def test_a_killed_script_loses_nothing_that_was_written(tmp_path):
     assert killed.returncode == -signal.SIGKILL
     answer = verify(folder)
     assert answer.ok and not answer.finished and answer.blocks == 2
-    assert load(folder).derived["ended"] == "unfinished: no end was recorded"
+    assert load(folder).derived.ended == "unfinished: no end was recorded"
 
 
 def test_long_epochs_are_written_in_between(tmp_path, monkeypatch):
@@ -261,7 +262,7 @@ def test_long_epochs_are_written_in_between(tmp_path, monkeypatch):
         run.step(loss=1.0)
         assert len(run._recording.blocks) == 1
         run.step(loss=1.0)
-    assert [steps["first"] for steps in steps_of(folder)] == [1, 2]
+    assert [steps.first for steps in steps_of(folder)] == [1, 2]
 
 
 def test_memory_is_bounded(tmp_path, monkeypatch):
@@ -377,7 +378,7 @@ def test_a_seed_reaches_the_generators(tmp_path):
             numbers.append([draw() for draw in draws])
     assert numbers[0] == numbers[1]
     plan = load(tmp_path / "a").plan
-    assert plan["seed"] == 5 and {"python", "numpy", "pytorch"} <= {*plan["seeded"]}
+    assert plan.seed == 5 and {"python", "numpy", "pytorch"} <= {*plan.seeded}
 
 
 @pytest.mark.parametrize("seed", [-1, 2**40, "x"])
@@ -387,7 +388,7 @@ def test_a_seed_that_is_none(seed, tmp_path):
 
 
 def test_a_direction_that_is_none(tmp_path):
-    with pytest.raises(d5.Deep500Error, match="say 'higher' or 'lower'"):
+    with pytest.raises(d5.Deep500Error, match="'higher' or 'lower' is expected"):
         start(tmp_path / "run", better={"accuracy": "up"})
 
 
@@ -438,34 +439,37 @@ EVALUATION = {
 @pytest.mark.parametrize(
     ("blocks", "match"),
     [
-        ([{"steps": GOOD, "end": {}}], "neither steps nor an evaluation"),
+        (
+            [{"steps": GOOD, "end": {"seconds": 1.0, "reason": ""}}],
+            "either steps or an evaluation",
+        ),
         ([{"steps": GOOD | {"first": 2}}], "does not follow step 0"),
-        ([{"steps": GOOD | {"seconds": []}}], "has no steps"),
-        ([{"steps": GOOD | {"seconds": [-1.0]}}], "less than no time"),
+        ([{"steps": GOOD | {"seconds": []}}], "a list with 1 to"),
+        ([{"steps": GOOD | {"seconds": [-1.0]}}], "a number from 0"),
         (
             [{"steps": GOOD | {"values": {"loss": [1.0, 2.0]}}}],
-            "not one entry for each step",
+            "one entry of 'loss' for each step",
         ),
-        ([{"steps": GOOD | {"values": {"loss": ["many"]}}}], "must be a finite number"),
-        ([{"steps": GOOD | {"regions": {"forward": [None]}}}], "must be a list"),
+        ([{"steps": GOOD | {"values": {"loss": ["many"]}}}], "a number"),
+        ([{"steps": GOOD | {"regions": {"forward": [None]}}}], "a number"),
         (
             [{"steps": GOOD}, {"evaluation": EVALUATION | {"step": 7}}],
             "and 1 were done",
         ),
         (
             [{"evaluation": EVALUATION | {"qualities": {"a": "b"}, "step": 0}}],
-            "finite number",
+            "a number",
         ),
-        ([{"end": {"seconds": "long", "reason": ""}}], "must be a finite number"),
-        ([3], "neither steps nor an evaluation"),
+        ([{"end": {"seconds": "long", "reason": ""}}], "a number"),
+        ([3], "an object"),
     ],
 )
 def test_blocks_of_anyone_are_refused(blocks, match):
-    from deep500.results.instrumenting.blocks import check_blocks
-
+    plan = ScriptPlan("mine", None, [], {}, False, {})
     with pytest.raises(d5.Deep500Error, match=match):
-        check_blocks(blocks)
-    assert check_blocks([{"steps": GOOD}, {"evaluation": EVALUATION}])
+        Instrumented().check_blocks(plan, blocks)
+    good = [{"steps": GOOD}, {"evaluation": EVALUATION}]
+    assert Instrumented().check_blocks(plan, good)
 
 
 @pytest.mark.parametrize("name", ["pytorch", "jax", "keras"])
@@ -483,10 +487,8 @@ def test_the_bundle_of_an_example(tmp_path):
     )
     assert verify(folder).ok and verify(folder).finished
     derived = load(folder).derived
-    assert (
-        derived["steps"] == 5 * math.ceil(1437 / 64) and derived["examples"] == 5 * 1437
-    )
-    paths = {row["path"] for row in derived["regions"]}
+    assert derived.steps == 5 * math.ceil(1437 / 64) and derived.examples == 5 * 1437
+    paths = {row.path for row in derived.regions}
     assert paths == {"data", "forward", "backward", "update", "other"}
-    assert derived["values"]["loss"]["last"] < derived["values"]["loss"]["first"]
-    assert derived["qualities"][0]["best"] > 60
+    assert derived.values["loss"].last < derived.values["loss"].first
+    assert derived.qualities[0].best > 60

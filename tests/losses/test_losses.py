@@ -160,7 +160,7 @@ def test_a_recipe_names_a_loss_and_a_loss_for_evaluation_is_refused():
     }
     metrics = [(d5.metrics.FinalLoss(), None)]
     outcome = d5.run_recipe(fixed, mutable, metrics, tier="tiny", seeds=1)
-    assert outcome.derived["metrics"][0]["median"] > 0
+    assert outcome.derived.metrics[0].median > 0
     wrong = {key: value for key, value in fixed.items() if key != "loss_kwargs"}
     with pytest.raises(d5.Deep500Error, match="ZeroOne is for evaluation only"):
         d5.run_recipe(

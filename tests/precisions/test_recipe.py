@@ -10,6 +10,7 @@ from deep500.contracts.recipe import Recipe
 from deep500.errors import Deep500Error
 from deep500.reports.terminal import blocks_text, terminal
 from deep500.rerun import recipe_runner
+from deep500.training.recipe_blocks import epochs_of
 
 FIXED = {"model": d5.networks.Mlp(hidden=(16,)), "dataset": "digits", "epochs": 2}
 MUTABLE = {
@@ -44,16 +45,14 @@ def test_the_noise_is_in_the_report_and_the_bundle_verifies(run):
     assert outcome and verify(outcome.bundle).ok
     text = terminal(outcome.record.report())
     assert "Rounding beside the minibatch" in text and "steps were skipped" in text
-    noise, skipped = outcome.derived["metrics"]
-    assert 0 < noise["median"] < 0.5 and skipped["median"] == 0
-    assert (
-        outcome.record.plan["recipe"]["mutable"]["precision"]["definition"] == "Float8"
-    )
+    noise, skipped = outcome.derived.metrics
+    assert 0 < noise.median < 0.5 and skipped.median == 0
+    assert outcome.record.plan.recipe.mutable["precision"]["definition"] == "Float8"
 
 
 def test_two_precisions_are_compared_and_hashed_apart(run):
     a, b = run("TernaryWeights", "a"), run(d5.precisions.StochasticRounding(), "b")
-    assert a.record.plan["hash"] != b.record.plan["hash"]
+    assert a.record.plan.hash != b.record.plan.hash
     text = blocks_text(compare(a.bundle, b.bundle).blocks())
     assert (
         "precision" in text
@@ -65,7 +64,7 @@ def test_two_precisions_are_compared_and_hashed_apart(run):
 def test_the_same_recipe_gives_the_same_bits(run):
     runs = [run(d5.precisions.StochasticRounding(), name) for name in ("once", "again")]
     losses = [
-        [b["series"]["loss"] for b in r.record.blocks if "series" in b] for r in runs
+        [epoch.series["loss"] for epoch in epochs_of(r.record.blocks)] for r in runs
     ]
     np.testing.assert_array_equal(losses[0], losses[1])
 

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from deep500.cli import main
-from deep500.contracts.result import Record
 from deep500.errors import Deep500Error
 from deep500.reports.terminal import blocks_text
+from deep500.results.outcomes.data import RecipeRecord
 from deep500.results.outcomes.equivalent import quality_margin
 from deep500.results.recipe import Recipe
+from tests.training.recipe_documents import summary
 
 from .test_outcome_comparison import metric
 from .test_outcome_comparison import run as run_of
@@ -19,13 +20,13 @@ from .test_outcome_comparison import run as run_of
 SEEDS = (90.0, 91.0, 92.0, 91.5, 90.5, 91.2)
 
 
-def record(values: Any) -> Record:
+def record(values: Any) -> RecipeRecord:
     return run_of(metric("TestAccuracy", list(values)))
 
 
 def verdict(values: Any, margin: float = 1.5) -> str:
     contrast = Recipe().equivalence(record(SEEDS), record(values), margin, 0.95)
-    return contrast.data["equivalence"]["verdict"]
+    return contrast.equivalence
 
 
 def test_the_three_verdicts() -> None:
@@ -44,7 +45,7 @@ def test_a_seed_without_a_value_and_too_few_seeds_are_inconclusive() -> None:
     for count in (2, 5):
         few = record(SEEDS[:count])
         contrast = Recipe().equivalence(few, few, 1.5, 0.95)
-        assert contrast.data["equivalence"]["verdict"] == "inconclusive"
+        assert contrast.equivalence == "inconclusive"
         assert "at least" in blocks_text(contrast.blocks, drawn=False)
 
 
@@ -54,15 +55,16 @@ def test_what_so_many_seeds_cannot_exclude_is_said() -> None:
     assert "6 seeds cannot exclude that up to 39 % of all seeds collapse" in text
     far_off = [value - 30 * (i == 0) for i, value in enumerate(SEEDS * 3)]
     contrast = Recipe().equivalence(record(SEEDS * 3), record(far_off), 1.5, 0.95)
-    assert contrast.data["equivalence"]["verdict"] == "inconclusive"
+    assert contrast.equivalence == "inconclusive"
     text = blocks_text(contrast.blocks, drawn=False)
     assert "some seeds lie so far off that the mean may not" in text
 
 
 def test_a_margin_is_relative_where_a_quality_is_not_in_percent() -> None:
-    assert quality_margin({"unit": "%", "median": 90.0}, 1.5) == 1.5
-    assert quality_margin({"unit": "", "median": -0.2}, 1.5) == pytest.approx(0.003)
-    assert quality_margin({"unit": "", "median": None}, 1.5) == 1.5
+    assert quality_margin(summary([90.0]), 1.5) == 1.5
+    margin = quality_margin(summary([-0.2], unit=""), 1.5)
+    assert margin == pytest.approx(0.003)
+    assert quality_margin(summary([None], unit=""), 1.5) == 1.5
 
 
 def test_a_wrong_margin_is_one_line() -> None:

@@ -11,12 +11,17 @@ import pytest
 
 from deep500 import bundle, cli
 from deep500.bundle.records.bundle_comparison import environment_blocks
-from deep500.contracts.result import Record
+from deep500.contracts.metric_summary import MetricSummary
 from deep500.errors import Deep500Error
+from deep500.measure.load import Load
 from deep500.measure.machine import Environment, environment_difference
 from deep500.reports.terminal import blocks_text
+from deep500.results.outcomes.data import NO_NUMBERS, RecipeRecord
 from deep500.results.outcomes.metric_contrast import compare_metric
 from deep500.results.recipe import Recipe
+from deep500.schema import encoded
+from deep500.training.recipe_blocks import Epoch, Look, SeedEnd
+from tests.training.recipe_documents import checked_plan, plan_document, summary
 
 BEFORE = Path(__file__).parents[1] / "data" / "before" / "recipe-0.1.0.zip"
 CLASSES = json.loads(json.dumps(bundle.read(BEFORE).documents["environment.json"]))
@@ -28,51 +33,32 @@ def metric(
     kind: str = "quality",
     better: str | None = "higher",
     unit: str = "%",
-) -> dict:
-    reached = [value for value in values if value is not None]
-    whole = len(reached) == len(values)
-    return {
-        "name": name,
-        "settings": {},
-        "unit": "s" if kind == "cost" else unit,
-        "kind": kind,
-        "better": better,
-        "target": None,
-        "values": values,
-        "n": len(values),
-        "level": 0.95,
-        "median": float(np.median(reached)) if whole else None,
-        "low": None,
-        "high": None,
-        "method": "none",
-        "notes": [],
-        "acceptable": True,
-        "sure": True,
-    }
+    **more: object,
+) -> MetricSummary:
+    unit = "s" if kind == "cost" else unit
+    return summary(values, name=name, kind=kind, better=better, unit=unit, **more)
 
 
-def run(*metrics: dict, seeds: range | None = None, **changes: object) -> Record:
+def run(
+    *metrics: MetricSummary, seeds: range | None = None, **changes: object
+) -> RecipeRecord:
     """A run of a recipe with these metrics; `changes` go into MUTABLE, or into FIXED if they begin with fixed_."""
     fixed: dict[str, object] = {"dataset": "digits", "epochs": 20}
     mutable: dict[str, object] = {"batch_size": 64}
     for key, value in changes.items():
         part = fixed if key.startswith("fixed_") else mutable
         part[key.removeprefix("fixed_")] = value
-    count = range(len(metrics[0]["values"])) if seeds is None else seeds
-    recipe = {"name": "r", "fixed": fixed, "mutable": mutable, "metrics": []}
-    plan = {
-        "recipe": recipe,
-        "epochs": 20,
-        "tier": "small",
-        "seeds": list(count),
-        "threads": 1,
-    }
-    derived = {"seeds": list(count), "metrics": list(metrics)}
-    return Record(Recipe(), plan, [], derived, copy.deepcopy(CLASSES))
+    count = list(range(len(metrics[0].values)) if seeds is None else seeds)
+    recipe = {"name": "r", "fixed": fixed, "mutable": mutable}
+    plan = plan_document(recipe, epochs=20, tier="small", seeds=count, threads=1)
+    numbers = replace(NO_NUMBERS, seeds=count, metrics=metrics)
+    environment = copy.deepcopy(CLASSES)
+    return RecipeRecord(Recipe(), checked_plan(plan), [], numbers, environment)
 
 
-def compared(a: Record, b: Record, margin: float = 0.02):
+def compared(a: RecipeRecord, b: RecipeRecord, margin: float = 0.02):
     contrast = Recipe().compare(a, b, margin, 0.95)
+    contrast = replace(contrast, data=encoded(contrast.data))
     assert contrast.answer is not None
     return contrast, blocks_text([contrast.answer, *contrast.blocks], drawn=False)
 
@@ -179,8 +165,12 @@ def test_what_differs_in_the_recipe_is_said():
     assert not contrast.data["fixed_equal"] and "| model" in text
 
 
+def seed_end(seed: int, weights: str) -> SeedEnd:
+    return SeedEnd(seed=seed, test={"a": 1.0}, build_seconds=0.1, weights=weights)
+
+
 def test_the_same_bits_are_said_before_the_metrics():
-    blocks = [{"seed": seed, "weights": f"digest {seed}"} for seed in range(2)]
+    blocks = [seed_end(seed, f"digest {seed}") for seed in range(2)]
     short, long = (
         run(metric("TestAccuracy", [97.0])),
         run(metric("TestAccuracy", [97.0] * 2)),
@@ -189,7 +179,7 @@ def test_the_same_bits_are_said_before_the_metrics():
     _, text = compared(a, b)
     said = "The weights of A and B are the same bits (1 seed)."
     assert 0 < text.index(said) < text.index("median over seeds")
-    other = replace(long, blocks=[blocks[0], {"seed": 1, "weights": "other"}])
+    other = replace(long, blocks=[blocks[0], seed_end(1, "other")])
     assert "same bits" not in compared(b, other)[1]
     assert "same bits" not in compared(short, long)[1]
 
@@ -206,7 +196,7 @@ def test_another_machine_is_a_warning_for_times_only():
     assert "ran on different machines (cpu model): time compare the machines" in text
     only_accuracy = (
         run(accuracy),
-        Record(**{**vars(run(accuracy)), "environment": there.environment}),
+        replace(run(accuracy), environment=there.environment),
     )
     assert "different machines" not in compared(*only_accuracy)[1]
 
@@ -216,7 +206,7 @@ def test_epochs_and_threads_that_differ_are_warned_of():
         run(metric("Time", [1.0, 1.1, 0.9], "cost")),
         run(metric("Time", [1.0, 1.1, 0.9], "cost")),
     )
-    b.plan["epochs"], b.plan["threads"] = 2, 4
+    b = replace(b, plan=replace(b.plan, epochs=2, threads=4))
     contrast, text = compared(a, b)
     assert (
         "different numbers of epochs" in text and "different numbers of threads" in text
@@ -326,7 +316,7 @@ def test_the_answer_comes_first_in_one_sentence():
 
 def test_what_was_unavailable_is_not_called_diverged():
     reason = "virtual ranks compute in no time"
-    waiting = metric("Waiting", [None] * 3, "ratio") | {"unavailable": reason}
+    waiting = metric("Waiting", [None] * 3, "ratio", unavailable=reason)
     accuracy = metric("TestAccuracy", ACCURACY[:3])
     _, text = compared(run(accuracy, waiting), run(accuracy, waiting))
     assert f"waiting: unavailable in A and B: {reason}" in text
@@ -334,9 +324,7 @@ def test_what_was_unavailable_is_not_called_diverged():
 
 
 def test_names_of_qualities_are_those_that_a_reader_knows():
-    final = metric("FinalQuality", ACCURACY) | {
-        "settings": {"name": "R2", "split": "test"}
-    }
+    final = metric("FinalQuality", ACCURACY, settings={"name": "R2", "split": "test"})
     _, text = compared(run(final), run(final))
     assert "| test R2" in text and "split" not in text
 
@@ -358,10 +346,10 @@ def test_another_load_of_the_machine_is_mentioned(load, said, tmp_path):
     assert ("nothing that can matter" in block.text) != said
 
 
-def goal(times: list, looks: list | None = None) -> dict:
+def goal(times: list, looks: list | None = None) -> MetricSummary:
     """A time to accuracy, looked for after every epoch; None: never reached."""
     early = looks or [None if time is None else 0.9 * time for time in times]
-    return metric("TimeToAccuracy", times, "cost", "lower") | {"not_before": early}
+    return metric("TimeToAccuracy", times, "cost", "lower", not_before=early)
 
 
 def test_four_pairs_do_not_decide_that_one_side_never_arrives():
@@ -533,7 +521,8 @@ def test_a_metric_that_one_side_lacks_is_named():
 def test_a_seed_that_was_planned_and_not_trained_is_lost():
     accuracy = metric("TestAccuracy", ACCURACY)
     unfinished = run(accuracy)
-    unfinished.plan["seeds"].append(6)
+    planned = replace(unfinished.plan, seeds=[*unfinished.plan.seeds, 6])
+    unfinished = replace(unfinished, plan=planned)
     complete = run(metric("TestAccuracy", [*ACCURACY, 97.0]))
     contrast, text = compared(complete, unfinished)
     assert list(contrast.lost) == ["B did not train seed 6 to its end"]
@@ -542,7 +531,7 @@ def test_a_seed_that_was_planned_and_not_trained_is_lost():
     assert not compared(unfinished, complete)[0].lost
 
 
-def loaded(record: Record, load: float) -> Record:
+def loaded(record: RecipeRecord, load: float) -> RecipeRecord:
     facts = record.environment["classes"]["benchmark measurement setup"]
     facts["load (1 min)"] = {"value": load, "source": "here", "unavailable": None}
     return record
@@ -565,12 +554,19 @@ SLOW = [2.0, 2.2, 1.8, 2.1, 1.9, 2.0]
 FAST = [value / 2 for value in SLOW]
 
 
-def others_used(record: Record, share: float) -> Record:
-    block = {"seed": 0, "load": {"others": share, "cpus": 2}}
-    return replace(record, blocks=[block])
+def others_used(record: RecipeRecord, share: float) -> RecipeRecord:
+    series = {"loss": [1.0], "seconds": [1.0]}
+    look = Look(1, 1, 1.0, {"accuracy": 97.0})
+    load = Load(share, 2)
+    epoch = Epoch(seed=0, series=series, counters={}, evaluation=look, load=load)
+    return replace(record, blocks=[epoch])
 
 
-def timed(values: list, kind: str = "cost") -> Record:
+def in_turn(record: RecipeRecord) -> RecipeRecord:
+    return replace(record, plan=replace(record.plan, in_turn="0123"))
+
+
+def timed(values: list, kind: str = "cost") -> RecipeRecord:
     better = "lower" if kind == "cost" else "higher"
     return run(metric("TestAccuracy", ACCURACY), metric("Time", values, kind, better))
 
@@ -589,12 +585,8 @@ def test_times_have_no_verdict_where_the_load_differed(kind):
         assert "no verdict: the load of the machine differed" in time["note"]
         assert "no verdict: the load of the machine differed" in text
         assert accuracy["verdict"] == "same" and not contrast.worse
-        for record in (a, b):
-            record.plan["in_turn"] = "0123"
-        contrast, _ = compared(change(a, low), change(b, high))
+        contrast, _ = compared(in_turn(change(a, low)), in_turn(change(b, high)))
         assert contrast.data["comparisons"][1]["verdict"] == plain
-        for record in (a, b):
-            del record.plan["in_turn"]
 
 
 def test_what_the_epochs_met_counts_more_than_the_load_at_the_start():

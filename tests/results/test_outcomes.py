@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from deep500 import bundle
 from deep500.bundle.records.loading import record_of, report_of
+from deep500.contracts.result import derived_document
 from deep500.errors import Deep500Error
 from deep500.frameworks import framework
 from deep500.hashing.canonical_form import form_hash
@@ -17,7 +18,9 @@ from deep500.reports.html import html
 from deep500.reports.terminal import terminal
 from deep500.rerun.recipe_files import load_recipe
 from deep500.rerun.recipe_runner import run
+from deep500.results.recipe import Recipe
 from deep500.training.outcome import outcome
+from tests.training.recipe_documents import checked_blocks, checked_plan
 
 from .rendering import bundle_html as outcome_html
 from .rendering import bundle_markdown as outcome_markdown
@@ -62,7 +65,9 @@ def variant(finished, tmp_path):
             writer.append(block)
         if finish:
             weights = {name: found.load(name) for name in found.files}
-            writer.finish({"derived.json": outcome(plan, blocks)}, weights)
+            numbers = outcome(checked_plan(plan), checked_blocks(blocks))
+            derived = derived_document(Recipe(), numbers)
+            writer.finish({"derived.json": derived}, weights)
         else:
             writer.close()
         return tmp_path / name

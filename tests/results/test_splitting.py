@@ -10,15 +10,14 @@ import pytest
 from scipy import stats
 
 from deep500 import bundle
-from deep500.contracts.result import Record
 from deep500.errors import Deep500Error
 from deep500.reports.html import html
 from deep500.reports.terminal import blocks_text
 from deep500.results.outcomes.profiling import runs_profile
 from deep500.results.outcomes.recipe_comparison import contrast
 from deep500.results.outcomes.splitting import time_splits
-from deep500.results.recipe import Recipe
-from deep500.training.outcome import outcome
+from deep500.schema import encoded
+from tests.training.recipe_documents import checked_record, plan_document
 
 BEFORE = Path(__file__).parents[1] / "data" / "before" / "recipe-0.1.0.zip"
 ENVIRONMENT = json.loads(json.dumps(bundle.read(BEFORE).documents["environment.json"]))
@@ -62,20 +61,11 @@ def record_of(runs, name="digits", fixed=None, **mutable):
         "mutable": mutable,
         "metrics": METRICS,
     }
-    plan = {
-        "recipe": recipe,
-        "epochs": 8,
-        "tier": "small",
-        "seeds": seeds,
-        "level": 0.95,
-    }
-    plan |= {"hash": "x", "threads": 1}
+    plan = plan_document(recipe, epochs=8, tier="small", seeds=seeds, threads=1)
     blocks = []
     for seed, (epochs, step_seconds) in enumerate(runs):
         blocks += run_of(seed, epochs, step_seconds)
-    return Record(
-        Recipe(), plan, blocks, outcome(plan, blocks), copy.deepcopy(ENVIRONMENT)
-    )
+    return checked_record(plan, blocks, copy.deepcopy(ENVIRONMENT))
 
 
 A = record_of([(4, 0.010), (4, 0.011), (5, 0.010), (4, 0.012)])
@@ -134,7 +124,7 @@ def test_two_seeds_have_no_interval():
 def test_compare_shows_the_split_and_json_holds_it():
     found = contrast(A, B, 0.02, 0.95)
     assert "statistical performance" in blocks_text(found.blocks)
-    [split] = json.loads(json.dumps(found.data["splits"]))
+    [split] = encoded(found.data["splits"])
     assert split["steps"]["n"] == 4
     assert math.isclose(
         split["time"]["ratio"], split["steps"]["ratio"] * split["step_time"]["ratio"]

@@ -73,14 +73,14 @@ def test_every_recipe_is_listed_and_has_words() -> None:
 def test_every_tiny_tier_runs(name: str, tmp_path: Path) -> None:
     outcome = tiny(name, "pytorch", tmp_path)
     assert verify(outcome.bundle).ok
-    losses = outcome.derived["metrics"]
-    assert losses and outcome.record.plan["tier"] == "tiny"
+    losses = outcome.derived.metrics
+    assert losses and outcome.record.plan.tier == "tiny"
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_one_of_them_runs_on_every_framework(framework: str, tmp_path: Path) -> None:
     outcome = tiny("digits_mlp", framework, tmp_path)
-    assert verify(outcome.bundle).ok and outcome.record.plan["framework"] == framework
+    assert verify(outcome.bundle).ok and outcome.record.plan.framework == framework
 
 
 @pytest.mark.slow

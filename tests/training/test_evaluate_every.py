@@ -223,17 +223,17 @@ def finer_run(recipe: Path, name: str, **options: Any) -> Outcome:
 def test_a_recipe_evaluates_within_epochs(recipe: Path) -> None:
     plain = run(load_recipe(recipe), recipe.parent / "plain", "full", seeds=3)
     finer = finer_run(recipe, "finer")
-    assert verify(finer.bundle).ok and "evaluate_every" not in plain.record.plan
+    assert verify(finer.bundle).ok and plain.record.plan.evaluate_every is None
     assert bundle.read(finer.bundle).files == bundle.read(plain.bundle).files
     assert [steps_of(b.get("within", [])) for b in finer.record.blocks[:2]] == [
         [5, 10, 15],
         [22, 27, 32],
     ]
-    of_plain, of_finer = plain.derived["metrics"][0], finer.derived["metrics"][0]
-    assert all(value % STEPS_OF_EPOCH == 0 for value in of_plain["values"])
-    for whole, fine in zip(of_plain["values"], of_finer["values"], strict=True):
+    of_plain, of_finer = plain.derived.metrics[0], finer.derived.metrics[0]
+    assert all(value % STEPS_OF_EPOCH == 0 for value in of_plain.values)
+    for whole, fine in zip(of_plain.values, of_finer.values, strict=True):
         assert fine <= whole and fine % STEPS_OF_EPOCH in (0, 5, 10, 15)
-    assert of_finer["values"] != of_plain["values"]
+    assert of_finer.values != of_plain.values
 
 
 def test_a_comparison_names_its_quantum(recipe: Path) -> None:
@@ -266,7 +266,7 @@ def test_an_interrupted_recipe_ends_in_the_same_bits(recipe: Path) -> None:
         finer_run(recipe, "run", events=[StopAtStep(STEPS_OF_EPOCH + 7)])
     resumed = finer_run(recipe, "run", resume=True)
     assert bundle.read(resumed.bundle).files == bundle.read(whole.bundle).files
-    steps = [outcome.derived["metrics"][0]["values"] for outcome in (whole, resumed)]
+    steps = [outcome.derived.metrics[0].values for outcome in (whole, resumed)]
     assert steps[0] == steps[1] and verify(resumed.bundle).ok
 
 

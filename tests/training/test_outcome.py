@@ -1,6 +1,7 @@
 """From blocks to an outcome: what is said of runs that end well, never arrive, or diverge."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +12,31 @@ from deep500 import bundle
 from deep500.bundle.records.verification import verify
 from deep500.errors import Deep500Error
 from deep500.rerun import recipe_files, recipe_runner
-from deep500.training.outcome import (
-    check_blocks,
-    check_plan,
-    histories,
-    outcome,
+from deep500.training.outcome import histories
+from deep500.training.outcome import outcome as outcome_of
+from deep500.training.recipe_numbers import RecipeNumbers
+from tests.training.recipe_documents import (
+    checked_blocks,
+    checked_plan,
+    plan_document,
 )
 
 BEFORE = Path(__file__).parents[1] / "data" / "before" / "recipe-0.1.0.zip"
 
-PLAN: dict[str, Any] = {
-    "level": 0.95,
-    "recipe": {
+PLAN = plan_document(
+    {
         "metrics": [
             [{"definition": "TestAccuracy", "settings": {}}, 90.0],
             [{"definition": "TimeToAccuracy", "settings": {"target": 90.0}}, None],
             [{"definition": "FinalLoss", "settings": {}}, None],
         ]
-    },
-}
+    }
+)
+
+
+def outcome(plan: object, blocks: Sequence[object]) -> RecipeNumbers:
+    """The outcome of what a bundle holds."""
+    return outcome_of(checked_plan(plan), checked_blocks(blocks))
 
 
 def run(seed, accuracy, losses=(2.0, 1.0)):
@@ -86,92 +93,80 @@ def test_a_target_is_met_or_not():
         outcome(PLAN, blocks_of(95.0, 96.0, 97.0)),
         outcome(PLAN, blocks_of(85.0, 86.0, 87.0)),
     )
-    assert good["acceptable"] and not bad["acceptable"]
-    accuracy = good["metrics"][0]
-    assert (
-        accuracy["low"] <= accuracy["median"] <= accuracy["high"] and accuracy["n"] == 3
-    )
-    assert accuracy["sure"] == (accuracy["low"] >= 90)
+    assert good.acceptable and not bad.acceptable
+    accuracy = good.metrics[0]
+    assert accuracy.low <= accuracy.median <= accuracy.high and accuracy.n == 3
+    assert accuracy.sure == (accuracy.low >= 90)
 
 
 def test_a_target_that_the_interval_does_not_clear_is_not_sure():
-    found = outcome(PLAN, blocks_of(85.0, 92.0, 97.0))["metrics"][0]
-    assert found["acceptable"] and not found["sure"]
+    found = outcome(PLAN, blocks_of(85.0, 92.0, 97.0)).metrics[0]
+    assert found.acceptable and not found.sure
 
 
 def test_seeds_that_never_arrive_count_as_the_worst():
-    time = outcome(PLAN, blocks_of(95.0, 85.0, 85.0))["metrics"][1]
-    assert (
-        time["values"] == [0.5, None, None]
-        and time["median"] is None
-        and time["low"] is None
-    )
-    assert "2 of 3 seeds" in time["notes"][0]
-    assert time["acceptable"]  # it has no target
+    time = outcome(PLAN, blocks_of(95.0, 85.0, 85.0)).metrics[1]
+    assert time.values == [0.5, None, None] and time.median is None and time.low is None
+    assert "2 of 3 seeds" in time.notes[0]
+    assert time.acceptable  # it has no target
 
 
 def test_seeds_that_never_arrive_are_censored():
     """Five of eight arrive at 0.5 s, in the first epoch: the median is theirs, and the interval has no upper end."""
     blocks = blocks_of(95.0, 85.0, 95.0, 85.0, 95.0, 95.0, 95.0, 85.0)
-    time = outcome(PLAN, blocks)["metrics"][1]
-    assert time["median"] == 0.5 and time["low"] == 0.0 and time["high"] is None
-    assert "Kaplan-Meier" in time["method"] and "3 of 8 seeds" in time["notes"][0]
-    assert time["sure"]  # it has no target
+    time = outcome(PLAN, blocks).metrics[1]
+    assert time.median == 0.5 and time.low == 0.0 and time.high is None
+    assert "Kaplan-Meier" in time.method and "3 of 8 seeds" in time.notes[0]
+    assert time.sure  # it has no target
 
 
 def test_a_target_on_a_censored_time_is_met_by_the_median_and_never_sure_without_an_upper_end():
     metrics = [[PLAN["recipe"]["metrics"][1][0], 1.0]]
-    plan = PLAN | {"recipe": {"metrics": metrics}}
-    [time] = outcome(plan, blocks_of(95.0, 95.0, 95.0, 95.0, 85.0))["metrics"]
-    assert "Kaplan-Meier" in time["method"]
-    assert time["acceptable"] and not time["sure"]
-    [time] = outcome(plan, blocks_of(95.0, 85.0, 85.0, 85.0))["metrics"]
-    assert time["median"] is None and not time["acceptable"]
+    plan = plan_document({"metrics": metrics})
+    [time] = outcome(plan, blocks_of(95.0, 95.0, 95.0, 95.0, 85.0)).metrics
+    assert "Kaplan-Meier" in time.method
+    assert time.acceptable and not time.sure
+    [time] = outcome(plan, blocks_of(95.0, 85.0, 85.0, 85.0)).metrics
+    assert time.median is None and not time.acceptable
 
 
 def test_below_five_seeds_kaplan_meier_is_refused():
     blocks = blocks_of(95.0, 95.0, 95.0, 85.0)
-    time = outcome(PLAN, blocks)["metrics"][1]
-    assert time["low"] is None and time["method"] == "none" and time["median"] == 0.5
-    assert "at least 5 are needed" in time["notes"][-1]
+    time = outcome(PLAN, blocks).metrics[1]
+    assert time.low is None and time.method == "none" and time.median == 0.5
+    assert "at least 5 are needed" in time.notes[-1]
 
 
 def test_what_a_run_could_not_measure_is_unavailable_with_the_reason():
     metrics = [[{"definition": "Energy", "settings": {}}, 100.0]]
-    plan = PLAN | {
-        "recipe": {"metrics": metrics},
-        "unavailable": {"energy": "no RAPL driver"},
-    }
-    [energy] = outcome(check_plan(plan), blocks_of(95.0, 95.0))["metrics"]
-    assert energy["unavailable"] == "no RAPL driver" and not energy["acceptable"]
-    assert energy["notes"] == ["unavailable: no RAPL driver"]
-    with pytest.raises(Deep500Error, match="unavailable is not a reason"):
-        check_plan(plan | {"unavailable": {"energy": 3}})
+    unavailable = {"energy": "no RAPL driver"}
+    plan = plan_document({"metrics": metrics}, unavailable=unavailable)
+    [energy] = outcome(plan, blocks_of(95.0, 95.0)).metrics
+    assert energy.unavailable == "no RAPL driver" and not energy.acceptable
+    assert energy.notes == ["unavailable: no RAPL driver"]
+    with pytest.raises(Deep500Error, match="/unavailable/energy is 3, but a text"):
+        checked_plan(plan | {"unavailable": {"energy": 3}})
 
 
 def test_a_run_that_diverges_has_no_loss_and_does_not_break_the_rest():
-    found = outcome(PLAN, check_blocks(blocks_of(10.0, 11.0, 12.0, losses=(2.0, None))))
-    assert found["metrics"][2]["values"] == [None] * 3
-    assert not found["acceptable"]
+    found = outcome(PLAN, blocks_of(10.0, 11.0, 12.0, losses=(2.0, None)))
+    assert found.metrics[2].values == [None] * 3
+    assert not found.acceptable
 
 
 def test_a_value_beyond_all_measure_counts_as_diverged():
-    found = outcome(PLAN, check_blocks(blocks_of(95.0, 96.0, 1e200)))["metrics"][0]
-    assert found["values"] == [95.0, 96.0, None] and "1 of 3 seeds" in found["notes"][0]
+    found = outcome(PLAN, blocks_of(95.0, 96.0, 1e200)).metrics[0]
+    assert found.values == [95.0, 96.0, None] and "1 of 3 seeds" in found.notes[0]
 
 
 def test_few_seeds_have_no_interval_and_say_why():
-    one = outcome(PLAN, blocks_of(95.0))["metrics"][0]
-    assert (
-        one["low"] is None
-        and "no interval" in one["notes"][0]
-        and one["median"] == 95.0
-    )
-    assert outcome(PLAN, blocks_of(94.0, 96.0))["metrics"][0]["median"] == 95.0
+    one = outcome(PLAN, blocks_of(95.0)).metrics[0]
+    assert one.low is None and "no interval" in one.notes[0] and one.median == 95.0
+    assert outcome(PLAN, blocks_of(94.0, 96.0)).metrics[0].median == 95.0
 
 
 def test_an_unfinished_seed_is_left_out():
-    assert outcome(PLAN, blocks_of(95.0, 95.0, 95.0) + run(3, 10.0)[:1])["seeds"] == [
+    assert outcome(PLAN, blocks_of(95.0, 95.0, 95.0) + run(3, 10.0)[:1]).seeds == [
         0,
         1,
         2,
@@ -185,20 +180,18 @@ def test_blocks_of_version_0_1_0_give_the_same_numbers():
     old = [
         block for seed, value in enumerate(accuracies) for block in old_run(seed, value)
     ]
-    assert outcome(PLAN, check_blocks(old)) == outcome(
-        PLAN, check_blocks(blocks_of(*accuracies))
-    )
+    assert outcome(PLAN, old) == outcome(PLAN, blocks_of(*accuracies))
 
 
 def test_a_bundle_of_version_0_1_0_verifies_with_the_same_numbers():
     checked = verify(BEFORE)
     assert checked.ok and checked.finished, checked.problems
     old = bundle.read(BEFORE)
-    plan, blocks = check_plan(old.documents["plan.json"]), check_blocks(old.blocks)
+    plan, blocks = old.documents["plan.json"], old.blocks
     derived_before: Any = old.documents["derived.json"]
     recorded = derived_before["metrics"]
-    for metric, before in zip(outcome(plan, blocks)["metrics"], recorded, strict=True):
-        assert metric["values"] == before["values"]
+    for metric, before in zip(outcome(plan, blocks).metrics, recorded, strict=True):
+        assert metric.values == before["values"]
 
 
 def test_the_losses_of_version_0_1_0_are_reproduced(tmp_path, monkeypatch):
@@ -208,7 +201,7 @@ def test_the_losses_of_version_0_1_0_are_reproduced(tmp_path, monkeypatch):
         recipe_files.load_recipe("digits_mlp"), tmp_path / "run", tier="tiny", seeds=2
     )
     before, after = (
-        histories(check_blocks(bundle.read(p).blocks)) for p in (BEFORE, again.bundle)
+        histories(checked_blocks(bundle.read(p).blocks)) for p in (BEFORE, again.bundle)
     )
     for old, new in zip(before, after, strict=True):
         assert (
@@ -224,24 +217,17 @@ def test_the_losses_of_version_0_1_0_are_reproduced(tmp_path, monkeypatch):
 
 
 def test_everything_of_a_block_is_in_the_history():
-    [history] = histories(check_blocks(run(3, 95.0, losses=(2.0, None))))
+    [history] = histories(checked_blocks(run(3, 95.0, losses=(2.0, None))))
     assert history.losses[0] == 2.0 and math.isnan(history.losses[1])
     assert history.series["rate"] == [0.1] and history.counters == {"samples": 128}
     assert history.evaluations[0]["test"] == {"accuracy": 95.0} and history.seed == 3
 
 
-REGRESSION = {
-    "level": 0.95,
-    "task": {
-        "name": "Regression",
-        "qualities": [{"name": "error", "unit": "m", "better": "lower"}],
-    },
-    "recipe": {
-        "metrics": [
-            [{"definition": "FinalQuality", "settings": {"name": "error"}}, 0.5]
-        ]
-    },
-}
+QUALITY = {"name": "error", "unit": "m", "better": "lower"}
+REGRESSION = plan_document(
+    {"metrics": [[{"definition": "FinalQuality", "settings": {"name": "error"}}, 0.5]]},
+    task={"name": "Regression", "qualities": [QUALITY]},
+)
 
 
 def test_a_quality_of_any_task_has_its_unit_and_direction():
@@ -251,13 +237,13 @@ def test_a_quality_of_any_task_has_its_unit_and_direction():
             block["test"] if "test" in block else block["evaluation"]["validation"]
         )
         qualities["error"] = qualities["accuracy"]
-    [error] = outcome(check_plan(REGRESSION), blocks)["metrics"]
-    assert (error["name"], error["unit"], error["better"]) == (
+    [error] = outcome(REGRESSION, blocks).metrics
+    assert (error.name, error.unit, error.better) == (
         "FinalQuality",
         "m",
         "lower",
     )
-    assert error["acceptable"] and error["values"] == [0.4, 0.45, 0.3]
+    assert error.acceptable and error.values == [0.4, 0.45, 0.3]
 
 
 RECORDED = {"key": "Mine", "unit": "m", "kind": "cost", "better": "lower"}
@@ -265,14 +251,14 @@ RECORDED = {"key": "Mine", "unit": "m", "kind": "cost", "better": "lower"}
 
 def test_a_recorded_metric_is_read_and_never_looked_up():
     metric = {"definition": "os.system", "settings": {"a": 1}, "recorded": RECORDED}
-    plan = {"level": 0.95, "recipe": {"metrics": [[metric, 2.0]]}}
+    plan = plan_document({"metrics": [[metric, 2.0]]})
     blocks = blocks_of(1.0, 2.0, 3.0)
     for value, block in enumerate(blocks[1::2]):
         block["recorded"] = {"Mine": value}
-    [found] = outcome(check_plan(plan), check_blocks(blocks))["metrics"]
-    assert found["values"] == [0, 1, 2] and found["unit"] == "m" and found["acceptable"]
-    assert found["name"] == "os.system" and found["settings"] == {"a": 1}
-    assert "recorded while it was run, not derived" in found["notes"][0]
+    [found] = outcome(plan, blocks).metrics
+    assert found.values == [0, 1, 2] and found.unit == "m" and found.acceptable
+    assert found.name == "os.system" and found.settings == {"a": 1}
+    assert "recorded while it was run, not derived" in found.notes[0]
 
 
 EVALUATION = {"epoch": 1, "step": 2, "seconds": 0.5, "validation": {"accuracy": 1.0}}
@@ -298,9 +284,9 @@ EVALUATION = {"epoch": 1, "step": 2, "seconds": 0.5, "validation": {"accuracy": 
     ],
 )
 def test_malformed_blocks_are_refused(change):
-    check_blocks([run(0, 95.0)[0]])
+    checked_blocks([run(0, 95.0)[0]])
     with pytest.raises(Deep500Error, match="block 0"):
-        check_blocks([run(0, 95.0)[0] | change])
+        checked_blocks([run(0, 95.0)[0] | change])
 
 
 @pytest.mark.parametrize(
@@ -315,40 +301,40 @@ def test_malformed_blocks_are_refused(change):
     ],
 )
 def test_malformed_old_blocks_are_refused(change):
-    check_blocks([old_run(0, 95.0)[0]])
+    checked_blocks([old_run(0, 95.0)[0]])
     with pytest.raises(Deep500Error, match="block 0"):
-        check_blocks([old_run(0, 95.0)[0] | change])
+        checked_blocks([old_run(0, 95.0)[0] | change])
 
 
 @pytest.mark.parametrize(
     "change", [{"test": None}, {"test": {}}, {"recorded": []}, {"recorded": {"a": "b"}}]
 )
 def test_a_malformed_end_is_refused(change):
-    check_blocks([run(0, 95.0)[1]])
+    checked_blocks([run(0, 95.0)[1]])
     with pytest.raises(Deep500Error, match="block 0"):
-        check_blocks([run(0, 95.0)[1] | change])
+        checked_blocks([run(0, 95.0)[1] | change])
 
 
 @pytest.mark.parametrize(
     "task",
     [
-        None,
+        3,
         {},
-        {"qualities": []},
-        {"qualities": [{"name": "a"}]},
-        {"qualities": [{"name": "a", "unit": "", "better": "most"}]},
-        {"qualities": [{"name": 1, "unit": "", "better": "lower"}]},
+        {"name": "Mine"},
+        {"name": "Mine", "qualities": []},
+        {"name": "Mine", "qualities": [QUALITY | {"better": "most"}]},
+        {"name": "Mine", "qualities": [QUALITY | {"name": 1}]},
+        {"name": 3, "qualities": [QUALITY]},
     ],
 )
 def test_a_malformed_task_is_refused(task):
-    with pytest.raises(Deep500Error, match="the task is not a name with its qualities"):
-        check_plan(REGRESSION | {"task": task})
+    with pytest.raises(Deep500Error, match="plan.json: /task"):
+        checked_plan(REGRESSION | {"task": task})
 
 
 @pytest.mark.parametrize(
-    "recorded",
+    "change",
     [
-        None,
         {"key": 3},
         {"better": "most"},
         {"kind": "odd"},
@@ -356,11 +342,10 @@ def test_a_malformed_task_is_refused(task):
         {"unit": None},
     ],
 )
-def test_a_malformed_recorded_metric_is_refused(recorded):
-    change = recorded and RECORDED | recorded
-    metric = {"definition": "Mine", "settings": {}, "recorded": change}
+def test_a_malformed_recorded_metric_is_refused(change):
+    metric = {"definition": "Mine", "settings": {}, "recorded": RECORDED | change}
     with pytest.raises(Deep500Error, match="plan.json: the metric"):
-        check_plan({"level": 0.95, "recipe": {"metrics": [[metric, None]]}})
+        checked_plan(plan_document({"metrics": [[metric, None]]}))
 
 
 @pytest.mark.parametrize(
@@ -374,26 +359,28 @@ def test_a_malformed_recorded_metric_is_refused(recorded):
     ],
 )
 def test_malformed_plans_are_refused(metrics):
+    good = plan_document({})
+    checked_plan(good)
     for plan in (
-        {"recipe": {"metrics": metrics}, "level": 0.95},
-        {"recipe": {"metrics": []}, "level": 2.0},
+        plan_document({"metrics": metrics}),
+        plan_document({}, level=2.0),
+        plan_document(None),
         {},
         None,
     ):
         with pytest.raises(Deep500Error):
-            check_plan(plan)
+            checked_plan(plan)
 
 
-GOAL = {
-    "level": 0.95,
-    "recipe": {
+GOAL = plan_document(
+    {
         "metrics": [
             [{"definition": "TestAccuracy", "settings": {}}, None],
             [{"definition": "TimeToAccuracy", "settings": {"target": 90.0}}, None],
             [{"definition": "Throughput", "settings": {}}, None],
         ]
-    },
-}
+    }
+)
 
 
 def long_run(seed, accuracies, ended="", diverged=False, epoch=1.0):
@@ -418,7 +405,7 @@ def long_run(seed, accuracies, ended="", diverged=False, epoch=1.0):
 
 
 def derived(runs):
-    return outcome(GOAL, check_blocks([block for run in runs for block in run]))
+    return outcome(GOAL, [block for run in runs for block in run])
 
 
 @pytest.mark.parametrize("n", [6, 10, 20])
@@ -430,50 +417,50 @@ def test_seeds_that_failed_never_arrive(n, how):
     runs = [long_run(seed, [50.0], **how) for seed in range(failing)]
     runs += [long_run(seed, good) for seed in range(failing, n)]
     found = derived(runs)
-    time = found["metrics"][1]
-    assert time["median"] is None and time["high"] is None
-    assert f"{failing} of {n} seeds never reached it" in time["notes"][0]
+    time = found.metrics[1]
+    assert time.median is None and time.high is None
+    assert f"{failing} of {n} seeds never reached it" in time.notes[0]
     fate = "diverged" if "diverged" in how else "stopped before the planned end"
-    assert f"({failing} {fate})" in time["notes"][0]
-    assert [entry["seed"] for entry in found["failed"]] == [*range(failing)]
+    assert f"({failing} {fate})" in time.notes[0]
+    assert [entry.seed for entry in found.failed] == [*range(failing)]
 
 
 def test_seeds_that_came_to_their_planned_end_are_censored():
     runs = [long_run(seed, [50.0, 95.0]) for seed in range(5)]
     runs += [long_run(seed, [50.0, 60.0]) for seed in range(5, 8)]
     found = derived(runs)
-    assert found["metrics"][1]["median"] == 2.0 and found["failed"] == []
-    assert "3 trained to the planned end" in found["metrics"][1]["notes"][0]
+    assert found.metrics[1].median == 2.0 and found.failed == []
+    assert "3 trained to the planned end" in found.metrics[1].notes[0]
 
 
 def test_a_seed_that_diverged_is_missing_and_not_at_zero():
     runs = [long_run(seed, [50.0, 95.0 + seed / 10]) for seed in range(6)]
     runs.append(long_run(6, [50.0, 0.0], diverged=True))
-    accuracy, _, throughput = derived(runs)["metrics"]
-    assert accuracy["values"][-1] is None and throughput["values"][-1] is None
+    accuracy, _, throughput = derived(runs).metrics
+    assert accuracy.values[-1] is None and throughput.values[-1] is None
     assert (
-        accuracy["median"] == 95.2
+        accuracy.median == 95.2
     )  # the fourth of seven, with the lost one as the worst
-    assert accuracy["low"] is None and accuracy["high"] < 95.5
-    assert accuracy["notes"] == ["1 of 7 seeds have no value (1 diverged)"]
-    few = derived(runs[3:])["metrics"][0]
-    assert few["low"] is None and few["high"] is None and few["median"] == 95.35
-    assert "at least 6 are needed" in few["notes"][-1]
+    assert accuracy.low is None and accuracy.high < 95.5
+    assert accuracy.notes == ["1 of 7 seeds have no value (1 diverged)"]
+    few = derived(runs[3:]).metrics[0]
+    assert few.low is None and few.high is None and few.median == 95.35
+    assert "at least 6 are needed" in few.notes[-1]
 
 
 def test_a_goal_that_was_reached_before_the_run_diverged_was_reached():
     runs = [long_run(seed, [95.0, 0.0], diverged=True) for seed in range(3)]
-    accuracy, time, _ = derived(runs)["metrics"]
-    assert accuracy["values"] == [None] * 3 and time["values"] == [1.0] * 3
+    accuracy, time, _ = derived(runs).metrics
+    assert accuracy.values == [None] * 3 and time.values == [1.0] * 3
 
 
 @pytest.mark.parametrize("n", [3, 5, 6, 12])
 def test_a_time_to_accuracy_is_no_finer_than_its_looks(n):
     """All seeds are seen to arrive at 3 s: they arrived between 2 and 3 s."""
     runs = [long_run(seed, [50.0, 60.0, 95.0, 96.0]) for seed in range(n)]
-    time = derived(runs)["metrics"][1]
-    assert (time["median"], time["low"], time["high"]) == (3.0, 2.0, 3.0)
-    assert time["not_before"] == [2.0] * n
+    time = derived(runs).metrics[1]
+    assert (time.median, time.low, time.high) == (3.0, 2.0, 3.0)
+    assert time.not_before == [2.0] * n
 
 
 def test_the_interval_of_a_time_holds_wherever_between_two_looks_the_goal_is_reached():
@@ -489,15 +476,15 @@ def test_the_interval_of_a_time_holds_wherever_between_two_looks_the_goal_is_rea
                     long_run(seed, [50.0] * (look - 1) + [95.0])
                     for seed, look in enumerate(looks)
                 ]
-                time = derived(runs)["metrics"][1]
-                held += time["low"] <= truth <= time["high"]
+                time = derived(runs).metrics[1]
+                held += time.low <= truth <= time.high
             assert held >= 45
 
 
 def test_the_verdict_follows_the_true_median():
     """97.5, 99.17 and 84.17 %: the median is 97.5, their geometric mean 93.4, and the target 95."""
-    plan = PLAN | {"recipe": {"metrics": [[PLAN["recipe"]["metrics"][0][0], 95.0]]}}
+    plan = plan_document({"metrics": [[PLAN["recipe"]["metrics"][0][0], 95.0]]})
     blocks = blocks_of(97.5, 99.17, 84.17)
     found = outcome(plan, blocks)
-    assert found["acceptable"] and found["metrics"][0]["median"] == 97.5
-    assert found["metrics"][0]["high"] <= 100
+    assert found.acceptable and found.metrics[0].median == 97.5
+    assert found.metrics[0].high <= 100

@@ -18,6 +18,7 @@ from ...reports.blocks import (
 )
 from ...reports.text import clean
 from ...results.outcomes.loads import different_loads
+from ...schema import encoded
 from .loading import load, one_line
 
 DIFFERENCES_SHOWN = 12
@@ -38,9 +39,7 @@ class BundleComparison:
     @property
     def equivalence(self) -> str:
         """The verdict of the tests of equivalence; empty if none were requested."""
-        if not self.tests:
-            return ""
-        return self.tests.data["equivalence"]["verdict"]
+        return self.tests.equivalence if self.tests else ""
 
     @property
     def worse(self) -> Sequence[str]:
@@ -67,9 +66,9 @@ class BundleComparison:
             "verified": self.verified,
             "problems": problems,
         }
-        content |= self.contrast.data
+        content |= encoded(self.contrast.data)
         if self.tests:
-            content |= self.tests.data
+            content |= encoded(self.tests.data)
         content["environment"] = [asdict(fact) for fact in self.environments]
         return content
 

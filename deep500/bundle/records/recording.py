@@ -25,6 +25,7 @@ from ...measure.machine import environment
 from ...measure.plan import Plan
 from ...measure.running import Progress, measure_plan
 from ...schema import encoded
+from ...training.resumption import ResumptionNote
 from .diagnosis import diagnosis_document, noise_plan
 from .ledger import Ledger
 from .resuming import check_same_plan
@@ -53,7 +54,7 @@ class Recording:
         self.blocks = blocks
         self.record: Record | None = None  # None until it is finished
         # the note for the first block after a resumption
-        self.resumption: dict[str, Any] | None = None
+        self.resumption: ResumptionNote | None = None
 
     @property
     def folder(self) -> Path:
@@ -97,7 +98,7 @@ class Recording:
 @contextmanager
 def recording(
     kind: str,
-    plan: Mapping[str, Any],
+    plan: object,
     folder: str | Path | None = None,
     *,
     name: str = "",
@@ -108,21 +109,23 @@ def recording(
 ) -> Iterator[Recording]:
     """Begin a line in the ledger and a bundle (by default under the home folder), and end both, even after an error.
 
-    `prepare` is called before the bundle is written, so that it can reject a request, and returns what is still to be
-    added to the plan. `resume` continues an unfinished bundle of the same plan, if there is one. `surroundings` is the
-    environment, if it is already known. `subject` says in the ledger what this is a run of.
+    `plan` is a dataclass or a mapping. `prepare` is called before the bundle is written, so that it can reject a
+    request, and returns what is still to be added to the plan. `resume` continues an unfinished bundle of the same
+    plan, if there is one. `surroundings` is the environment, if it is already known. `subject` says in the ledger what
+    this is a run of.
     """
     result = result_kind(kind)
     if folder:
         location = Path(folder).absolute()
     else:
         location = new_folder(name or kind)
-    plan_hash = hashlib.sha256(bundle.canonical(plan)).hexdigest()
+    plan_document = encoded(plan)
+    plan_hash = hashlib.sha256(bundle.canonical(plan_document)).hexdigest()
     ledger = Ledger()
     run = ledger.started(location, kind, plan_hash, subject)
     opened: Recording | None = None
     try:
-        complete_plan = dict(plan)
+        complete_plan = dict(plan_document)
         if prepare:
             complete_plan |= prepare()
         if subject:

@@ -12,11 +12,12 @@ from ...measure.machine import (
     environment_difference,
 )
 from ...measure.machine.table import CONTEXT
+from ...training.resumption import FactChange, ResumptionNote
 
 MACHINE = "host name"  # only context for a measurement, but it shows that the machine is another one
 
 
-def resumption_note(begun_in: Mapping[str, Any]) -> dict[str, Any]:
+def resumption_note(begun_in: Mapping[str, Any]) -> ResumptionNote:
     """The note for a run whose environment.json is `begun_in`, resumed by this process."""
     before = recorded_environment(begun_in)
     changes = []
@@ -24,7 +25,7 @@ def resumption_note(begun_in: Mapping[str, Any]) -> dict[str, Any]:
         if difference.weight != CONTEXT or difference.fact == MACHINE:
             changes.append(_change(difference))
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return {"at": now, "changes": changes}
+    return ResumptionNote(now, changes)
 
 
 def recorded_environment(document: Mapping[str, Any]) -> Environment:
@@ -35,10 +36,10 @@ def recorded_environment(document: Mapping[str, Any]) -> Environment:
         return Environment({})
 
 
-def _change(difference: Difference) -> dict[str, Any]:
-    return {
-        "class": difference.class_name,
-        "fact": difference.fact,
-        "was": difference.left.value,
-        "now": difference.right.value,
-    }
+def _change(difference: Difference) -> FactChange:
+    return FactChange(
+        class_name=difference.class_name,
+        fact=difference.fact,
+        was=difference.left.value,
+        now=difference.right.value,
+    )

@@ -54,7 +54,7 @@ def drawn_report(
             "epochs and a level above 0 and below 0.5"
         )
     checks = all_checks(SamplerDraws(sampler, size, epochs), level)
-    return CheckReport("sampler", repr(sampler), checks=checks)
+    return CheckReport("sampler", repr(sampler), "", "sampler", checks)
 
 
 def named_sampler(name: str, settings: Mapping[str, Any]) -> Sampler:

@@ -1,4 +1,4 @@
-"""The blocks of an instrumented script, checked: a file may come from anyone.
+"""The plan and the blocks of an instrumented script.
 
 A stretch of steps:  {"steps": {"first": 1, "seconds": [s …], "examples": [n or null …], "values": {"loss": [v …]},
                      "regions": {"forward": [s …]}, "outside": s, "recording": s}}
@@ -11,122 +11,92 @@ texts "nan", "inf" and "-inf". Nested regions have paths such as "train/forward"
 first step of the stretch, "recording" those that writing the stretch before this one took.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from ...contracts.shapes import NUMBER, check_object
 from ...errors import Deep500Error
+from ...schema import Between, Length, optional
 
-NOT_FINITE = ("nan", "inf", "-inf")
-PLAN = {
-    "name": str,
-    "seed": (int, type(None)),
-    "seeded": [str],
-    "better": dict,
-    "wait": bool,
-    "settings": dict,
-}
-STEPS = {
-    "first": int,
-    "seconds": [NUMBER],
-    "examples": [(int, type(None))],
-    "values": dict,
-    "regions": dict,
-    "outside": NUMBER,
-    "recording": NUMBER,
-}
-EVALUATION = {
-    "step": int,
-    "split": str,
-    "qualities": dict,
-    "seconds": NUMBER,
-    "regions": dict,
-}
-END = {"seconds": NUMBER, "reason": str}
-KINDS = {"steps", "evaluation", "end"}
-DIRECTIONS = ("higher", "lower")
+Direction = Literal["higher", "lower"]
+Seconds = Annotated[float, Between(0, 1e300)]
+NotFinite = Literal["nan", "inf", "-inf"]
+RecordedValue = float | NotFinite | None
 
 
-def check_plan(plan: object) -> dict[str, Any]:
-    """The plan, if it has this form and every direction is known; else a Deep500Error."""
-    checked = check_object("plan.json", plan, PLAN)
-    for name, direction in checked["better"].items():
-        if direction not in DIRECTIONS:
-            short_name = name[:40]
-            text = str(direction)[:40]
-            raise Deep500Error(
-                f"plan.json: better for {short_name!r} is {text!r}: "
-                "say 'higher' or 'lower'"
-            )
-    return checked
+@dataclass(frozen=True)
+class ScriptPlan:
+    """What a script said of itself before its first step."""
+
+    name: str
+    seed: int | None
+    seeded: Sequence[str]
+    better: Mapping[str, Direction]
+    wait: bool
+    settings: Mapping[str, object]
 
 
-def check_blocks(blocks: Sequence[object]) -> list[dict[str, Any]]:
-    """The blocks, if each is of one of the three forms, and the steps are numbered without a gap."""
-    steps = 0
-    checked = []
-    for number, candidate in enumerate(blocks):
+@dataclass(frozen=True)
+class Stretch:
+    """Steps that were written together."""
+
+    first: int
+    seconds: Annotated[Sequence[Seconds], Length(1 << 40, least=1)]
+    examples: Sequence[int | None]
+    values: Mapping[str, Sequence[RecordedValue]]
+    regions: Mapping[str, Sequence[float]]
+    outside: float
+    recording: float
+
+    def __post_init__(self) -> None:
+        lists = {"examples": self.examples, **self.values, **self.regions}
+        for name, entries in lists.items():
+            if len(entries) != len(self.seconds):
+                raise ValueError(f"one entry of {name[:40]!r} for each step")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The qualities of one split after a step."""
+
+    step: int
+    split: str
+    qualities: Mapping[str, RecordedValue]
+    seconds: float
+    regions: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class End:
+    """How long the whole run took, and what ended it early."""
+
+    seconds: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class ScriptBlock:
+    """A stretch of steps, an evaluation, or the end of the run."""
+
+    steps: Stretch | None = optional()
+    evaluation: Evaluation | None = optional()
+    end: End | None = optional()
+
+    def __post_init__(self) -> None:
+        contents = [self.steps, self.evaluation, self.end]
+        if contents.count(None) != 2:
+            raise ValueError("either steps or an evaluation or the end of a run")
+
+
+def check_order(blocks: Sequence[ScriptBlock]) -> None:
+    """Raise a Deep500Error unless the steps are numbered without a gap."""
+    done = 0
+    for number, block in enumerate(blocks):
         where = f"samples.jsonl: block {number}"
-        block = _only_entry(where, candidate)
-        [kind] = block
-        if kind == "steps":
-            steps += _check_steps(where, block, steps)
-        elif kind == "evaluation":
-            _check_evaluation(where, block, steps)
-        else:
-            check_object(where, block["end"], END)
-        checked.append(block)
-    return checked
-
-
-def _only_entry(where: str, block: object) -> dict[str, Any]:
-    """The block, if it has one of the three entries and no other."""
-    if isinstance(block, dict) and len(block) == 1 and KINDS & block.keys():
-        return block
-    raise Deep500Error(
-        f"{where} is neither steps nor an evaluation nor the end of a run"
-    )
-
-
-def _check_steps(where: str, block: Any, before: int) -> int:
-    """Check a stretch that follows step `before`; returns how many steps it has."""
-    steps = check_object(where, block["steps"], STEPS)
-    seconds = steps["seconds"]
-    count = len(seconds)
-    if steps["first"] != before + 1 or not count:
-        raise Deep500Error(f"{where} has no steps, or does not follow step {before}")
-    if min(seconds) < 0:
-        raise Deep500Error(f"{where} has a step of less than no time")
-    lists = {
-        "examples": steps["examples"],
-        **steps["values"],
-        **steps["regions"],
-    }
-    for name, numbers in lists.items():
-        if not isinstance(numbers, list) or len(numbers) != count:
-            raise Deep500Error(
-                f"{where}: {name[:40]!r} has not one entry for each step"
-            )
-    for name, numbers in steps["regions"].items():
-        check_object(where, {name: numbers}, {name: [NUMBER]})
-    for name, numbers in steps["values"].items():
-        _check_values(where, name, numbers)
-    return count
-
-
-def _check_evaluation(where: str, block: Any, steps: int) -> None:
-    evaluation = check_object(where, block["evaluation"], EVALUATION)
-    step = evaluation["step"]
-    if step != steps:
-        raise Deep500Error(f"{where} evaluates step {step}, and {steps} were done")
-    for name, seconds in evaluation["regions"].items():
-        check_object(where, {name: seconds}, {name: NUMBER})
-    for name, value in evaluation["qualities"].items():
-        _check_values(where, name, [value])
-
-
-def _check_values(where: str, name: str, values: Sequence[object]) -> None:
-    shape = {name: (*NUMBER, type(None))}
-    for value in values:
-        if value not in NOT_FINITE:
-            check_object(where, {name: value}, shape)
+        if block.steps:
+            if block.steps.first != done + 1:
+                raise Deep500Error(f"{where} does not follow step {done}")
+            done += len(block.steps.seconds)
+        if block.evaluation and block.evaluation.step != done:
+            step = block.evaluation.step
+            raise Deep500Error(f"{where} evaluates step {step}, and {done} were done")

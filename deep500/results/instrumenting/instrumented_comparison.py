@@ -1,18 +1,25 @@
 """Two instrumented scripts side by side: times, qualities, and the step at which their losses part."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from ...contracts.result import Contrast, Record
+from ...contracts.result import Contrast
 from ...errors import Deep500Error, TooFewSamples
 from ...measure.statistics.comparison import compare
 from ...reports.blocks import Banner, Block, Bullets, Table
 from ...reports.tables import Number, number, ratio
 from ...reports.text import Text, VerdictWord, clean, flat, plain
+from ..outcomes.setting_difference import SettingDifference, setting_differences
 from .instrumented_report import step_time
-from .numbers import region_series, step_seconds, value_series
+from .numbers import (
+    QualityNumbers,
+    ScriptRecord,
+    TimeSummary,
+    region_series,
+    step_seconds,
+    value_series,
+)
 
-Row = dict[str, Any]  # of the comparison that `--json` prints
 LOSS = "loss"
 STEP = "step"
 ONE_RUN_EACH = (
@@ -21,14 +28,46 @@ ONE_RUN_EACH = (
 )
 
 
-def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
+@dataclass(frozen=True)
+class TimeRatio:
+    """B / A of a median time, or the reason why there is no ratio."""
+
+    name: str
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class QualityDifference:
+    """The last values of a quality that both evaluated."""
+
+    split: str
+    name: str
+    a: float | None
+    b: float | None
+    difference: float | None
+
+
+@dataclass(frozen=True)
+class LossCourse:
+    """Whether both runs had the same losses, to the last bit, and up to which step."""
+
+    parted_at: int | None
+    shared: int
+    sentence: str
+
+
+def contrast(a: ScriptRecord, b: ScriptRecord, margin: float, level: float) -> Contrast:
     """B against A, as far as one run of each can tell."""
     times = _times(a, b, margin, level)
     qualities = _qualities(a, b)
     course = _course(a, b)
-    settings = _settings(a, b)
+    settings = setting_differences(_planned(a), _planned(b))
     answer = _answer(times[0])
-    data = {
+    data: dict[str, object] = {
         "answer": "".join(flat(answer.sentence)),
         "comparisons": times,
         "qualities": qualities,
@@ -41,18 +80,18 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
     blocks: list[Block] = [
         _time_table(a, b, times),
         _quality_table(qualities),
-        Bullets([course["sentence"], ONE_RUN_EACH]),
+        Bullets([course.sentence, ONE_RUN_EACH]),
         _setting_table(settings),
     ]
     return Contrast(data, blocks, answer=answer)
 
 
-def _answer(step: Row) -> Banner:
+def _answer(step: TimeRatio) -> Banner:
     """What one run of each says about the time of a step."""
     verdicts = {VerdictWord("inconclusive"): 1}
-    sentence: list[Text] = [f"One run each gives no verdict on A and B: {step['note']}"]
-    if step["ratio"] is not None:
-        factor = ratio(step["ratio"], step["low"], step["high"], step["n"])
+    sentence: list[Text] = [f"One run each gives no verdict on A and B: {step.note}"]
+    if step.ratio is not None:
+        factor = ratio(step.ratio, step.low, step.high, step.n)
         sentence = [
             "A step takes ",
             Number(factor.value, factor.interval),
@@ -61,7 +100,9 @@ def _answer(step: Row) -> Banner:
     return Banner(sentence, sentence, verdicts)
 
 
-def _times(a: Record, b: Record, margin: float, level: float) -> list[Row]:
+def _times(
+    a: ScriptRecord, b: ScriptRecord, margin: float, level: float
+) -> list[TimeRatio]:
     """The ratio of the times of a step, and of every region that both have."""
     steps_a = step_seconds(a.blocks)
     steps_b = step_seconds(b.blocks)
@@ -78,65 +119,43 @@ def _times(a: Record, b: Record, margin: float, level: float) -> list[Row]:
 
 def _ratio(
     name: str, a: list[float], b: list[float], margin: float, level: float
-) -> Row:
-    """B / A of the medians, or the reason why there is no ratio."""
+) -> TimeRatio:
+    """B / A of the medians."""
     if min(*a, *b) <= 0:
-        return _refused(name, 0, "not entered in every step: no ratio")
+        return TimeRatio(name, note="not entered in every step: no ratio")
     try:
         comparison = compare(a, b, margin, level)
     except TooFewSamples as reason:
         n = min(len(a), len(b))
-        return _refused(name, n, f"no interval: {reason}")
-    return {
-        "name": name,
-        "ratio": comparison.ratio,
-        "low": comparison.low,
-        "high": comparison.high,
-        "n": comparison.n,
-        "note": "",
-    }
+        return TimeRatio(name, n=n, note=f"no interval: {reason}")
+    return TimeRatio(
+        name, comparison.ratio, comparison.low, comparison.high, comparison.n
+    )
 
 
-def _refused(name: str, n: int, reason: str) -> Row:
-    return {
-        "name": name,
-        "ratio": None,
-        "low": None,
-        "high": None,
-        "n": n,
-        "note": reason,
-    }
-
-
-def _qualities(a: Record, b: Record) -> list[Row]:
+def _qualities(a: ScriptRecord, b: ScriptRecord) -> list[QualityDifference]:
     """The last values of every quality that both evaluated."""
-    last_b = {}
-    for quality in _derived(b)["qualities"]:
-        key = quality["split"], quality["name"]
-        last_b[key] = quality["last"]
+    last_b = {(quality.split, quality.name): quality.last for quality in _evaluated(b)}
     rows = []
-    for quality in _derived(a)["qualities"]:
-        split = quality["split"]
-        name = quality["name"]
-        if (split, name) not in last_b:
+    for quality in _evaluated(a):
+        key = (quality.split, quality.name)
+        if key not in last_b:
             continue
-        value_a = quality["last"]
-        value_b = last_b[split, name]
-        row = {
-            "split": split,
-            "name": name,
-            "a": value_a,
-            "b": value_b,
-            "difference": None,
-        }
+        value_a = quality.last
+        value_b = last_b[key]
+        difference = None
         if value_a is not None and value_b is not None:
-            row["difference"] = value_b - value_a
-        rows.append(row)
+            difference = value_b - value_a
+        rows.append(QualityDifference(*key, value_a, value_b, difference))
     return rows
 
 
-def _course(a: Record, b: Record) -> dict[str, Any]:
-    """Whether both runs had the same losses, to the last bit, and up to which step."""
+def _evaluated(record: ScriptRecord) -> Sequence[QualityNumbers]:
+    return record.derived.qualities if record.derived else ()
+
+
+def _course(a: ScriptRecord, b: ScriptRecord) -> LossCourse:
+    """Whether both runs had the same losses."""
     losses_a = value_series(a.blocks).get(LOSS, [])
     losses_b = value_series(b.blocks).get(LOSS, [])
     shared = min(len(losses_a), len(losses_b))
@@ -149,7 +168,7 @@ def _course(a: Record, b: Record) -> dict[str, Any]:
         )
     else:
         sentence = f"The losses part at step {parted} of {shared}."
-    return {"parted_at": parted, "shared": shared, "sentence": sentence}
+    return LossCourse(parted, shared, sentence)
 
 
 def _first_difference(
@@ -162,46 +181,22 @@ def _first_difference(
     return None
 
 
-def _settings(a: Record, b: Record) -> list[list[Any]]:
-    """What was planned differently: name, value in A, value in B."""
-    settings_a = _planned(a)
-    settings_b = _planned(b)
-    rows = []
-    for name in dict.fromkeys([*settings_a, *settings_b]):
-        value_a = settings_a.get(name)
-        value_b = settings_b.get(name)
-        if value_a != value_b:
-            rows.append([name, value_a, value_b])
-    return rows
-
-
-def _setting_table(settings: Sequence[Sequence[Any]]) -> Table:
-    rows = []
-    for row in settings:
-        rows.append(list(map(plain, row)))
+def _setting_table(settings: Sequence[SettingDifference]) -> Table:
+    rows = [list(map(plain, setting)) for setting in settings]
     return Table(["setting", "A", "B"], rows, "ltt")
 
 
-def _planned(record: Record) -> dict[str, Any]:
+def _planned(record: ScriptRecord) -> dict[str, object]:
     plan = record.plan
-    return {
-        "name": plan["name"],
-        "seed": plan["seed"],
-        "wait": plan["wait"],
-        **plan["settings"],
-    }
+    return {"name": plan.name, "seed": plan.seed, "wait": plan.wait, **plan.settings}
 
 
-def _derived(record: Record) -> Mapping[str, Any]:
-    return record.derived or {"qualities": [], "regions": []}
-
-
-def _time_table(a: Record, b: Record, times: list[Row]) -> Table:
+def _time_table(a: ScriptRecord, b: ScriptRecord, times: list[TimeRatio]) -> Table:
     medians_a = _medians(a)
     medians_b = _medians(b)
     rows = []
     for row in times:
-        name = row["name"]
+        name = row.name
         cells = [
             clean(name),
             medians_a[name],
@@ -213,33 +208,34 @@ def _time_table(a: Record, b: Record, times: list[Row]) -> Table:
     return Table(["median per step", "A", "B", "B / A", "B is"], rows)
 
 
-def _effect(row: Row) -> Text:
-    if row["ratio"] is None:
-        return Number("refused", n=row["note"])
-    return ratio(row["ratio"], row["low"], row["high"], row["n"])
+def _effect(row: TimeRatio) -> Text:
+    if row.ratio is None:
+        return Number("refused", n=row.note)
+    return ratio(row.ratio, row.low, row.high, row.n)
 
 
-def _medians(record: Record) -> dict[str, Text]:
+def _medians(record: ScriptRecord) -> dict[str, Text]:
     """The median time of a step, and of every region, by name."""
-    derived = _derived(record)
-    medians = {STEP: step_time(derived["step_seconds"])}
-    for region in derived["regions"]:
-        medians[region["path"]] = step_time(region)
+    if not record.derived:
+        return {STEP: step_time(TimeSummary(n=0))}
+    medians = {STEP: step_time(record.derived.step_seconds)}
+    for region in record.derived.regions:
+        medians[region.path] = step_time(region.time)
     return medians
 
 
-def _quality_table(qualities: list[Row]) -> Table:
+def _quality_table(qualities: list[QualityDifference]) -> Table:
     rows = []
     for row in qualities:
-        split = clean(row["split"])
-        name = clean(row["name"])
-        difference = number(row["difference"])
-        if (row["difference"] or 0) > 0:
+        split = clean(row.split)
+        name = clean(row.name)
+        difference = number(row.difference)
+        if (row.difference or 0) > 0:
             difference = f"+{difference}"
         cells = [
             f"{split} {name}",
-            number(row["a"]),
-            number(row["b"]),
+            number(row.a),
+            number(row.b),
             difference,
         ]
         rows.append(cells)

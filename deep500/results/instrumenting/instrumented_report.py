@@ -1,9 +1,5 @@
 """The report of an instrumented script."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from ...contracts.result import Record
 from ...errors import Deep500Error
 from ...reports.blocks import (
     Banner,
@@ -20,15 +16,16 @@ from ...reports.blocks import (
 from ...reports.surroundings import environment_section, raw_data
 from ...reports.tables import NOTHING, measured, number, percent, seconds
 from ...reports.text import Text, clean, plain
+from .numbers import (
+    Course,
+    QualityNumbers,
+    ScriptNumbers,
+    ScriptRecord,
+    TimeSummary,
+)
 from .pictures import script_pictures
 
-Derived = Mapping[str, Any]  # what derived.json holds
-PARTS = {
-    "steps": "in steps, data included",
-    "evaluation": "from the last step before an evaluation to its end",
-    "outside": "outside steps and evaluations",
-    "recording": "writing this bundle",
-}
+UNTIL_EVALUATED = "from the last step before an evaluation to its end"
 NOT_A_NUMBER = "not a number"
 QUEUED = (
     "Times are the host's. With an engine that works asynchronously (JAX, a GPU), a step ends when it is queued; "
@@ -39,14 +36,14 @@ ONE_RUN = (
 )
 
 
-def script_report(record: Record) -> Report:
+def script_report(record: ScriptRecord) -> Report:
     """The blocks of the report."""
     derived = record.derived
     if not derived:
         raise Deep500Error(
             f"{record.bundle} holds no steps yet: nothing was recorded before it ended"
         )
-    problems = [clean(derived["ended"])] if derived["ended"] else []
+    problems = [clean(derived.ended)] if derived.ended else []
     pictures = Section("Pictures", [Figures(lambda: script_pictures(record))])
     blocks: list[Block] = [
         _banner(record, derived),
@@ -61,67 +58,67 @@ def script_report(record: Record) -> Report:
         environment_section(record.environment),
         raw_data(record.bundle, record.hash),
     ]
-    return Report("Deep500 script", clean(record.plan["name"]), blocks)
+    return Report("Deep500 script", clean(record.plan.name), blocks)
 
 
-def step_time(facts: Mapping[str, Any]) -> Text:
+def step_time(time: TimeSummary) -> Text:
     """Median and interval of a time."""
-    return measured(facts["median"], facts["low"], facts["high"], facts["n"])
+    return measured(time.median, time.low, time.high, time.n)
 
 
-def _banner(record: Record, derived: Derived) -> Banner:
-    name = clean(record.plan["name"])
-    headline: list[Text] = [f"{name}: {derived['steps']} steps"]
-    facts = derived["step_seconds"]
-    if facts["low"] is not None:
-        headline += [", each ", step_time(facts)]
+def _banner(record: ScriptRecord, derived: ScriptNumbers) -> Banner:
+    name = clean(record.plan.name)
+    headline: list[Text] = [f"{name}: {derived.steps} steps"]
+    time = derived.step_seconds
+    if time.low is not None:
+        headline += [", each ", step_time(time)]
     figures: list[tuple[Text, Text]] = []
-    throughput = derived["examples_per_second"]
+    throughput = derived.examples_per_second
     if throughput:
         figures.append(("examples per second", number(throughput)))
-    for quality in derived["qualities"]:
-        split = clean(quality["split"])
-        name = clean(quality["name"])
+    for quality in derived.qualities:
+        split = clean(quality.split)
+        name = clean(quality.name)
         figures.append((f"{split} {name}", _last(quality)))
     return Banner(headline, headline, {}, figures)
 
 
-def _qualities(derived: Derived) -> Table:
+def _qualities(derived: ScriptNumbers) -> Table:
     rows = []
-    for quality in derived["qualities"]:
+    for quality in derived.qualities:
         row = [
-            clean(quality["split"]),
-            clean(quality["name"]),
+            clean(quality.split),
+            clean(quality.name),
             _last(quality),
-            number(quality["best"]),
+            number(quality.best),
             _evaluations(quality),
         ]
         rows.append(row)
     return Table(["split", "quality", "last", "best", "evaluations"], rows, "llrrr")
 
 
-def _last(quality: Mapping[str, Any]) -> Text:
-    if quality["last"] is None:
+def _last(quality: QualityNumbers) -> Text:
+    if quality.last is None:
         return NOT_A_NUMBER
-    return number(quality["last"])
+    return number(quality.last)
 
 
-def _evaluations(quality: Mapping[str, Any]) -> str:
-    if quality["not_finite"]:
-        return f"{quality['n']}, {quality['not_finite']} of them {NOT_A_NUMBER}"
-    return str(quality["n"])
+def _evaluations(quality: QualityNumbers) -> str:
+    if quality.not_finite:
+        return f"{quality.n}, {quality.not_finite} of them {NOT_A_NUMBER}"
+    return str(quality.n)
 
 
-def _values(derived: Derived) -> Table:
+def _values(derived: ScriptNumbers) -> Table:
     rows = []
-    for name, course in derived["values"].items():
+    for name, course in derived.values.items():
         row = [
             clean(name),
-            number(course["first"]),
-            number(course["last"]),
-            number(course["least"]),
-            number(course["most"]),
-            str(course["n"]),
+            number(course.first),
+            number(course.last),
+            number(course.least),
+            number(course.most),
+            str(course.n),
             _not_finite(course),
         ]
         rows.append(row)
@@ -137,43 +134,41 @@ def _values(derived: Derived) -> Table:
     return Table(headers, rows, "lrrrrrr")
 
 
-def _not_finite(course: Mapping[str, Any]) -> str:
+def _not_finite(course: Course) -> str:
     """The first step whose value was not finite, and how many there were."""
-    if course["not_finite_at"] is None:
+    if course.not_finite_at is None:
         return NOTHING
-    return f"step {course['not_finite_at']} ({course['not_finite']} of {course['n']})"
+    return f"step {course.not_finite_at} ({course.not_finite} of {course.n})"
 
 
-def _or_nothing(value: object) -> str:
-    """The value, or a dash in place of None."""
-    if value is None:
-        return NOTHING
-    return str(value)
-
-
-def _regions(derived: Derived) -> Table:
+def _regions(derived: ScriptNumbers) -> Table:
     rows = []
-    for region in derived["regions"]:
+    for region in derived.regions:
         row = [
-            clean(region["path"]),
-            seconds(region["total"]),
-            percent(region["share"], 3),
-            step_time(region),
+            clean(region.path),
+            seconds(region.time.total),
+            percent(region.share, 3),
+            step_time(region.time),
         ]
         rows.append(row)
     return Table(["region", "total", "of all steps", "per step"], rows, "lrrl")
 
 
-def _parts(derived: Derived) -> Table:
+def _parts(derived: ScriptNumbers) -> Table:
     """Where the time of the whole run went, by part."""
-    parts = derived["parts"]
-    whole = parts["whole"]
+    parts = derived.parts
+    times = {
+        ("steps", "in steps, data included"): parts.steps,
+        ("evaluation", UNTIL_EVALUATED): parts.evaluation,
+        ("outside", "outside steps and evaluations"): parts.outside,
+        ("recording", "writing this bundle"): parts.recording,
+    }
+    if parts.whole:
+        rest = parts.whole - sum(times.values())
+        times["rest", "after the last of these"] = rest
     rows = []
-    for name, meaning in PARTS.items():
-        rows.append(_part_row(name, parts[name], whole, meaning))
-    if whole:
-        remaining = whole - sum(parts[name] for name in PARTS)
-        rows.append(_part_row("rest", remaining, whole, "after the last of these"))
+    for (name, meaning), time in times.items():
+        rows.append(_part_row(name, time, parts.whole, meaning))
     return Table(["part", "seconds", "of the run", "what it is"], rows, "lrrt")
 
 
@@ -184,22 +179,22 @@ def _part_row(name: str, time: float, whole: float | None, meaning: str) -> list
     return [name, seconds(time), share, meaning]
 
 
-def _notes(record: Record, derived: Derived) -> list[Text]:
-    notes: list[Text] = [clean(note) for note in derived["step_seconds"]["notes"]]
-    if not record.plan["wait"]:
+def _notes(record: ScriptRecord, derived: ScriptNumbers) -> list[Text]:
+    notes: list[Text] = [clean(note) for note in derived.step_seconds.notes]
+    if not record.plan.wait:
         notes.append(QUEUED)
     return notes
 
 
-def _plan(record: Record) -> Table:
+def _plan(record: ScriptRecord) -> Table:
     plan = record.plan
-    seeded = ", ".join(map(clean, plan["seeded"]))
-    waits = "yes" if plan["wait"] else "no"
+    seeded = ", ".join(map(clean, plan.seeded))
+    waits = "yes" if plan.wait else "no"
     rows = [
-        ["seed", _or_nothing(plan["seed"])],
+        ["seed", NOTHING if plan.seed is None else str(plan.seed)],
         ["seeded by it", seeded or NOTHING],
         ["every step waits for its values", waits],
     ]
-    for name, value in plan["settings"].items():
+    for name, value in plan.settings.items():
         rows.append([clean(name), plain(value)])
     return Table(["setting", "value"], rows, "lt")

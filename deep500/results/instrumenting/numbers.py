@@ -2,67 +2,166 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from operator import add, sub
 from statistics import median
-from typing import Any
 
-from ...contracts.result import Blocks, Plan
+from ...contracts.result import Record
 from ...errors import TooFewSamples
 from ...measure.regions.step_regions import SEPARATOR
 from ...measure.statistics.intervals import interval
+from ...schema import inline, optional
+from .blocks import RecordedValue, ScriptBlock, ScriptPlan, Stretch
 
 LEVEL = 0.95
 OTHER = "other"  # of the time of steps, what is in no region
-PARTS = ("steps", "evaluation", "outside", "recording")
 LARGEST = 1e150  # no interval is computed of numbers beyond
 
 
-def numbers(plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
-    """Steps, times, regions, values and qualities; None before the first block."""
+@dataclass(frozen=True, kw_only=True)
+class TimeSummary:
+    """The median of some times with its interval, their total and their extremes."""
+
+    n: int
+    median: float | None = None
+    low: float | None = None
+    high: float | None = None
+    level: float | None = optional()
+    total: float = 0.0
+    first: float | None = optional()
+    least: float | None = optional()
+    most: float | None = optional()
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class RegionNumbers:
+    """A region of the steps: its times, and its share of the time of all steps."""
+
+    path: str
+    share: float | None
+    time: TimeSummary = inline()
+
+
+@dataclass(frozen=True)
+class TimeParts:
+    """Where the whole time went; `whole` is None for a run that has not ended."""
+
+    steps: float
+    evaluation: float
+    outside: float
+    recording: float
+    whole: float | None
+
+
+@dataclass(frozen=True)
+class Course:
+    """The first, last and extreme finite numbers of a value, and the first step where it was not finite."""
+
+    first: float | None
+    last: float | None
+    least: float | None
+    most: float | None
+    not_finite_at: int | None
+    not_finite: int
+    n: int
+
+
+@dataclass(frozen=True)
+class QualityNumbers:
+    """The last value of a quality, None if it is not finite, and the best one if its direction is known."""
+
+    split: str
+    name: str
+    better: str | None
+    n: int
+    not_finite: int
+    last: float | None
+    best: float | None
+
+
+@dataclass(frozen=True)
+class ScriptNumbers:
+    """Steps, times, regions, values and qualities."""
+
+    steps: int
+    step_seconds: TimeSummary
+    examples: int | None
+    examples_per_second: float | None
+    parts: TimeParts
+    regions: Sequence[RegionNumbers]
+    values: Mapping[str, Course]
+    qualities: Sequence[QualityNumbers]
+    ended: str  # what ended the run early
+
+
+ScriptRecord = Record[ScriptPlan, ScriptBlock, ScriptNumbers]
+Blocks = Sequence[ScriptBlock]
+
+
+def script_numbers(plan: ScriptPlan, blocks: Blocks) -> ScriptNumbers | None:
+    """All numbers; None before the first block."""
     if not blocks:
         return None
     seconds = step_seconds(blocks)
     values = {}
     for name, series in value_series(blocks).items():
         values[name] = _course(series)
-    return {
-        "steps": len(seconds),
-        "step_seconds": summary(seconds),
-        "examples": _examples(blocks),
-        "examples_per_second": _throughput(blocks),
-        "parts": _parts(blocks),
-        "regions": _regions(blocks),
-        "values": values,
-        "qualities": _qualities(blocks, plan["better"]),
-        "ended": _reason(blocks),
-    }
+    return ScriptNumbers(
+        len(seconds),
+        summary(seconds),
+        _examples(blocks),
+        _throughput(blocks),
+        _parts(blocks),
+        _regions(blocks),
+        values,
+        _qualities(blocks, plan.better),
+        _reason(blocks),
+    )
 
 
-def stretches(blocks: Blocks) -> Iterator[Mapping[str, Any]]:
+def stretches(blocks: Blocks) -> Iterator[Stretch]:
     """The blocks of steps."""
     for block in blocks:
-        if "steps" in block:
-            yield block["steps"]
+        if block.steps:
+            yield block.steps
 
 
 def step_seconds(blocks: Blocks) -> list[float]:
     """The time of every step."""
-    seconds = []
+    seconds: list[float] = []
     for steps in stretches(blocks):
-        seconds += steps["seconds"]
+        seconds += steps.seconds
     return seconds
 
 
 def region_series(blocks: Blocks) -> dict[str, list[float]]:
     """The seconds of every region in every step; 0 in a step that did not enter it."""
-    return _by_name(blocks, "regions", 0.0)
+    series: dict[str, list[float]] = {}
+    steps_before = 0
+    for steps in stretches(blocks):
+        for path, seconds in steps.regions.items():
+            times = series.setdefault(path, [])
+            times += [0.0] * (steps_before - len(times))
+            times += seconds
+        steps_before += len(steps.seconds)
+    for times in series.values():
+        times += [0.0] * (steps_before - len(times))
+    return series
 
 
 def value_series(blocks: Blocks) -> dict[str, list[float | None]]:
     """The values that the steps gave, by name; None where a step gave nothing."""
-    series = {}
-    for name, values in _by_name(blocks, "values", None).items():
-        series[name] = list(map(_number, values))
+    series: dict[str, list[float | None]] = {}
+    steps_before = 0
+    for steps in stretches(blocks):
+        for name, entries in steps.values.items():
+            values = series.setdefault(name, [])
+            values += [None] * (steps_before - len(values))
+            values += map(_number, entries)
+        steps_before += len(steps.seconds)
+    for values in series.values():
+        values += [None] * (steps_before - len(values))
     return series
 
 
@@ -70,85 +169,57 @@ def quality_series(blocks: Blocks) -> dict[tuple[str, str], list[float]]:
     """The values of every quality by split and name, one for each evaluation that gave one."""
     series: dict[tuple[str, str], list[float]] = {}
     for block in blocks:
-        if "evaluation" not in block:
+        if not block.evaluation:
             continue
-        split = block["evaluation"]["split"]
-        for name, value in block["evaluation"]["qualities"].items():
+        split = block.evaluation.split
+        for name, value in block.evaluation.qualities.items():
             number = _number(value)
             if number is not None:
                 series.setdefault((split, name), []).append(number)
     return series
 
 
-def summary(seconds: Sequence[float]) -> dict[str, Any]:
-    """The median of some times with its interval, their total and their extremes."""
+def summary(seconds: Sequence[float]) -> TimeSummary:
+    """The median of some times with its interval, unless there are too few of them or one is too long."""
     if not seconds:
-        return {
-            "n": 0,
-            "median": None,
-            "low": None,
-            "high": None,
-            "total": 0.0,
-            "notes": [],
-        }
-    facts: dict[str, Any] = {
-        "n": len(seconds),
-        "median": median(seconds),
-        "low": None,
-        "high": None,
-        "level": LEVEL,
-        "total": math.fsum(seconds),
-        "first": seconds[0],
-        "least": min(seconds),
-        "most": max(seconds),
-        "notes": [],
-    }
-    if facts["most"] > LARGEST:
-        return facts
-    try:
-        of_median = interval(seconds, level=LEVEL)
-    except TooFewSamples as reason:
-        facts["notes"] = [f"no interval: {reason}"]
-        return facts
-    facts["low"] = of_median.low
-    facts["high"] = of_median.high
-    facts["notes"] = list(of_median.notes)
-    return facts
+        return TimeSummary(n=0)
+    low = high = None
+    notes: Sequence[str] = ()
+    if max(seconds) <= LARGEST:
+        try:
+            of_median = interval(seconds, level=LEVEL)
+        except TooFewSamples as reason:
+            notes = [f"no interval: {reason}"]
+        else:
+            low, high, notes = of_median.low, of_median.high, of_median.notes
+    return TimeSummary(
+        n=len(seconds),
+        median=median(seconds),
+        low=low,
+        high=high,
+        level=LEVEL,
+        total=math.fsum(seconds),
+        first=seconds[0],
+        least=min(seconds),
+        most=max(seconds),
+        notes=notes,
+    )
 
 
-def _by_name(blocks: Blocks, key: str, absent: Any) -> dict[str, list[Any]]:
-    """The series below a key, filled up where a stretch lacks one."""
-    series: dict[str, list[Any]] = {}
-    steps_before = 0
-    for steps in stretches(blocks):
-        for name, entries in steps[key].items():
-            values = series.setdefault(name, [])
-            _fill_up(values, steps_before, absent)
-            values += entries
-        steps_before += len(steps["seconds"])
-    for values in series.values():
-        _fill_up(values, steps_before, absent)
-    return series
-
-
-def _fill_up(values: list[Any], length: int, absent: Any) -> None:
-    values += [absent] * (length - len(values))
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, str):  # "nan", "inf" or "-inf"
-        return float(value)
-    return value
+def _number(value: RecordedValue) -> float | None:
+    """The value as a number; "nan", "inf" and "-inf" are some, too."""
+    return None if value is None else float(value)
 
 
 def _examples(blocks: Blocks) -> int | None:
     """How many examples the steps had; None if one of them did not say."""
-    counts = []
+    total = 0
     for steps in stretches(blocks):
-        counts += steps["examples"]
-    if not counts or None in counts:
-        return None
-    return sum(counts)
+        for count in steps.examples:
+            if count is None:
+                return None
+            total += count
+    return total if any(stretches(blocks)) else None
 
 
 def _throughput(blocks: Blocks) -> float | None:
@@ -160,23 +231,23 @@ def _throughput(blocks: Blocks) -> float | None:
     return examples / seconds
 
 
-def _parts(blocks: Blocks) -> dict[str, float | None]:
-    """Where the whole time went; "whole" is None for a run that has not ended."""
-    parts: dict[str, Any] = dict.fromkeys(PARTS, 0.0)
-    parts["whole"] = None
-    parts["steps"] = math.fsum(step_seconds(blocks))
+def _parts(blocks: Blocks) -> TimeParts:
+    """Where the whole time went."""
+    evaluation = outside = recording = 0.0
+    whole = None
     for block in blocks:
-        if "steps" in block:
-            parts["outside"] += block["steps"]["outside"]
-            parts["recording"] += block["steps"]["recording"]
-        elif "evaluation" in block:
-            parts["evaluation"] += block["evaluation"]["seconds"]
-        else:
-            parts["whole"] = block["end"]["seconds"]
-    return parts
+        if block.steps:
+            outside += block.steps.outside
+            recording += block.steps.recording
+        elif block.evaluation:
+            evaluation += block.evaluation.seconds
+        elif block.end:
+            whole = block.end.seconds
+    steps = math.fsum(step_seconds(blocks))
+    return TimeParts(steps, evaluation, outside, recording, whole)
 
 
-def _regions(blocks: Blocks) -> list[dict[str, Any]]:
+def _regions(blocks: Blocks) -> list[RegionNumbers]:
     """Every region of the steps with its share of their time, and what is in none of them."""
     steps = step_seconds(blocks)
     whole = math.fsum(steps)
@@ -188,22 +259,20 @@ def _regions(blocks: Blocks) -> list[dict[str, Any]]:
             outermost = list(map(add, outermost, seconds))
     if not rows:
         return []
-    rows.sort(key=lambda row: -row["total"])
+    rows.sort(key=lambda row: -row.time.total)
     outside = list(map(sub, steps, outermost))
     rows.append(_region(OTHER, outside, whole))
     return rows
 
 
-def _region(path: str, seconds: Sequence[float], whole: float) -> dict[str, Any]:
-    facts = summary(seconds)
-    share = None
-    if whole:
-        share = facts["total"] / whole
-    return {"path": path, "share": share, **facts}
+def _region(path: str, seconds: Sequence[float], whole: float) -> RegionNumbers:
+    time = summary(seconds)
+    share = time.total / whole if whole else None
+    return RegionNumbers(path, share, time)
 
 
-def _course(series: Sequence[float | None]) -> dict[str, Any]:
-    """The course of a value: its first, last and extreme finite numbers, and the first step where it was not finite."""
+def _course(series: Sequence[float | None]) -> Course:
+    """The course of a value over the steps."""
     finite: list[float] = []
     steps_not_finite: list[int] = []
     for step, value in enumerate(series, 1):
@@ -213,40 +282,29 @@ def _course(series: Sequence[float | None]) -> dict[str, Any]:
             finite.append(value)
         else:
             steps_not_finite.append(step)
-    course: dict[str, Any] = {
-        "first": None,
-        "last": None,
-        "least": None,
-        "most": None,
-        "not_finite_at": None,
-        "not_finite": len(steps_not_finite),
-        "n": len(finite) + len(steps_not_finite),
-    }
-    if finite:
-        course["first"] = finite[0]
-        course["last"] = finite[-1]
-        course["least"] = min(finite)
-        course["most"] = max(finite)
-    if steps_not_finite:
-        course["not_finite_at"] = steps_not_finite[0]
-    return course
+    return Course(
+        finite[0] if finite else None,
+        finite[-1] if finite else None,
+        min(finite, default=None),
+        max(finite, default=None),
+        steps_not_finite[0] if steps_not_finite else None,
+        len(steps_not_finite),
+        len(finite) + len(steps_not_finite),
+    )
 
 
-def _qualities(blocks: Blocks, better: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The last value of every quality of every split, None if it is not finite, and the best one of known direction."""
+def _qualities(blocks: Blocks, better: Mapping[str, str]) -> list[QualityNumbers]:
+    """Every quality of every split."""
     rows = []
     for (split, name), values in sorted(quality_series(blocks).items()):
         direction = better.get(name)
         finite = list(filter(math.isfinite, values))
-        row = {
-            "split": split,
-            "name": name,
-            "better": direction,
-            "n": len(values),
-            "not_finite": len(values) - len(finite),
-            "last": values[-1] if math.isfinite(values[-1]) else None,
-            "best": _best(finite, direction),
-        }
+        last = values[-1] if math.isfinite(values[-1]) else None
+        best = _best(finite, direction)
+        not_finite = len(values) - len(finite)
+        row = QualityNumbers(
+            split, name, direction, len(values), not_finite, last, best
+        )
         rows.append(row)
     return rows
 
@@ -254,14 +312,12 @@ def _qualities(blocks: Blocks, better: Mapping[str, str]) -> list[dict[str, Any]
 def _best(values: Sequence[float], direction: str | None) -> float | None:
     if direction is None or not values:
         return None
-    if direction == "higher":
-        return max(values)
-    return min(values)
+    return max(values) if direction == "higher" else min(values)
 
 
 def _reason(blocks: Blocks) -> str:
     """What ended the run early; nothing if it came to its end."""
     for block in blocks:
-        if "end" in block:
-            return block["end"]["reason"]
+        if block.end:
+            return block.end.reason
     return "unfinished: no end was recorded"

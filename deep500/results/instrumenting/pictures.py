@@ -3,10 +3,9 @@
 import math
 from collections.abc import Sequence
 
-from ...contracts.result import Record
 from ...reports.blocks import Picture
 from ...reports.text import clean
-from .numbers import step_seconds, value_series
+from .numbers import ScriptRecord, step_seconds, value_series
 
 MOST_POINTS = 4000
 MOST_VALUES = 6
@@ -14,7 +13,7 @@ ALT = "a curve over the steps of the run"
 LARGEST = 1e30  # what can be drawn
 
 
-def script_pictures(record: Record) -> list[Picture]:
+def script_pictures(record: ScriptRecord) -> list[Picture]:
     """A curve of each value and one of the times of the steps."""
     from ...reports.canvas import settings
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
+from ...contracts.metric_summary import MetricSummary
 from ...reports.blocks import Banner
 from ...reports.tables import Number, quantity, ratio
 from ...reports.text import Text, VerdictWord
 from .metric_contrast import MetricContrast
-from .metric_text import Metric, amount, seed_count
+from .metric_text import amount, seed_count
 
-Pair = tuple[Metric, Metric]  # of one metric in A and in B
+Pair = tuple[MetricSummary, MetricSummary]  # of one metric in A and in B
 MEDIANS = " (medians over the seeds)"
 OTHERS = {
     "better": "better in B",
@@ -53,7 +54,7 @@ def comparison_banner(
 def _main_place(pairs: Sequence[Pair], answers: Sequence[MetricContrast]) -> int:
     """The place of the metric that the answer is about."""
     for place, (metric, _) in enumerate(pairs):
-        if metric["kind"] == "quality" and _says_something(answers[place]):
+        if metric.kind == "quality" and _says_something(answers[place]):
             return place
     for place, answer in enumerate(answers):
         if _says_something(answer):
@@ -66,7 +67,7 @@ def _says_something(answer: MetricContrast) -> bool:
     return answer.value is not None or answer.verdict != "inconclusive"
 
 
-def _sentence(a: Metric, b: Metric, answer: MetricContrast) -> list[Text]:
+def _sentence(a: MetricSummary, b: MetricSummary, answer: MetricContrast) -> list[Text]:
     value_a = amount(a, with_count=False).value
     value_b = amount(b, with_count=False).value
     if answer.value is None and answer.verdict != "inconclusive":
@@ -149,10 +150,10 @@ def _difference(answer: MetricContrast) -> Number:
     return Number(full.value, full.interval)
 
 
-def _seeds(a: Metric, b: Metric) -> str:
-    if a["n"] == b["n"]:
-        return seed_count(a["n"])
-    return f"{a['n']} and {b['n']} seeds"
+def _seeds(a: MetricSummary, b: MetricSummary) -> str:
+    if a.n == b.n:
+        return seed_count(a.n)
+    return f"{a.n} and {b.n} seeds"
 
 
 def _others(answers: Sequence[MetricContrast]) -> str:

@@ -1,33 +1,41 @@
 """Under which conditions a recipe's run was timed: the load from others, and how long its work waited for a CPU."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from ...contracts.result import Blocks, Plan
 from ...errors import Deep500Error
+from ...measure.load import Load
 from ...measure.machine import Environment
+from ...training.recipe_blocks import Blocks, epochs_of
+from ...training.recipe_plan import RecipePlan
 
 
-def conditions(plan: Plan, blocks: Blocks) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Conditions:
     """The median share of the CPUs that others used, time per CPU time of training, and the threads; None: unknown."""
-    return {
-        "others": others(blocks),
-        "stretch": _stretch(blocks),
-        "threads": plan.get("threads"),
-    }
+
+    others: float | None
+    stretch: float | None
+    threads: int | str | None
+
+
+def conditions(plan: RecipePlan, blocks: Blocks) -> Conditions:
+    """The conditions of a run."""
+    return Conditions(others(blocks), _stretch(blocks), plan.threads)
 
 
 def others(blocks: Blocks) -> float | None:
     """The median over the epochs of the share of the CPUs that others used; None if it was not recorded."""
-    shares = [share["others"] for share in loads(blocks)]
+    shares = [load.others for load in loads(blocks)]
     return median(shares) if shares else None
 
 
-def loads(blocks: Blocks) -> list[Mapping[str, Any]]:
+def loads(blocks: Blocks) -> list[Load]:
     """The recorded loads, one for each epoch that was long enough to measure it."""
-    return [block["load"] for block in blocks if "load" in block]
+    return [epoch.load for epoch in epochs_of(blocks) if epoch.load]
 
 
 def usable_cpus(environment: Mapping[str, Any]) -> int | None:
@@ -44,15 +52,10 @@ def _stretch(blocks: Blocks) -> float | None:
     """The seconds of all steps for each second of CPU time; None if that was not recorded."""
     seconds: list[float] = []
     cpu: dict[int, float] = {}
-    for block in blocks:
-        if "series" in block and "evaluation" in block:
-            seconds += block["series"]["seconds"]
-            spent = block["counters"].get("training cpu seconds")
-            if spent is not None:
-                cpu[block["seed"]] = spent
+    for epoch in epochs_of(blocks):
+        seconds += epoch.step_seconds
+        spent = epoch.counters.get("training cpu seconds")
+        if spent is not None:
+            cpu[epoch.seed] = spent
     total = math.fsum(cpu.values())
-    return math.fsum(_numbers(seconds)) / total if total > 0 else None
-
-
-def _numbers(values: Sequence[float | None]) -> list[float]:
-    return [value for value in values if value is not None]
+    return math.fsum(seconds) / total if total > 0 else None

@@ -2,10 +2,10 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from ...contracts.metric import History
+from ...contracts.metric_summary import MetricSummary
 from ...reports.blocks import Bullets, Details, Table
 from ...reports.tables import percent, seconds
 from ...reports.text import (
@@ -16,11 +16,10 @@ from ...reports.text import (
     plain,
     shortened,
 )
-from ...training.resumption import Resumption
+from ...training.resumption import FactChange, Resumption
 from .byte_counting import byte_counting
 from .data import OutcomeData
 from .metric_text import (
-    Metric,
     against_target,
     amount,
     met,
@@ -55,15 +54,15 @@ def verdict(data: OutcomeData) -> VerdictWord:
         return VerdictWord("unfinished")
     if not judged:
         return VerdictWord("measured")
-    if not all(metric["acceptable"] for metric in judged):
+    if not all(metric.acceptable for metric in judged):
         return VerdictWord("not acceptable")
-    if not all(metric["sure"] for metric in judged):
+    if not all(metric.sure for metric in judged):
         return VerdictWord("unsure")
     return VerdictWord("acceptable")
 
 
-def _with_target(data: OutcomeData) -> list[dict[str, Any]]:
-    return [metric for metric in data.metrics if metric["target"] is not None]
+def _with_target(data: OutcomeData) -> list[MetricSummary]:
+    return [metric for metric in data.metrics if metric.target is not None]
 
 
 def headline(data: OutcomeData) -> list[Text]:
@@ -76,7 +75,7 @@ def headline(data: OutcomeData) -> list[Text]:
             "no metric has a target, so there is nothing to accept or to refuse",
             *_failures(data),
         ]
-    missed = [metric for metric in judged if not metric["acceptable"]]
+    missed = [metric for metric in judged if not metric.acceptable]
     decisive = missed or judged
     if len(decisive) == 1:
         return [*against_target(decisive[0]), *_failures(data)]
@@ -94,7 +93,7 @@ def _failures(data: OutcomeData) -> list[Text]:
     if not ended:
         return []
     fates = Counter(map(_fate, ended))
-    seeds = seed_count(len(data.plan["seeds"]))
+    seeds = seed_count(len(data.plan.seeds))
     listed = ", ".join(f"{count} {fate}" for fate, count in fates.items())
     return [f"; of {seeds}, {listed}{_first_crash(ended)}"]
 
@@ -114,11 +113,11 @@ def _first_crash(runs: Sequence[History]) -> str:
     return ""
 
 
-def _beside_target(metric: Metric) -> str:
+def _beside_target(metric: MetricSummary) -> str:
     """The median beside the target, without the interval that the table has."""
     value = amount(metric, with_count=False).value
     text = f"{metric_name(metric)} {value} (target {target(metric)})"
-    if metric["acceptable"] and not metric["sure"]:
+    if metric.acceptable and not metric.sure:
         text += " not surely"
     return text
 
@@ -130,8 +129,8 @@ def sentence(data: OutcomeData) -> list[Text]:
 
 def progress(data: OutcomeData) -> str:
     """How many seeds are trained, and how far the others have got."""
-    planned = len(data.plan["seeds"])
-    epochs = data.plan["epochs"]
+    planned = len(data.plan.seeds)
+    epochs = data.plan.epochs
     verb = "was" if planned == 1 else "were"
     seeds = seed_count(planned)
     complete = [run for run in data.runs if is_complete(data, run)]
@@ -151,14 +150,14 @@ def progress(data: OutcomeData) -> str:
 
 def is_complete(data: OutcomeData, run: History) -> bool:
     """Whether a seed was trained to the end of its last epoch with losses that are all finite."""
-    if run.seed not in data.trained_seeds:
+    if run.seed not in data.numbers.seeds:
         return False
     return not run.failure
 
 
 def metrics(data: OutcomeData) -> Table:
     """One row per metric: the median over seeds with interval and n, the seeds' range, target and verdict."""
-    level = percent(data.plan["level"])
+    level = percent(data.plan.level)
     headers = [
         "metric",
         f"median over seeds [{level}], n",
@@ -183,10 +182,10 @@ def notes(data: OutcomeData) -> list[Text]:
     """What a reader must know before trusting a number."""
     lines: list[Text] = fixed_differences(data.plan)
     lines += _metric_notes(data)
-    planned_epochs = data.plan["recipe"]["fixed"].get("epochs")
-    epochs = data.plan["epochs"]
+    planned_epochs = data.plan.recipe.fixed.get("epochs")
+    epochs = data.plan.epochs
     if planned_epochs != epochs:
-        tier = clean(data.plan["tier"])
+        tier = clean(data.plan.tier)
         lines.append(
             f"Only {epochs} of the recipe's {plain(planned_epochs)} epochs were run "
             f"(tier {tier}): this is a trial of the recipe, not its result."
@@ -208,7 +207,7 @@ def _metric_notes(data: OutcomeData) -> list[str]:
     """Every note once, behind the names of all metrics that it is about."""
     names_by_note: dict[str, list[str]] = {}
     for metric in data.metrics:
-        for note in metric["notes"]:
+        for note in metric.notes:
             names = names_by_note.setdefault(clean(note), [])
             names.append(metric_name(metric))
     lines = []
@@ -221,8 +220,8 @@ def interval_methods(data: OutcomeData) -> Details:
     """The names of the methods, for those who want to look them up."""
     names: dict[str, list[str]] = {}
     for metric in data.metrics:
-        if metric["method"] != "none":
-            users = names.setdefault(clean(metric["method"]), [])
+        if metric.method != "none":
+            users = names.setdefault(clean(metric.method), [])
             users.append(metric_name(metric))
     lines = [f"{', '.join(users)}: {method}" for method, users in names.items()]
     return Details("How the intervals were computed", [Bullets(lines)])
@@ -241,10 +240,10 @@ def resumption_sentence(resumption: Resumption) -> str:
     return f"{place} under other conditions than the run was begun: {listing}."
 
 
-def _change(change: Mapping[str, Any]) -> str:
-    was = _fact_value(change["was"])
-    now = _fact_value(change["now"])
-    fact = clean(change["fact"]).removeprefix("package ")
+def _change(change: FactChange) -> str:
+    was = _fact_value(change.was)
+    now = _fact_value(change.now)
+    fact = clean(change.fact).removeprefix("package ")
     return f"{fact} {was} → {now}"
 
 
@@ -276,11 +275,11 @@ def _slow_starts(data: OutcomeData) -> list[str]:
 def claims(data: OutcomeData) -> Table:
     """Every claim with its verdict; no rows if the recipe makes none."""
     rows = []
-    for claim in (data.derived or {}).get("claims", ()):
+    for claim in data.numbers.claims:
         row = [
-            Code(clean(claim["claim"])),
-            VerdictWord(claim["verdict"]),
-            clean(claim["reason"]),
+            Code(clean(claim.claim)),
+            VerdictWord(claim.verdict),
+            clean(claim.reason),
         ]
         rows.append(row)
     return Table(["claim", "verdict", "measured"], rows, "tlt")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from ...contracts.metric_summary import MetricSummary
 from ...contracts.task import Quality
 from ...reports.blocks import Picture
 from ...reports.canvas import (
@@ -18,11 +19,11 @@ from ...reports.canvas import (
     wrapped,
 )
 from ...reports.text import clean
-from ...training.outcome import qualities
+from ...training.metric_summary import qualities
 from .curves import WIDE, draw_targets, quality_label
 from .data import OutcomeData
 from .dots import draw_median_bar, drawable_values, value_axis
-from .metric_text import Metric, metric_name, seed_count
+from .metric_text import metric_name, seed_count
 from .seed_bands import SeedBand, draw_median, draw_range, seed_band
 
 if TYPE_CHECKING:
@@ -162,11 +163,11 @@ def _dots(a: OutcomeData, b: OutcomeData) -> Picture | None:
     )
 
 
-def _drawable(metric: Metric) -> bool:
-    return bool(drawable_values(metric["values"]))
+def _drawable(metric: MetricSummary) -> bool:
+    return bool(drawable_values(metric.values))
 
 
-def _panel(axes: "Axes", pair: tuple[Metric, Metric]) -> None:
+def _panel(axes: "Axes", pair: tuple[MetricSummary, MetricSummary]) -> None:
     unit = value_axis(axes, *pair)
     title = metric_name(pair[0])
     if unit:
@@ -178,7 +179,7 @@ def _panel(axes: "Axes", pair: tuple[Metric, Metric]) -> None:
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x")
     for row, metric in enumerate(pair):
-        values = drawable_values(metric["values"])
+        values = drawable_values(metric.values)
         axes.plot(
             values,
             [row - 0.15] * len(values),
@@ -189,5 +190,5 @@ def _panel(axes: "Axes", pair: tuple[Metric, Metric]) -> None:
             ls="none",
         )
         draw_median_bar(axes, metric, row + 0.2)
-    if pair[0]["target"] is not None:
-        axes.axvline(pair[0]["target"], color=INK, lw=1.3, ls=(0, (5, 3)))
+    if pair[0].target is not None:
+        axes.axvline(pair[0].target, color=INK, lw=1.3, ls=(0, (5, 3)))

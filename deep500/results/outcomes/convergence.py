@@ -7,7 +7,7 @@ from ...reports.blocks import Picture
 from ...reports.canvas import colour, figure, legend_below, svg
 from ...reports.tables import percent
 from ...reports.text import clean
-from ...training.outcome import qualities
+from ...training.metric_summary import qualities
 from .curves import draw_targets, quality_label
 from .data import OutcomeData
 from .seed_bands import SeedBand, draw_median, draw_range, seed_band
@@ -30,7 +30,7 @@ def convergence(data: OutcomeData) -> Picture | None:
     if band is None:
         return None
     name = clean(main.name)
-    level = percent(data.plan["level"])
+    level = percent(data.plan.level)
     canvas = figure(3.7)
     axes = canvas.subplots()
     axes.set_xlabel("step")
@@ -68,7 +68,7 @@ def convergence_band(data: OutcomeData, main: Quality) -> SeedBand | None:
     """Median, range and interval over seeds for every epoch that all of them have."""
     if len(data.runs) < FEWEST:
         return None
-    band = seed_band(data.runs, main, data.plan["level"])
+    band = seed_band(data.runs, main, data.plan.level)
     if band is None or len(band.steps) < FEWEST:
         return None
     return band

@@ -1,11 +1,13 @@
 """The task's first quality over time and loss over steps, a line for each seed."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...contracts.metric import History
+from ...contracts.metric_summary import MetricSummary
 from ...contracts.task import Quality
 from ...reports.blocks import Picture
 from ...reports.canvas import (
@@ -20,11 +22,11 @@ from ...reports.canvas import (
     time_axis,
 )
 from ...reports.text import clean
-from ...training.outcome import qualities
+from ...training.metric_summary import qualities
 from ..benching.series import LARGEST, thinned
 from .data import OutcomeData
 from .drawable import drawable
-from .metric_text import Metric, metric_name
+from .metric_text import metric_name
 from .seed_bands import SeedBand, draw_median, draw_range, seed_band
 
 if TYPE_CHECKING:
@@ -298,17 +300,17 @@ def _targets(data: OutcomeData, main: Quality) -> dict[float, list[str]]:
     return levels
 
 
-def _level(metric: Metric, main: Quality) -> tuple[Any, str]:
+def _level(metric: MetricSummary, main: Quality) -> tuple[object, str]:
     """The level of the quality that one metric is about, and its name; None if it is about something else."""
-    settings = metric["settings"]
+    settings = metric.settings
     if settings.get("name") == main.name:
-        return metric["target"], metric_name(metric)
+        return metric.target, metric_name(metric)
     if main.name != "accuracy":
         return None, ""
-    if metric["unit"] == "s":
-        return settings.get("target"), metric_name({**metric, "settings": {}})
-    if metric["unit"] == "%":
-        return metric["target"], metric_name(metric)
+    if metric.unit == "s":
+        return settings.get("target"), metric_name(replace(metric, settings={}))
+    if metric.unit == "%":
+        return metric.target, metric_name(metric)
     return None, ""
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...contracts.metric_summary import MetricSummary
 from ...reports.blocks import Picture
 from ...reports.canvas import (
     INK,
@@ -19,7 +20,7 @@ from ...reports.canvas import (
 from ..benching.series import LARGEST
 from .curves import WIDE
 from .data import OutcomeData
-from .metric_text import Metric, has_goal, metric_name, never
+from .metric_text import has_goal, metric_name, never
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,18 +34,18 @@ CAPTION = (
 
 def dots(data: OutcomeData) -> Picture | None:
     """One panel per metric; None if no metric has a value that can be drawn."""
-    drawn = [metric for metric in data.metrics if drawable_values(metric["values"])]
+    drawn = [metric for metric in data.metrics if drawable_values(metric.values)]
     drawn = drawn[:MOST_ENTRIES]
     if not drawn:
         return None
     places = {run.seed: place for place, run in enumerate(data.runs)}
-    colours = [colour(places[seed]) for seed in data.trained_seeds]
+    colours = [colour(places[seed]) for seed in data.numbers.seeds]
     canvas = figure(0.2 + 1.3 * len(drawn))
     panels = canvas.subplots(len(drawn), squeeze=False).ravel()
     for axes, metric in zip(panels, drawn, strict=True):
         _panel(axes, metric, colours)
     image = svg(canvas, "seeds", "Metrics per seed")
-    caption = f"{CAPTION} n = {len(data.trained_seeds)} seeds."
+    caption = f"{CAPTION} n = {len(data.numbers.seeds)} seeds."
     return Picture("seeds", "Every metric, seed by seed", image, caption)
 
 
@@ -57,8 +58,8 @@ def drawable_values(values: Sequence[float | None]) -> list[float]:
     return drawable
 
 
-def _panel(axes: "Axes", metric: Metric, colours: list[str]) -> None:
-    seeds = metric["n"]
+def _panel(axes: "Axes", metric: MetricSummary, colours: list[str]) -> None:
+    seeds = metric.n
     unit = value_axis(axes, metric)
     title = metric_name(metric)
     if unit:
@@ -72,22 +73,22 @@ def _panel(axes: "Axes", metric: Metric, colours: list[str]) -> None:
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x")
-    if metric["target"] is not None:
-        axes.axvline(metric["target"], color=INK, lw=1.3, ls=(0, (5, 3)))
-    _draw_seeds(axes, metric["values"], colours)
+    if metric.target is not None:
+        axes.axvline(metric.target, color=INK, lw=1.3, ls=(0, (5, 3)))
+    _draw_seeds(axes, metric.values, colours)
     draw_median_bar(axes, metric, 1.1)
 
 
-def value_axis(axes: "Axes", *metrics: Metric) -> str:
+def value_axis(axes: "Axes", *metrics: MetricSummary) -> str:
     """Scale the axis to the values, targets and intervals of one metric in several runs; returns its unit."""
     shown: list[float] = []
     for metric in metrics:
-        marks = [metric["target"], metric["low"], metric["high"]]
-        shown += drawable_values([*metric["values"], *marks])
+        marks = [metric.target, metric.low, metric.high]
+        shown += drawable_values([*metric.values, *marks])
     low = min(shown)
     high = max(shown)
     log = low > 0 and high > WIDE * low
-    unit = metrics[0]["unit"]
+    unit = metrics[0].unit
     if unit != "s" or low <= 0:
         scale = number_axis(axes, "x", low, high, log)
         return ", ".join(filter(None, (unit, scale)))
@@ -116,11 +117,11 @@ def _draw_seeds(
             )
 
 
-def draw_median_bar(axes: "Axes", metric: Metric, height: float) -> None:
+def draw_median_bar(axes: "Axes", metric: MetricSummary, height: float) -> None:
     """The median as a tick, on a bar that is its interval."""
-    low = metric["low"]
-    high = metric["high"]
-    median = metric["median"]
+    low = metric.low
+    high = metric.high
+    median = metric.median
     if low is not None or high is not None:
         # an open end runs off the panel
         left, right = axes.get_xlim()

@@ -1,26 +1,28 @@
 """Do two runs of recipes converge to the same quality? Two one-sided tests over paired seeds, for every quality."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
 
-from ...contracts.result import Contrast, Record
+from ...contracts.metric_summary import MetricSummary
+from ...contracts.result import Contrast
 from ...errors import Deep500Error, TooFewSamples
 from ...measure.statistics.equivalence import Equivalence, median_equivalence
 from ...reports.blocks import Block, Bullets, Table
 from ...reports.tables import Number, count, number, percent
 from ...reports.text import Text, VerdictWord
-from .metric_text import POINTS, Metric, difference_unit, metric_name
+from .data import RecipeRecord, numbers_of
+from .metric_text import POINTS, difference_unit, metric_name
 
 Answer = Equivalence | str  # the tests, or why there are none
 
 
-def equivalence_contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
+def equivalence_contrast(
+    a: RecipeRecord, b: RecipeRecord, margin: float, level: float
+) -> Contrast:
     """B - A of every quality that both runs have; see `quality_margin` for the unit of the margin."""
     qualities_a = _qualities(a)
     qualities_b = _qualities(b)
-    seeds_a = _seeds(a)
-    seeds_b = _seeds(b)
+    seeds_a = numbers_of(a).seeds
+    seeds_b = numbers_of(b).seeds
     answers: dict[str, Answer] = {}
     rows: list[list[Text]] = []
     notes: list[Text] = []
@@ -31,7 +33,7 @@ def equivalence_contrast(a: Record, b: Record, margin: float, level: float) -> C
         room = quality_margin(quality, margin)
         answer = _tested(quality, other, seeds_a, seeds_b, room, level)
         answers[name] = answer
-        rows.append(_row(name, answer, room, quality["unit"]))
+        rows.append(_row(name, answer, room, quality.unit))
         if isinstance(answer, str):
             notes.append(f"{name}: {answer}")
         else:
@@ -43,18 +45,19 @@ def equivalence_contrast(a: Record, b: Record, margin: float, level: float) -> C
     notes.append(_method(level))
     table = Table(["quality", "B - A", "margin", "A and B are"], rows)
     blocks: list[Block] = [table, Bullets(notes)]
-    return Contrast({"equivalence": _data(answers, margin)}, blocks)
+    verdict = _overall(answers)
+    data = {"margin": margin, "tests": _tests(answers), "verdict": verdict}
+    return Contrast({"equivalence": data}, blocks, equivalence=verdict)
 
 
-def _data(answers: Mapping[str, Answer], margin: float) -> dict[str, Any]:
+def _tests(answers: Mapping[str, Answer]) -> dict[str, object]:
     """The answers as `--json` prints them."""
-    tests = {}
+    tests: dict[str, object] = {}
     for name, answer in answers.items():
+        tests[name] = answer
         if isinstance(answer, str):
             tests[name] = {"verdict": "inconclusive", "reason": answer}
-        else:
-            tests[name] = asdict(answer)
-    return {"margin": margin, "tests": tests, "verdict": _overall(answers)}
+    return tests
 
 
 def _method(level: float) -> str:
@@ -99,47 +102,41 @@ def _row(name: str, answer: Answer, margin: float, unit: str) -> list[Text]:
     return [name, difference, margin_text, VerdictWord(answer.verdict)]
 
 
-def quality_margin(metric: Metric, margin: float) -> float:
+def quality_margin(metric: MetricSummary, margin: float) -> float:
     """The margin in the unit of a metric: points for a quality in %, else a percentage of its median."""
-    if metric["unit"] in POINTS or not metric["median"]:
+    if metric.unit in POINTS or not metric.median:
         return margin
-    return abs(metric["median"]) * margin / 100
+    return abs(metric.median) * margin / 100
 
 
 def paired_values(
-    a: Metric,
-    b: Metric,
+    a: MetricSummary,
+    b: MetricSummary,
     seeds_a: Sequence[int],
     seeds_b: Sequence[int],
 ) -> list[tuple[float, float]]:
     """The values of the seeds that both have; seeds without a value are left out."""
-    values_b = dict(zip(seeds_b, b["values"], strict=True))
+    values_b = dict(zip(seeds_b, b.values, strict=True))
     pairs = []
-    for seed, value in zip(seeds_a, a["values"], strict=True):
+    for seed, value in zip(seeds_a, a.values, strict=True):
         other = values_b.get(seed)
         if value is not None and other is not None:
             pairs.append((value, other))
     return pairs
 
 
-def _qualities(record: Record) -> dict[str, Metric]:
+def _qualities(record: RecipeRecord) -> dict[str, MetricSummary]:
     """The metrics of a record that are qualities, by name."""
-    if not record.derived:
-        return {}
     qualities = {}
-    for metric in record.derived["metrics"]:
-        if metric["kind"] == "quality":
+    for metric in numbers_of(record).metrics:
+        if metric.kind == "quality":
             qualities[metric_name(metric)] = metric
     return qualities
 
 
-def _seeds(record: Record) -> list[int]:
-    return record.derived["seeds"] if record.derived else []
-
-
 def _tested(
-    a: Metric,
-    b: Metric,
+    a: MetricSummary,
+    b: MetricSummary,
     seeds_a: Sequence[int],
     seeds_b: Sequence[int],
     margin: float,

@@ -2,24 +2,27 @@
 
 from collections.abc import Iterable, Sequence
 
-from ...contracts.result import Record
+from ...contracts.metric_summary import MetricSummary
 from ...reports.text import clean
-from .metric_text import Metric, is_unavailable, metric_name
+from .data import RecipeRecord, numbers_of
+from .metric_text import is_unavailable, metric_name
 
 MOST_LISTED = 6
 LONGEST_REASON = 100
 
 
 def lost_seeds(
-    a: Record, b: Record, pairs: Sequence[tuple[Metric, Metric]]
+    a: RecipeRecord,
+    b: RecipeRecord,
+    pairs: Sequence[tuple[MetricSummary, MetricSummary]],
 ) -> list[str]:
     """A sentence for each seed that has a value in A and none in B, or that B planned and, unlike A, did not train."""
     sentences = []
     for seed in _untrained(b):
-        if seed in _seeds(a):
+        if seed in numbers_of(a).seeds:
             sentences.append(f"B did not train seed {seed} to its end")
     reasons = _failures(b)
-    for seed in _seeds(b):
+    for seed in numbers_of(b).seeds:
         names = []
         for of_a, of_b in pairs:
             if is_unavailable(of_a) or is_unavailable(of_b):
@@ -62,19 +65,14 @@ def _is_lost(
     return None not in in_a.values()
 
 
-def _by_seed(record: Record, metric: Metric) -> dict[int, float | None]:
-    return dict(zip(_seeds(record), metric["values"], strict=True))
+def _by_seed(record: RecipeRecord, metric: MetricSummary) -> dict[int, float | None]:
+    return dict(zip(numbers_of(record).seeds, metric.values, strict=True))
 
 
-def _seeds(record: Record) -> list[int]:
-    return record.derived["seeds"] if record.derived else []
+def _untrained(record: RecipeRecord) -> list[int]:
+    trained = set(numbers_of(record).seeds)
+    return [seed for seed in record.plan.seeds if seed not in trained]
 
 
-def _untrained(record: Record) -> list[int]:
-    trained = set(_seeds(record))
-    return [seed for seed in record.plan["seeds"] if seed not in trained]
-
-
-def _failures(record: Record) -> dict[int, str]:
-    failed = (record.derived or {}).get("failed", [])
-    return {entry["seed"]: entry["reason"] for entry in failed}
+def _failures(record: RecipeRecord) -> dict[int, str]:
+    return {entry.seed: entry.reason for entry in numbers_of(record).failed}

@@ -7,6 +7,7 @@ from statistics import median
 
 import numpy as np
 
+from ...contracts.metric_summary import MetricSummary
 from ...errors import TooFewSamples
 from ...measure.statistics.intervals import (
     Interval,
@@ -24,7 +25,6 @@ from ...reports.tables import percent
 from ...reports.text import clean
 from .metric_text import (
     POINTS,
-    Metric,
     difference_unit,
     has_goal,
     metric_name,
@@ -78,12 +78,12 @@ class Sides:
 
 
 def matched(
-    a: Metric, b: Metric, seeds_a: Sequence[int], seeds_b: Sequence[int]
+    a: MetricSummary, b: MetricSummary, seeds_a: Sequence[int], seeds_b: Sequence[int]
 ) -> Sides:
     """The values of the seeds that both have, as pairs; all values if too few are shared."""
-    values_a, values_b = a["values"], b["values"]
-    early_a = a.get("not_before", values_a)
-    early_b = b.get("not_before", values_b)
+    values_a, values_b = a.values, b.values
+    early_a = values_a if a.not_before is None else a.not_before
+    early_b = values_b if b.not_before is None else b.not_before
     shared = [seed for seed in seeds_a if seed in set(seeds_b)]
     smaller = min(len(seeds_a), len(seeds_b))
     if len(shared) < min(FEWEST_SEEDS, smaller) or 2 * len(shared) < smaller:
@@ -101,8 +101,8 @@ def matched(
 
 
 def compare_metric(
-    a: Metric,
-    b: Metric,
+    a: MetricSummary,
+    b: MetricSummary,
     seeds_a: Sequence[int],
     seeds_b: Sequence[int],
     margin: float,
@@ -113,7 +113,7 @@ def compare_metric(
     room, same_within = _room(a, margin)
     blank = MetricContrast(
         name=metric_name(a),
-        effect="ratio" if a["kind"] in TIMED else "difference",
+        effect="ratio" if a.kind in TIMED else "difference",
         unit=_effect_unit(a),
         value=None,
         low=None,
@@ -137,7 +137,7 @@ def compare_metric(
     if not (math.isfinite(effect.low) and math.isfinite(effect.high)):
         return replace(blank, note=f"{note}; it was reached before the second look")
     ends = effect.estimate, effect.low, effect.high
-    if a["kind"] in TIMED:
+    if a.kind in TIMED:
         ends = math.exp(ends[0]), math.exp(ends[1]), math.exp(ends[2])
     value, low, high = ends
     return replace(
@@ -152,7 +152,7 @@ def compare_metric(
     )
 
 
-def _looks(a: Metric, b: Metric) -> str:
+def _looks(a: MetricSummary, b: MetricSummary) -> str:
     """How often each side looked for a goal, and what follows from it."""
     of_a, of_b = _quantum(a), _quantum(b)
     quantum = f"its quantum is {of_a}"
@@ -165,32 +165,31 @@ def _looks(a: Metric, b: Metric) -> str:
     return LOOKS.format(when="now and then", quantum=quantum, stretch="the stretch")
 
 
-def _quantum(metric: Metric) -> str:
+def _quantum(metric: MetricSummary) -> str:
     """The stretch of training between two looks for a goal."""
-    every = metric.get("looked_every")
-    return f"{every} steps" if every else EPOCH
+    return f"{metric.looked_every} steps" if metric.looked_every else EPOCH
 
 
-def _room(metric: Metric, margin: float) -> tuple[float, str]:
+def _room(metric: MetricSummary, margin: float) -> tuple[float, str]:
     """The largest difference that does not matter (of logarithms, for times), and the margin in words."""
-    if metric["kind"] in TIMED:
+    if metric.kind in TIMED:
         return math.log1p(margin), percent(margin)
     share = margin
-    if metric["kind"] == "quality":
+    if metric.kind == "quality":
         share = QUALITY_SHARE * margin
-    if metric["kind"] != "count" and metric["unit"] in POINTS:
+    if metric.kind != "count" and metric.unit in POINTS:
         points = 100 * share
         return points, f"{points:.4g} points"
-    room = share * abs(metric["median"] or 0)
+    room = share * abs(metric.median or 0)
     return room, f"{percent(share)} of A"
 
 
-def _unavailable(a: Metric, b: Metric) -> str:
+def _unavailable(a: MetricSummary, b: MetricSummary) -> str:
     """Why the metric could not be measured, in one run or in both; empty if it could."""
     reasons = {}
     for side, metric in (("A", a), ("B", b)):
-        if metric.get("unavailable"):
-            reasons[side] = clean(metric["unavailable"])
+        if metric.unavailable:
+            reasons[side] = clean(metric.unavailable)
     if not reasons:
         return ""
     sides = " and ".join(reasons)
@@ -198,25 +197,25 @@ def _unavailable(a: Metric, b: Metric) -> str:
     return f"unavailable in {sides}: {why}"
 
 
-def _effect_unit(metric: Metric) -> str:
+def _effect_unit(metric: MetricSummary) -> str:
     """The unit of the values for a ratio, that of their difference otherwise."""
-    if metric["kind"] in TIMED:
-        return metric["unit"]
-    return difference_unit(metric["unit"])
+    if metric.kind in TIMED:
+        return metric.unit
+    return difference_unit(metric.unit)
 
 
 def _by_ranks(
     blank: MetricContrast,
-    a: Metric,
-    b: Metric,
+    a: MetricSummary,
+    b: MetricSummary,
     sides: Sides,
     room: float,
     level: float,
 ) -> MetricContrast:
     """A test by ranks, in which a seed without a value is the worst; B has to be apart by more than the margin."""
-    reached_a = len(a["values"]) - never(a)
-    reached_b = len(b["values"]) - never(b)
-    reached = f"{reached_b}/{len(b['values'])} against {reached_a}/{len(a['values'])}"
+    reached_a = len(a.values) - never(a)
+    reached_b = len(b.values) - never(b)
+    reached = f"{reached_b}/{len(b.values)} against {reached_a}/{len(a.values)}"
     verb = "reached it" if has_goal(a) else "have a value"
     note = f"{reached} seeds {verb} (B against A)"
     if reached_a == reached_b == 0:
@@ -229,7 +228,7 @@ def _by_ranks(
 
 
 def verdict_by_ranks(
-    metric: Metric, sides: Sides, room: float, level: float
+    metric: MetricSummary, sides: Sides, room: float, level: float
 ) -> tuple[str, str]:
     """Whether B is better or worse by more than the room (of logarithms, for times), and the name of the test."""
     test, method = rank_sum_tail, "rank sum test"
@@ -256,30 +255,30 @@ def verdict_by_ranks(
         <= tail
     ):
         verdict = "better"
-    if verdict != "inconclusive" and metric["better"] is None:
+    if verdict != "inconclusive" and metric.better is None:
         verdict = "different"
     return verdict, method
 
 
-def _badness(metric: Metric, values: Values, room: float) -> list[float]:
+def _badness(metric: MetricSummary, values: Values, room: float) -> list[float]:
     """Numbers that are larger for worse values, less the room; infinite for a seed without a value."""
-    is_timed = metric["kind"] in TIMED
+    is_timed = metric.kind in TIMED
     badness = []
     for value in values:
         if value is None:
             badness.append(math.inf)
             continue
         place = POSITIVE.stretched(value) if is_timed else value
-        if metric["better"] != "lower":
+        if metric.better != "lower":
             place = -place
         badness.append(place - room)
     return badness
 
 
-def _effect(metric: Metric, sides: Sides, level: float) -> Interval:
+def _effect(metric: MetricSummary, sides: Sides, level: float) -> Interval:
     """B - A, of logarithms for a ratio. The lower end is that of B's early and A's late values, and the other way."""
     scale = metric_scale(metric)
-    if metric["kind"] in TIMED:
+    if metric.kind in TIMED:
         scale = POSITIVE
         if any(value is None or value <= 0 for value in (*sides.a, *sides.b)):
             raise TooFewSamples("a ratio needs values above 0")
@@ -293,7 +292,7 @@ def _effect(metric: Metric, sides: Sides, level: float) -> Interval:
 
 
 def _of_pairs(
-    metric: Metric, a: Values, b: Values, scale: Scale, level: float
+    metric: MetricSummary, a: Values, b: Values, scale: Scale, level: float
 ) -> Interval:
     """The median of paired differences: by ranks if there are enough seeds, else with Student's t as its interval."""
     differences = []
@@ -311,7 +310,7 @@ def _of_pairs(
         return seeds_interval(differences, REAL, level)
     _, low, high = t_interval(np.array(differences), level)
     widest = scale.high - scale.low
-    if metric["kind"] in TIMED:
+    if metric.kind in TIMED:
         widest = math.inf
     low, high = max(low, -widest), min(high, widest)
     method = "t on the paired differences"
@@ -321,7 +320,7 @@ def _of_pairs(
 
 
 def _of_two(
-    metric: Metric, a: Values, b: Values, scale: Scale, level: float
+    metric: MetricSummary, a: Values, b: Values, scale: Scale, level: float
 ) -> Interval:
     """The difference of two medians, whose intervals are combined (MOVER)."""
     x = seeds_interval(a, scale, level)  # type: ignore[arg-type]
@@ -338,15 +337,15 @@ def _of_two(
     return _interval(middle, low, high, count, level, method)
 
 
-def _place(metric: Metric, value: float | None) -> float:
+def _place(metric: MetricSummary, value: float | None) -> float:
     """A value, or its logarithm where a ratio is wanted."""
     assert value is not None
-    if metric["kind"] in TIMED:
+    if metric.kind in TIMED:
         return POSITIVE.stretched(value)
     return value
 
 
-def _places(metric: Metric, of: Interval) -> tuple[float, float, float]:
+def _places(metric: MetricSummary, of: Interval) -> tuple[float, float, float]:
     ends = of.estimate, of.low, of.high
     middle, low, high = (_place(metric, end) for end in ends)
     return middle, low, high
@@ -358,7 +357,7 @@ def _interval(
     return Interval(estimate, low, high, n, level, 0.5, method, float(n), n)
 
 
-def _verdict(effect: Interval, room: float, metric: Metric) -> str:
+def _verdict(effect: Interval, room: float, metric: MetricSummary) -> str:
     """What an interval around zero says, when differences up to `room` do not matter.
 
     Times and their shares drift, so they are judged only beyond their margin. A quality does not: an interval without
@@ -366,8 +365,8 @@ def _verdict(effect: Interval, room: float, metric: Metric) -> str:
     """
     if -room <= effect.low and effect.high <= room:
         return "same"
-    threshold = room if metric["kind"] in DRIFTING else 0.0
-    better = metric["better"] or ""
+    threshold = room if metric.kind in DRIFTING else 0.0
+    better = metric.better or ""
     if effect.low > threshold:
         return {"higher": "better", "lower": "worse"}.get(better, "different")
     if effect.high < -threshold:

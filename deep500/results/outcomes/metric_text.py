@@ -3,13 +3,12 @@
 import math
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from ...contracts.metric import Scale, usual_scale
+from ...contracts.metric_summary import MetricSummary
 from ...reports.tables import NOTHING, Number, count, number, quantity, seconds
 from ...reports.text import Text, VerdictWord, clean, plain
 
-Metric = Mapping[str, Any]  # one of the metrics in derived.json
 SIGNS = {"higher": "≥ ", "lower": "≤ "}
 # The units whose differences and margins are points.
 POINTS = "%", "points"
@@ -22,11 +21,16 @@ PHRASES = {
 USUAL_SETTINGS = {("LoadImbalance", "significance"): "0.05"}
 
 
-def metric_name(metric: Metric) -> str:
+def metric_name(metric: MetricSummary) -> str:
     """TimeToAccuracy(target=93.0) is "time to accuracy (target 93)", FinalQuality("R2") is "test R2"."""
-    name = clean(metric["name"])
+    return words_for_metric(metric.name, metric.settings)
+
+
+def words_for_metric(definition: str, written: Mapping[str, object]) -> str:
+    """The words for a metric of this name and these settings."""
+    name = clean(definition)
     settings = {}
-    for key, value in metric["settings"].items():
+    for key, value in written.items():
         settings[clean(key)] = _setting_text(value)
     phrase, needed = PHRASES.get(name, ("", ()))
     if phrase and settings.keys() >= set(needed):
@@ -52,17 +56,17 @@ def difference_unit(unit: str) -> str:
     return "points" if unit == "%" else unit
 
 
-def amount(metric: Metric, with_count: bool = True) -> Number:
+def amount(metric: MetricSummary, with_count: bool = True) -> Number:
     """The median with its interval, and with n if `with_count`; it says if there is no interval."""
     seeds = ""
     if with_count:
-        seeds = count(metric["n"])
+        seeds = count(metric.n)
     if is_unavailable(metric):
         return Number("unavailable")
-    median = metric["median"]
-    low = metric["low"]
-    high = metric["high"]
-    unit = metric["unit"]
+    median = metric.median
+    low = metric.low
+    high = metric.high
+    unit = metric.unit
     if median is None:
         middle = "not reached" if has_goal(metric) else "no value"
         return Number(middle, _open_interval(metric), seeds)
@@ -70,16 +74,16 @@ def amount(metric: Metric, with_count: bool = True) -> Number:
         return Number(single(median, unit), _open_interval(metric), seeds)
     if low is None:
         return Number(single(median, unit), "[no interval]", seeds)
-    full = quantity(median, low, high, metric["n"], unit, metric["level"])
+    full = quantity(median, low, high, metric.n, unit, metric.level)
     return Number(full.value, full.interval, seeds)
 
 
-def _open_interval(metric: Metric) -> str:
+def _open_interval(metric: MetricSummary) -> str:
     """An interval with an end that is not known: that needs more seeds with a value."""
     ends = []
-    for end in (metric["low"], metric["high"]):
-        ends.append("not known" if end is None else single(end, metric["unit"]))
-    if metric["low"] is None and metric["high"] is None:
+    for end in (metric.low, metric.high):
+        ends.append("not known" if end is None else single(end, metric.unit))
+    if metric.low is None and metric.high is None:
         return ""
     return f"[{ends[0]}, {ends[1]}]"
 
@@ -91,52 +95,52 @@ def single(value: float, unit: str) -> str:
     return f"{number(value)} {unit}".rstrip()
 
 
-def target(metric: Metric) -> str:
+def target(metric: MetricSummary) -> str:
     """The target with its direction: ≥ 97 %."""
-    if metric["target"] is None:
+    if metric.target is None:
         return NOTHING
-    sign = SIGNS.get(metric["better"], "")
-    value = f"{metric['target']:g}"
-    return f"{sign}{value} {metric['unit']}".rstrip()
+    sign = SIGNS.get(metric.better or "", "")
+    value = f"{metric.target:g}"
+    return f"{sign}{value} {metric.unit}".rstrip()
 
 
-def met(metric: Metric) -> str:
+def met(metric: MetricSummary) -> str:
     """Whether the target is met: met, unsure or missed."""
-    if metric["target"] is None:
+    if metric.target is None:
         return NOTHING
-    if not metric["acceptable"]:
+    if not metric.acceptable:
         return VerdictWord("missed")
-    if not metric["sure"]:
+    if not metric.sure:
         return VerdictWord("unsure")
     return VerdictWord("met")
 
 
-def is_unavailable(metric: Metric) -> bool:
+def is_unavailable(metric: MetricSummary) -> bool:
     """Whether the run could not measure what the metric needs."""
-    return bool(metric.get("unavailable"))
+    return bool(metric.unavailable)
 
 
-def never(metric: Metric) -> int:
+def never(metric: MetricSummary) -> int:
     """How many seeds gave no value."""
-    return sum(value is None for value in metric["values"])
+    return sum(value is None for value in metric.values)
 
 
-def metric_scale(metric: Metric) -> Scale:
+def metric_scale(metric: MetricSummary) -> Scale:
     """The range of the values of a metric."""
-    low, high = metric.get("range", (None, None))
+    low, high = metric.range
     if low is None and high is None:
-        return usual_scale(metric["kind"], metric["unit"])
+        return usual_scale(metric.kind, metric.unit)
     return Scale(-math.inf if low is None else low, math.inf if high is None else high)
 
 
-def has_goal(metric: Metric) -> bool:
+def has_goal(metric: MetricSummary) -> bool:
     """Whether the metric is what it takes to reach a target."""
-    return "not_before" in metric
+    return metric.not_before is not None
 
 
-def against_target(metric: Metric) -> list[Text]:
+def against_target(metric: MetricSummary) -> list[Text]:
     """The median beside the target, with the reason if the verdict is not certain."""
-    seeds = seed_count(metric["n"])
+    seeds = seed_count(metric.n)
     parts: list[Text] = [
         metric_name(metric),
         " ",
@@ -149,39 +153,39 @@ def against_target(metric: Metric) -> list[Text]:
     return parts
 
 
-def _doubt(metric: Metric) -> str:
+def _doubt(metric: MetricSummary) -> str:
     """Why the verdict is not certain; empty if the interval settles it."""
-    seeds = metric["n"]
+    seeds = metric.n
     without_value = never(metric)
     if is_unavailable(metric):
-        return clean(metric["unavailable"])
+        return clean(metric.unavailable)
     if without_value:
         verb = "never reached it" if has_goal(metric) else "have no value"
         return f"{without_value} of {seed_count(seeds)} {verb}"
-    if metric["low"] is None:
+    if metric.low is None:
         verb = "gives" if seeds == 1 else "give"
         return f"{seed_count(seeds)} {verb} no interval, so how sure this is cannot be said"
-    if metric["acceptable"] and metric["sure"]:
+    if metric.acceptable and metric.sure:
         return ""
-    if metric["acceptable"]:
+    if metric.acceptable:
         return "the estimate meets the target, but the interval does not clear it"
     if _interval_reaches_target(metric):
         return "the interval reaches the target: more seeds may decide otherwise"
     return ""
 
 
-def _interval_reaches_target(metric: Metric) -> bool:
-    is_higher = metric["better"] == "higher"
-    end = metric["high"] if is_higher else metric["low"]
-    if end is None:
+def _interval_reaches_target(metric: MetricSummary) -> bool:
+    is_higher = metric.better == "higher"
+    end = metric.high if is_higher else metric.low
+    if end is None or metric.target is None:
         return True
-    return end >= metric["target"] if is_higher else end <= metric["target"]
+    return end >= metric.target if is_higher else end <= metric.target
 
 
-def seed_range(metric: Metric) -> str:
+def seed_range(metric: MetricSummary) -> str:
     """From the smallest to the largest value of a seed, and how many seeds have none."""
-    reached = [value for value in metric["values"] if value is not None]
-    unit = metric["unit"]
+    reached = [value for value in metric.values if value is not None]
+    unit = metric.unit
     if is_unavailable(metric):
         return NOTHING
     if not reached:
@@ -196,7 +200,7 @@ def seed_range(metric: Metric) -> str:
     without_value = never(metric)
     if without_value:
         word = "never" if has_goal(metric) else "have none"
-        text += f"; {without_value} of {metric['n']} {word}"
+        text += f"; {without_value} of {metric.n} {word}"
     return text
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...contracts.result import Record
+from ...contracts.metric_summary import MetricSummary
 from ...errors import Deep500Error, unknown
 from ...measure.statistics.profiles import (
     FEWEST_PROBLEMS,
@@ -27,7 +27,8 @@ from ...reports.blocks import (
 )
 from ...reports.tables import Number, count, number, percent
 from ...reports.text import Text, clean, plain, shortened
-from .metric_text import Metric, metric_name
+from .data import RecipeRecord, numbers_of
+from .metric_text import metric_name, words_for_metric
 from .recipe_text import merged_entries
 
 LONGEST_SYSTEM = 60
@@ -48,7 +49,7 @@ class RunsProfile:
     @property
     def metric_words(self) -> str:
         """The name of the metric in words: time to accuracy."""
-        return metric_name({"name": self.metric, "settings": {}})
+        return words_for_metric(self.metric, {})
 
     def to_json(self) -> dict[str, Any]:
         profiles = self.profiles
@@ -128,7 +129,7 @@ class RunsProfile:
 
 
 def runs_profile(
-    records: Sequence[Record], metric: str | None = None, level: float = 0.95
+    records: Sequence[RecipeRecord], metric: str | None = None, level: float = 0.95
 ) -> RunsProfile:
     """The profiles of finished runs; each is one system on one problem.
 
@@ -150,31 +151,30 @@ def runs_profile(
     return RunsProfile(name, profiles, _warnings(costs))
 
 
-def _default_metric(records: Sequence[Record]) -> str:
+def _default_metric(records: Sequence[RecipeRecord]) -> str:
     names = [set(_metrics(record)) for record in records]
     shared = set.intersection(*names)
     metrics = _metrics(records[0])
     for name in (*PREFERRED_METRICS, *sorted(shared)):
-        if name in shared and metrics[name]["kind"] in RANKABLE:
+        if name in shared and metrics[name].kind in RANKABLE:
             return name
     raise Deep500Error(
         "the bundles share no metric of a cost or a rate: name one with --metric"
     )
 
 
-def _metrics(record: Record) -> dict[str, Metric]:
-    metrics = record.derived["metrics"] if record.derived else []
-    return {metric["name"]: metric for metric in metrics}
+def _metrics(record: RecipeRecord) -> dict[str, MetricSummary]:
+    return {metric.name: metric for metric in numbers_of(record).metrics}
 
 
-def _cost(record: Record, name: str) -> float | None:
+def _cost(record: RecipeRecord, name: str) -> float | None:
     """The median over seeds as a cost; None if it is not reached."""
     metrics = _metrics(record)
     if name not in metrics:
         raise unknown("metric of every bundle", name, metrics)
     metric = metrics[name]
-    kind = metric["kind"]
-    median = metric["median"]
+    kind = metric.kind
+    median = metric.median
     if kind not in RANKABLE:
         raise Deep500Error(
             f"{metric_name(metric)} is a {kind}: rank by a cost or a rate"
@@ -184,15 +184,15 @@ def _cost(record: Record, name: str) -> float | None:
     return 1 / median
 
 
-def _system_names(records: Sequence[Record]) -> list[str]:
+def _system_names(records: Sequence[RecipeRecord]) -> list[str]:
     """What is MUTABLE, in words: the entries that are not the same everywhere."""
     systems = [_mutable_entries(record) for record in records]
     common = set.intersection(*map(set, systems))
     return [_system_name(entries, common) for entries in systems]
 
 
-def _mutable_entries(record: Record) -> list[tuple[str, str]]:
-    entries = merged_entries(record.plan["recipe"]["mutable"])
+def _mutable_entries(record: RecipeRecord) -> list[tuple[str, str]]:
+    entries = merged_entries(record.plan.recipe.mutable)
     return [(key, plain(value)) for key, value in entries.items()]
 
 
@@ -206,15 +206,15 @@ def _system_name(
     return shortened(clean(", ".join(values)), LONGEST_SYSTEM) or "nothing else"
 
 
-def _problem_names(records: Sequence[Record]) -> list[str]:
+def _problem_names(records: Sequence[RecipeRecord]) -> list[str]:
     """The names of the recipes, numbered where one name stands for several FIXED parts."""
     variants_by_name: dict[str, list[str]] = {}
     names = []
     for record in records:
-        recipe = record.plan["recipe"]
-        name = clean(recipe["name"])
+        recipe = record.plan.recipe
+        name = clean(recipe.name)
         variants = variants_by_name.setdefault(name, [])
-        variant = json.dumps([recipe["fixed"], record.plan["epochs"]], sort_keys=True)
+        variant = json.dumps([recipe.fixed, record.plan.epochs], sort_keys=True)
         if variant not in variants:
             variants.append(variant)
         place = variants.index(variant)

@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import replace
 
-from ...contracts.result import Contrast, Record
+from ...contracts.metric_summary import MetricSummary
+from ...contracts.result import Contrast
 from ...errors import Deep500Error
 from ...measure.machine import Environment, environment_difference
 from ...reports.blocks import (
@@ -20,13 +20,14 @@ from ...reports.blocks import (
 )
 from ...reports.tables import NOTHING, Number, count, percent, quantity, ratio
 from ...reports.text import Text, VerdictWord, flat
+from ...training.recipe_blocks import weights_of
 from .answer import comparison_banner
 from .conditions import others
-from .data import outcome_data
+from .data import RecipeRecord, numbers_of, outcome_data
 from .loads import different_loads, different_shares
 from .losses import lost_seeds, missing_metrics, shortened_list
 from .metric_contrast import TIMED, MetricContrast, compare_metric
-from .metric_text import Metric, amount, is_unavailable, metric_name, seed_count
+from .metric_text import amount, is_unavailable, metric_name, seed_count
 from .recipe_differences import (
     changed_sources,
     difference_blocks,
@@ -35,7 +36,8 @@ from .recipe_differences import (
     recipe_differences,
     recipe_identity,
 )
-from .splitting import TimeSplit, split_blocks, split_data, time_splits
+from .setting_difference import SettingDifference
+from .splitting import TimeSplit, split_blocks, time_splits
 
 MACHINE = (
     "cpu model",
@@ -45,43 +47,33 @@ MACHINE = (
     "accelerators",
 )
 OTHER_LOAD = "the load of the machine differed; `d5 run A B` trains both in turn"
-Pairs = Sequence[tuple[Metric, Metric]]  # of one metric in A and in B
+Pairs = Sequence[tuple[MetricSummary, MetricSummary]]  # of one metric in A and in B
 
 
-def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
+def contrast(a: RecipeRecord, b: RecipeRecord, margin: float, level: float) -> Contrast:
     """B against A. Seeds that both have are paired: they began with the same weights and saw the same order."""
     if not 0 <= margin < math.inf:
         raise Deep500Error(
             f"the margin is {margin!r}: give a share from 0 up, such as 0.02 for 2 %"
         )
     pairs = _shared_metrics(a, b)
-    seeds_a = _seeds(a)
-    seeds_b = _seeds(b)
-    answers = [
-        compare_metric(of_a, of_b, seeds_a, seeds_b, margin, level)
-        for of_a, of_b in pairs
-    ]
+    answers = _answers(a, b, pairs, margin, level)
     differences = recipe_differences(a, b)
-    incomparable = _incomparable(a, b)
-    if incomparable:
-        answers = [_without_verdict(answer) for answer in answers]
-    if not _in_turn(a, b) and _different_loads(a, b):
-        answers = [_without_time_verdict(answer) for answer in answers]
-    warnings = _warnings(a, b, pairs, differences["run"])
+    warnings = _warnings(a, b, pairs, differences.run)
     splits = time_splits(a, b, level)
     seeds_lost = lost_seeds(a, b, pairs)
     lost = seeds_lost + missing_metrics(_metrics_by_name(a), _metrics_by_name(b))
     answer = comparison_banner(
         pairs,
         answers,
-        incomparable,
+        _incomparable(a, b),
         lost=len(seeds_lost),
         circumstances=_circumstances(a, b, pairs),
     )
-    data = {
+    data: dict[str, object] = {
         "answer": "".join(flat(answer.sentence)),
         "recipes": {"a": recipe_identity(a), "b": recipe_identity(b)},
-        "comparisons": [asdict(answer) for answer in answers],
+        "comparisons": answers,
         "level": level,
         "margin": margin,
         "fixed_equal": len({*fixed_hashes(a, b)}) == 1,
@@ -90,28 +82,16 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
         "differences": differences,
         "lost": lost,
         "warnings": warnings,
-        "splits": split_data(splits),
+        "splits": splits,
     }
-    notes = []
-    worse = []
-    for metric in answers:
-        if metric.note:
-            notes.append(f"{metric.name}: {metric.note}")
-        if metric.verdict == "worse":
-            worse.append(metric.name)
-    pairing = _pairing(answers, seeds_a, seeds_b, level)
+    notes = [f"{metric.name}: {metric.note}" for metric in answers if metric.note]
+    worse = [metric.name for metric in answers if metric.verdict == "worse"]
+    pairing = _pairing(answers, numbers_of(a).seeds, numbers_of(b).seeds, level)
+    lines = [*shortened_list(lost), _margins(answers), *notes, *warnings, pairing]
     blocks: list[Block] = [
         *_same_bits(a, b),
         _metric_table(pairs, answers),
-        Bullets(
-            [
-                *shortened_list(lost),
-                _margins(answers),
-                *notes,
-                *warnings,
-                pairing,
-            ]
-        ),
+        Bullets(lines),
         PageOnly([_pictures(a, b)]),
         *split_blocks(splits),
         *difference_blocks(differences, a, b),
@@ -120,7 +100,24 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
     return Contrast(data, blocks, worse, answer, lost)
 
 
-def _pictures(a: Record, b: Record) -> Figures:
+def _answers(
+    a: RecipeRecord, b: RecipeRecord, pairs: Pairs, margin: float, level: float
+) -> list[MetricContrast]:
+    """B against A in every metric, without a verdict where the runs cannot be compared."""
+    seeds_a = numbers_of(a).seeds
+    seeds_b = numbers_of(b).seeds
+    answers = [
+        compare_metric(of_a, of_b, seeds_a, seeds_b, margin, level)
+        for of_a, of_b in pairs
+    ]
+    if _incomparable(a, b):
+        answers = [_without_verdict(answer) for answer in answers]
+    if not _in_turn(a, b) and _different_loads(a, b):
+        answers = [_without_time_verdict(answer) for answer in answers]
+    return answers
+
+
+def _pictures(a: RecipeRecord, b: RecipeRecord) -> Figures:
     """Both runs in one picture; what draws is imported when a page asks for it."""
 
     def draw() -> list[Picture]:
@@ -134,7 +131,7 @@ def _pictures(a: Record, b: Record) -> Figures:
 def _metric_table(pairs: Pairs, answers: Sequence[MetricContrast]) -> Table:
     rows = []
     for (of_a, of_b), answer in zip(pairs, answers, strict=True):
-        with_count = of_a["n"] != of_b["n"]
+        with_count = of_a.n != of_b.n
         row = [
             answer.name,
             amount(of_a, with_count),
@@ -147,7 +144,9 @@ def _metric_table(pairs: Pairs, answers: Sequence[MetricContrast]) -> Table:
     return Table(headers, rows)
 
 
-def _shared_metrics(a: Record, b: Record) -> list[tuple[Metric, Metric]]:
+def _shared_metrics(
+    a: RecipeRecord, b: RecipeRecord
+) -> list[tuple[MetricSummary, MetricSummary]]:
     """The metrics that both runs have; raises a Deep500Error if there are none."""
     metrics_a = _metrics_by_name(a)
     metrics_b = _metrics_by_name(b)
@@ -162,32 +161,19 @@ def _shared_metrics(a: Record, b: Record) -> list[tuple[Metric, Metric]]:
     return pairs
 
 
-def _metrics_by_name(record: Record) -> dict[str, Metric]:
-    if not record.derived:
-        return {}
-    return {metric_name(metric): metric for metric in record.derived["metrics"]}
+def _metrics_by_name(record: RecipeRecord) -> dict[str, MetricSummary]:
+    return {metric_name(metric): metric for metric in numbers_of(record).metrics}
 
 
-def _seeds(record: Record) -> list[int]:
-    return record.derived["seeds"] if record.derived else []
-
-
-def _same_bits(a: Record, b: Record) -> list[Block]:
+def _same_bits(a: RecipeRecord, b: RecipeRecord) -> list[Block]:
     """That all seeds which both runs have trained ended with the same weights, if they did."""
-    weights_a = _weights(a)
-    weights_b = _weights(b)
+    weights_a = weights_of(a.blocks)
+    weights_b = weights_of(b.blocks)
     shared = weights_a.keys() & weights_b.keys()
     if not shared or any(weights_a[seed] != weights_b[seed] for seed in shared):
         return []
     seeds = seed_count(len(shared))
     return [Sentence(f"The weights of A and B are the same bits ({seeds}).")]
-
-
-def _weights(record: Record) -> dict[int, str]:
-    """The SHA-256 of the trained weights of every seed."""
-    return {
-        block["seed"]: block["weights"] for block in record.blocks if "weights" in block
-    }
 
 
 def _effect(answer: MetricContrast, unavailable: bool) -> Text:
@@ -243,10 +229,10 @@ def _methods(answers: Sequence[MetricContrast], splits: Sequence[TimeSplit]) -> 
     return Details("How the intervals were computed", [Bullets(lines)])
 
 
-def _incomparable(a: Record, b: Record) -> str:
+def _incomparable(a: RecipeRecord, b: RecipeRecord) -> str:
     """Why no metric can be compared; empty if they can."""
-    epochs_a = a.plan["epochs"]
-    epochs_b = b.plan["epochs"]
+    epochs_a = a.plan.epochs
+    epochs_b = b.plan.epochs
     if epochs_a == epochs_b:
         return ""
     return f"A was trained for different numbers of epochs than B ({epochs_a} against {epochs_b})"
@@ -267,13 +253,14 @@ def _without_time_verdict(answer: MetricContrast) -> MetricContrast:
 
 
 def _warnings(
-    a: Record, b: Record, pairs: Pairs, run_differences: Sequence[Sequence[Any]]
+    a: RecipeRecord,
+    b: RecipeRecord,
+    pairs: Pairs,
+    run_differences: Sequence[SettingDifference],
 ) -> list[str]:
     """Why a difference may come from something else than the recipes."""
     warnings = []
-    timed_names = [
-        metric_name(metric) for metric, _ in pairs if metric["kind"] in TIMED
-    ]
+    timed_names = [metric_name(metric) for metric, _ in pairs if metric.kind in TIMED]
     timed = ", ".join(timed_names)
     machine_facts = _machine_differences(a, b)
     if timed_names and machine_facts:
@@ -281,7 +268,7 @@ def _warnings(
             f"A and B ran on different machines ({', '.join(machine_facts)}): "
             f"{timed} compare the machines as well as the recipes"
         )
-    changed = {row[0] for row in run_differences}
+    changed = {setting.name for setting in run_differences}
     if "threads" in changed and timed_names:
         warnings.append(
             f"A and B used different numbers of threads: this shows in {timed}"
@@ -295,9 +282,9 @@ def _warnings(
     return warnings
 
 
-def _circumstances(a: Record, b: Record, pairs: Pairs) -> str:
+def _circumstances(a: RecipeRecord, b: RecipeRecord, pairs: Pairs) -> str:
     """What the times of two runs depend on beside the recipes; empty if no times are compared."""
-    if not any(metric["kind"] in TIMED for metric, _ in pairs):
+    if not any(metric.kind in TIMED for metric, _ in pairs):
         return ""
     loads = _different_loads(a, b)
     shared = (
@@ -309,13 +296,13 @@ def _circumstances(a: Record, b: Record, pairs: Pairs) -> str:
     return f"{loads} {shared}".strip()
 
 
-def _in_turn(a: Record, b: Record) -> bool:
+def _in_turn(a: RecipeRecord, b: RecipeRecord) -> bool:
     """Whether both were trained in turn, so that their loads cannot differ by much."""
-    pair = a.plan.get("in_turn")
-    return pair is not None and pair == b.plan.get("in_turn")
+    pair = a.plan.in_turn
+    return pair is not None and pair == b.plan.in_turn
 
 
-def _different_loads(a: Record, b: Record) -> str:
+def _different_loads(a: RecipeRecord, b: RecipeRecord) -> str:
     """Whether the machine was busier in one run: while seeds were trained, or, unless that is known, at the start."""
     others_a, others_b = others(a.blocks), others(b.blocks)
     if others_a is not None and others_b is not None:
@@ -325,7 +312,7 @@ def _different_loads(a: Record, b: Record) -> str:
     return different_loads(environment_difference(environment_a, environment_b))
 
 
-def _machine_differences(a: Record, b: Record) -> list[str]:
+def _machine_differences(a: RecipeRecord, b: RecipeRecord) -> list[str]:
     environment_a = Environment.from_json(a.environment)
     environment_b = Environment.from_json(b.environment)
     facts = []

@@ -1,60 +1,60 @@
 """In what two recipes and their runs differ: settings, sources, data, and the hash of FIXED."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
-from ...contracts.result import Record
 from ...hashing.canonical_form import form_hash
 from ...hashing.own_code import fixed_form_hash
 from ...reports.blocks import Block, Bullets, Sentence, Table
 from ...reports.text import Text, clean, plain
+from ...training.recipe_plan import RecipePlan
+from .data import RecipeRecord
 from .recipe_text import short_value
+from .setting_difference import SettingDifference, setting_differences
 
-THIS_RUN = (
-    "epochs",
-    "tier",
-    "scale",
-    "seeds",
-    "threads",
-    "division",
-    "kernels",
-    "update",
-)
 MOST_FILES = 5
-LABELS = {"fixed": "FIXED", "mutable": "MUTABLE", "run": "this run"}
-# part -> rows of key, value in A, value in B
-Differences = dict[str, list[list[Any]]]
 
 
-def recipe_differences(a: Record, b: Record) -> Differences:
+@dataclass(frozen=True)
+class RecipeDifferences:
     """The settings that differ, by the part of the plan that they belong to."""
-    run = []
-    for key in THIS_RUN:
-        value_a = a.plan.get(key)
-        value_b = b.plan.get(key)
-        if value_a != value_b:
-            run.append([key, value_a, value_b])
+
+    fixed: Sequence[SettingDifference]
+    mutable: Sequence[SettingDifference]
+    run: Sequence[SettingDifference]
+
+
+def recipe_differences(a: RecipeRecord, b: RecipeRecord) -> RecipeDifferences:
+    """The settings that differ by more than the source of a definition of ours."""
+    recipe_a, recipe_b = a.plan.recipe, b.plan.recipe
+    return RecipeDifferences(
+        _by_more_than_source(recipe_a.fixed, recipe_b.fixed),
+        _by_more_than_source(recipe_a.mutable, recipe_b.mutable),
+        setting_differences(_settings_of_run(a.plan), _settings_of_run(b.plan)),
+    )
+
+
+def _settings_of_run(plan: RecipePlan) -> dict[str, object]:
     return {
-        "fixed": _part_differences(a, b, "fixed"),
-        "mutable": _part_differences(a, b, "mutable"),
-        "run": run,
+        "epochs": plan.epochs,
+        "tier": plan.tier,
+        "scale": plan.scale,
+        "seeds": plan.seeds,
+        "threads": plan.threads,
+        "division": plan.division,
+        "kernels": plan.kernels,
+        "update": plan.update,
     }
 
 
-def _part_differences(a: Record, b: Record, part: str) -> list[list[Any]]:
-    """The entries of FIXED or MUTABLE that differ by more than the source of a definition of ours."""
-    entries_a = a.plan["recipe"][part]
-    entries_b = b.plan["recipe"][part]
-    rows = []
-    for key in dict.fromkeys([*entries_a, *entries_b]):
-        value_a = entries_a.get(key)
-        value_b = entries_b.get(key)
-        if value_a != value_b and not _same_but_source(value_a, value_b):
-            rows.append([key, value_a, value_b])
-    return rows
+def _by_more_than_source(
+    a: Mapping[str, object], b: Mapping[str, object]
+) -> list[SettingDifference]:
+    rows = setting_differences(a, b)
+    return [row for row in rows if not _same_but_source(row.a, row.b)]
 
 
-def _same_but_source(a: Any, b: Any) -> bool:
+def _same_but_source(a: object, b: object) -> bool:
     """Whether both are the same class of ours, in two versions of Deep500."""
     if not isinstance(a, Mapping) or not isinstance(b, Mapping):
         return False
@@ -66,65 +66,61 @@ def _same_but_source(a: Any, b: Any) -> bool:
     return a.keys() == b.keys() == {"name", "source"}
 
 
-def changed_sources(a: Record, b: Record) -> list[str]:
+def changed_sources(a: RecipeRecord, b: RecipeRecord) -> list[str]:
     """The keys of FIXED whose definition is one of ours in both runs, with another source in B."""
-    fixed_a = a.plan["recipe"]["fixed"]
-    fixed_b = b.plan["recipe"]["fixed"]
-    sources_a = a.plan.get("sources", {})
-    sources_b = b.plan.get("sources", {})
+    fixed_a = a.plan.recipe.fixed
+    fixed_b = b.plan.recipe.fixed
+    sources_a = a.plan.sources
+    sources_b = b.plan.sources
     changed = []
     for key, form_a in fixed_a.items():
         form_b = fixed_b.get(key)
-        hash_a = sources_a.get(key, {}).get("source")
-        hash_b = sources_b.get(key, {}).get("source")
-        if form_a == form_b:
-            both_recorded = hash_a is not None and hash_b is not None
-            is_changed = both_recorded and hash_a != hash_b
-        else:
-            is_changed = _same_but_source(form_a, form_b)
+        is_changed = _same_but_source(form_a, form_b)
+        if form_a == form_b and key in sources_a and key in sources_b:
+            hashes = {sources_a[key].source, sources_b[key].source}
+            is_changed = None not in hashes and len(hashes) == 2
         if is_changed:
             changed.append(key)
     return changed
 
 
-def recipe_identity(record: Record) -> dict[str, Any]:
-    """The hashes that say which recipe and which data a record is of."""
+@dataclass(frozen=True)
+class RecipeIdentity:
+    """The hashes that say which recipe and which data a record is of; no hash in a plan is trusted."""
+
+    hash: str
+    fixed_hash: str
+    metrics_hash: str
+    data: Mapping[str, str]
+
+
+def recipe_identity(record: RecipeRecord) -> RecipeIdentity:
+    """The hashes of a record."""
     plan = record.plan
-    return {
-        "hash": plan.get("hash"),
-        "fixed_hash": fixed_hash(record),
-        "metrics_hash": form_hash(plan["recipe"].get("metrics")),
-        "data": plan.get("data", {}),
-    }
+    form = plan.recipe.document
+    return RecipeIdentity(
+        plan.hash, fixed_form_hash(form), form_hash(form["metrics"]), plan.data
+    )
 
 
-def fixed_hash(record: Record) -> str:
-    """The hash of FIXED as it was recorded; a hash in the plan is not trusted."""
-    return fixed_form_hash(record.plan["recipe"])
+def fixed_hash(record: RecipeRecord) -> str:
+    """The hash of FIXED as it was recorded."""
+    return recipe_identity(record).fixed_hash
 
 
-def fixed_hashes(a: Record, b: Record) -> tuple[str, str]:
+def fixed_hashes(a: RecipeRecord, b: RecipeRecord) -> tuple[str, str]:
     """The hashes of FIXED; the user's files behind it count if both runs recorded them."""
-    hashes = []
-    for record in (a, b):
-        recipe = dict(record.plan["recipe"])
-        if not _both_record_files(a, b):
-            recipe.pop("code", None)
-        hashes.append(fixed_form_hash(recipe))
-    return hashes[0], hashes[1]
+    if _both_record_files(a, b):
+        return fixed_hash(a), fixed_hash(b)
+    return form_hash(a.plan.recipe.fixed), form_hash(b.plan.recipe.fixed)
 
 
-def _both_record_files(a: Record, b: Record) -> bool:
+def _both_record_files(a: RecipeRecord, b: RecipeRecord) -> bool:
     """Whether no run is of a version that did not record the user's imported files."""
-    return "examples" in a.plan and "examples" in b.plan
+    return a.plan.examples is not None and b.plan.examples is not None
 
 
-def _fixed_files(record: Record) -> dict[str, str]:
-    """The user's files behind FIXED, with their hashes."""
-    return record.plan["recipe"].get("code", {}).get("fixed", {})
-
-
-def own_code_differences(a: Record, b: Record) -> list[str]:
+def own_code_differences(a: RecipeRecord, b: RecipeRecord) -> list[str]:
     """The files of the user that differ, or that only one of the runs has."""
     imports = _both_record_files(a, b)
     files_a = _own_files(a, imports)
@@ -136,19 +132,26 @@ def own_code_differences(a: Record, b: Record) -> list[str]:
     return differing
 
 
-def _own_files(record: Record, imports: bool) -> dict[str, str]:
+def _own_files(record: RecipeRecord, imports: bool) -> dict[str, str]:
     """The user's files by name; a recipe's own file may have another name in another run."""
-    recipe = record.plan["recipe"]
-    files = recipe.get("code", {}).get("files", {}) if imports else {}
-    own = {"the recipe's file": recipe["file"]} if recipe.get("file") else {}
-    return own | files
+    recipe = record.plan.recipe
+    files = recipe.code.files if imports else {}
+    own = {"the recipe's file": recipe.file} if recipe.file else {}
+    return {**own, **files}
 
 
-def difference_blocks(differences: Differences, a: Record, b: Record) -> list[Block]:
+def difference_blocks(
+    differences: RecipeDifferences, a: RecipeRecord, b: RecipeRecord
+) -> list[Block]:
     """Whether A and B ran the same recipe, a table of what differs, and the hashes that prove it."""
     rows = []
-    for part, label in LABELS.items():
-        for key, value_a, value_b in differences[part]:
+    parts = {
+        "FIXED": differences.fixed,
+        "MUTABLE": differences.mutable,
+        "this run": differences.run,
+    }
+    for label, settings in parts.items():
+        for key, value_a, value_b in settings:
             text_a = _setting(value_a)
             text_b = _setting(value_b)
             if text_a == text_b:
@@ -162,7 +165,7 @@ def difference_blocks(differences: Differences, a: Record, b: Record) -> list[Bl
     ]
 
 
-def source_difference(a: Any, b: Any) -> str:
+def source_difference(a: object, b: object) -> str:
     """In what two definitions of one name differ, to follow the name; empty if it is in nothing of their source."""
     if not isinstance(a, Mapping) or not isinstance(b, Mapping):
         return ""
@@ -179,20 +182,25 @@ def source_difference(a: Any, b: Any) -> str:
     return f" with another {', '.join(differing)}"
 
 
-def _same_recipe(differences: Mapping[str, Sequence[Any]], a: Record, b: Record) -> str:
+def _same_recipe(
+    differences: RecipeDifferences, a: RecipeRecord, b: RecipeRecord
+) -> str:
     own = own_code_differences(a, b)
     files = ", ".join(map(clean, own[:MOST_FILES]))
     if len(own) > MOST_FILES:
         files += f" and {len(own) - MOST_FILES} more"
-    if differences["fixed"]:
+    if differences.fixed:
         return "FIXED differs: A and B are runs of two different recipes."
-    if _both_record_files(a, b) and _fixed_files(a) != _fixed_files(b):
+    if (
+        _both_record_files(a, b)
+        and a.plan.recipe.code.fixed != b.plan.recipe.code.fixed
+    ):
         return (
             f"The entries of FIXED are the same in both, but own files that they come from differ ({files}): A and B "
             "are runs of two different recipes."
         )
     same = "FIXED and MUTABLE are the same in both"
-    if differences["mutable"]:
+    if differences.mutable:
         same = (
             "FIXED is the same in both; what differs is MUTABLE, which a recipe allows"
         )
@@ -207,7 +215,7 @@ def _same_recipe(differences: Mapping[str, Sequence[Any]], a: Record, b: Record)
     )
 
 
-def _proof(a: Record, b: Record) -> list[Text]:
+def _proof(a: RecipeRecord, b: RecipeRecord) -> list[Text]:
     """Whether both ran the same FIXED part: by its hash, by the sources of our definitions, and by the data."""
     of_a = recipe_identity(a)
     of_b = recipe_identity(b)
@@ -222,10 +230,10 @@ def _proof(a: Record, b: Record) -> list[Text]:
         lines.append(
             f"The source of the {subject} differs: two versions of Deep500 ran it."
         )
-    if of_a["metrics_hash"] != of_b["metrics_hash"]:
+    if of_a.metrics_hash != of_b.metrics_hash:
         lines.append("METRICS differ: another metric, or another target.")
-    data_a = of_a["data"]
-    data_b = of_b["data"]
+    data_a = of_a.data
+    data_b = of_b.data
     if data_a and data_b and data_a != data_b:
         lines.append("The data differ: their checksums are not the same.")
     return lines

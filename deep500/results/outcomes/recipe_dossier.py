@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping
 from statistics import median
-from typing import Any
 
 from ...contracts.dossier import (
     Dossier,
@@ -15,13 +14,17 @@ from ...contracts.dossier import (
     TrainingReport,
 )
 from ...contracts.metric import History
-from ...contracts.result import Blocks, Plan, Record
+from ...contracts.metric_summary import MetricSummary
 from ...hashing.canonical_form import form_hash
 from ...reports.text import clean
-from ...training.outcome import histories
+from ...training.outcome import PROCEDURE, histories
+from ...training.recipe_blocks import Blocks, epochs_of
+from ...training.recipe_numbers import RecipeNumbers
+from ...training.recipe_plan import RecipePlan
 from ..benching.bench_dossier import DERIVED, PLAN
 from .conditions import loads, usable_cpus
-from .remarks import cpu_costs, epochs_by_seed
+from .data import RecipeRecord
+from .remarks import cpu_costs, epochs_of_seeds
 
 SAMPLES = "samples.jsonl"
 ASSUMED = "assumed: few seeds, and a t distribution"
@@ -42,7 +45,7 @@ SPLITS: Mapping[str, Split] = {
 }
 
 
-def recipe_dossier(record: Record) -> Dossier:
+def recipe_dossier(record: RecipeRecord) -> Dossier:
     """Everything that the run of a recipe declares; nothing before a seed has been trained to its end."""
     plan, blocks, derived = record.plan, record.blocks, record.derived
     if derived is None:
@@ -50,7 +53,7 @@ def recipe_dossier(record: Record) -> Dossier:
     runs = histories(blocks)
     numbers = []
     operations = _operations(runs)
-    for index, metric in enumerate(derived["metrics"]):
+    for index, metric in enumerate(derived.metrics):
         numbers += _number(metric, plan, index, operations)
     return Dossier(
         system=_system(record),
@@ -62,33 +65,33 @@ def recipe_dossier(record: Record) -> Dossier:
 
 
 def _number(
-    metric: Mapping[str, Any], plan: Plan, index: int, operations: float | None
+    metric: MetricSummary, plan: RecipePlan, index: int, operations: float | None
 ) -> list[ReportedNumber]:
-    if metric.get("unavailable"):
+    if metric.unavailable:
         return []
-    name = metric["name"]
-    of_t = str(metric["method"]).startswith("t ")
-    has_ends = metric["low"] is not None and metric["high"] is not None
+    name = metric.name
+    of_t = metric.method.startswith("t ")
+    has_ends = metric.low is not None and metric.high is not None
     of_training = name in OF_TRAINING
     number = ReportedNumber(
         name=clean(name),
         system="ours",
-        kind=metric["kind"],
-        value=metric["median"],
-        unit=clean(metric["unit"]),
-        n=metric["n"],
-        low=metric["low"],
-        high=metric["high"],
-        level=metric["level"] if has_ends else None,
+        kind=metric.kind,
+        value=metric.median,
+        unit=clean(metric.unit),
+        n=metric.n,
+        low=metric.low,
+        high=metric.high,
+        level=metric.level if has_ends else None,
         interval=("normal distribution" if of_t else "ranks") if has_ends else None,
         normality=ASSUMED if of_t else None,
-        refused=clean("; ".join(metric["notes"])) or "one end is not known",
+        refused=clean("; ".join(metric.notes)) or "one end is not known",
         summary="median",
         split=_split(metric),
         scope="application" if of_training else None,
         includes=INCLUDES if of_training else None,
         excludes=EXCLUDES if of_training else None,
-        options=form_hash(plan["recipe"]["mutable"])[:12],
+        options=form_hash(plan.recipe.document["mutable"])[:12],
         ranks=_ranks(plan) if of_training else None,
         synchronised=BY_STEPS if of_training else None,
         across_ranks=SLOWEST if of_training else None,
@@ -112,13 +115,13 @@ def _number(
     ]
 
 
-def _ranks(plan: Plan) -> int:
-    return int(plan.get("distribution", {}).get("ranks", 1))
+def _ranks(plan: RecipePlan) -> int:
+    return plan.distribution.ranks if plan.distribution else 1
 
 
-def _precision(plan: Plan) -> str:
+def _precision(plan: RecipePlan) -> str:
     """The precision of the operations: what the recipe chose, or the default of all frameworks."""
-    precision = plan["recipe"]["mutable"].get("precision")
+    precision = plan.recipe.mutable.get("precision")
     if isinstance(precision, Mapping):
         return clean(precision.get("definition", "unknown"))
     return "float32"
@@ -134,9 +137,9 @@ def _operations(runs: list[History]) -> float | None:
     return median(counted) if counted else None
 
 
-def _system(record: Record) -> list[SystemDescription]:
+def _system(record: RecipeRecord) -> list[SystemDescription]:
     """How many CPUs there were and how many threads ran on them, with the reason that the report gives."""
-    threads = record.plan.get("threads")
+    threads = record.plan.threads
     cpus = usable_cpus(record.environment)
     if not isinstance(threads, int) or cpus is None:
         return []
@@ -159,35 +162,35 @@ def _system(record: Record) -> list[SystemDescription]:
     ]
 
 
-def _split(metric: Mapping[str, Any]) -> Split | None:
+def _split(metric: MetricSummary) -> Split | None:
     """The data that a quality was computed on."""
-    if metric["kind"] != "quality":
+    if metric.kind != "quality":
         return None
-    split = metric.get("settings", {}).get("split")
+    split = metric.settings.get("split")
     if split == "test":
         return "test"
     if split in ("validation", "train", "training"):
         return "validation" if split == "validation" else "training"
-    return SPLITS.get(metric["name"], "training" if "Loss" in metric["name"] else None)
+    return SPLITS.get(metric.name, "training" if "Loss" in metric.name else None)
 
 
 def _training(
-    plan: Plan, blocks: Blocks, derived: Mapping[str, Any], runs: list[History]
+    plan: RecipePlan, blocks: Blocks, derived: RecipeNumbers, runs: list[History]
 ) -> TrainingReport:
-    ledger = plan.get("ledger")
+    ledger = plan.ledger
     runs_before = None
     if isinstance(ledger, Mapping):
         runs_before = sum(count for count in ledger.values() if isinstance(count, int))
     training = TrainingReport(
         name="the training",
-        seeds=len(derived["seeds"]),
-        seeds_planned=len(plan["seeds"]),
-        seeds_lost=len(derived["failed"]),
+        seeds=len(derived.seeds),
+        seeds_planned=len(plan.seeds),
+        seeds_lost=len(derived.failed),
         seeds_lost_said=True,
         chosen="all are reported",
         tuning_runs=runs_before,
-        tuning_known="examples" in plan,
-        subject=form_hash(plan["recipe"]["fixed"])[:12],
+        tuning_known=plan.examples is not None,
+        subject=form_hash(plan.recipe.document["fixed"])[:12],
         target=_target(derived),
         target_set="before",
         test_used_for=["reporting"],
@@ -216,34 +219,33 @@ def _training(
     )
 
 
-def _target(derived: Mapping[str, Any]) -> float | None:
-    for metric in derived["metrics"]:
-        if metric["kind"] == "quality" and metric["target"] is not None:
-            return metric["target"]
+def _target(derived: RecipeNumbers) -> float | None:
+    for metric in derived.metrics:
+        if metric.kind == "quality" and metric.target is not None:
+            return metric.target
     return None
 
 
-def _overlap(plan: Plan) -> int | None:
+def _overlap(plan: RecipePlan) -> int | None:
     """The examples of the test set if it is one of the sets that were trained with."""
-    digests = plan.get("data")
-    if not isinstance(digests, Mapping) or "test" not in digests:
+    if "test" not in plan.data:
         return None
-    if digests["test"] == digests.get("train"):
-        return int(plan.get("examples", {}).get("test", 1))
+    if plan.data["test"] == plan.data.get("train"):
+        return (plan.examples or {}).get("test", 1)
     return 0
 
 
-def _waits_timed(plan: Plan, blocks: Blocks) -> bool | None:
-    """Whether every epoch says how long its steps waited for data; None for ranks with clocks of their own."""
-    epochs = [block for block in blocks if "series" in block]
-    if not epochs or "distribution" in plan:
+def _waits_timed(plan: RecipePlan, blocks: Blocks) -> bool | None:
+    """Whether every epoch says how long its steps waited for data; None for ranks, and version 0.1.0."""
+    epochs = epochs_of(blocks)
+    if not epochs or plan.distribution or plan.fixed_hash is None:
         return None
-    return all("data" in block["series"] for block in epochs)
+    return all("data" in epoch.series for epoch in epochs)
 
 
-def _timed_share(plan: Plan, runs: list[History]) -> float | None:
+def _timed_share(plan: RecipePlan, runs: list[History]) -> float | None:
     """The timed steps by the CPU time of training, per thread; more than 1 where others used the machine."""
-    if "distribution" in plan or plan.get("threads") != 1:
+    if plan.distribution or plan.threads != 1:
         return None
     steps = cpu = 0.0
     for run in runs:
@@ -257,43 +259,45 @@ def _timed_share(plan: Plan, runs: list[History]) -> float | None:
     return steps / cpu if cpu > 0 else None
 
 
-def _evaluation_share(plan: Plan, blocks: Blocks) -> float | None:
-    costs = cpu_costs(plan, epochs_by_seed(blocks))
+def _evaluation_share(plan: RecipePlan, blocks: Blocks) -> float | None:
+    costs = cpu_costs(plan, epochs_of_seeds(blocks))
     if costs is None or costs[0] <= 0:
         return None
     return costs[1] / costs[0]
 
 
-def _size(plan: Plan, which: str) -> float | None:
-    values = plan.get("values")
-    size = values.get(which) if isinstance(values, Mapping) else None
-    return float(size) if isinstance(size, int) else None
+def _size(plan: RecipePlan, which: str) -> float | None:
+    size = (plan.values or {}).get(which)
+    return None if size is None else float(size)
 
 
-def _point(plan: Plan, derived: Mapping[str, Any], runs: list[History]) -> ScalingPoint:
-    distribution = plan.get("distribution", {})
-    batch = distribution.get(
-        "global_batch", plan["recipe"]["mutable"].get("batch_size")
-    )
-    virtual = distribution.get("transport") == "virtual"
+def _point(
+    plan: RecipePlan, derived: RecipeNumbers, runs: list[History]
+) -> ScalingPoint:
+    distribution = plan.distribution
+    batch = plan.recipe.mutable.get("batch_size")
+    if distribution:
+        batch = distribution.global_batch
+    virtual = distribution is not None and distribution.transport == "virtual"
     seconds = [math.fsum(run.step_seconds) for run in runs]
     samples = [float(run.samples or 0) for run in runs]
-    by_name = {metric["name"]: metric for metric in derived["metrics"]}
-    steps = by_name.get("StepsToAccuracy", {}).get("median")
+    by_name = {metric.name: metric for metric in derived.metrics}
+    steps = by_name.get("StepsToAccuracy")
     time = by_name.get("TimeToAccuracy", by_name.get("TimeToQuality"))
+    steps_needed = steps.median if steps else None
     point = ScalingPoint(
-        name=f"{distribution.get('ranks', 1)} ranks",
-        series=clean(plan["recipe"]["name"]),
-        processes=distribution.get("ranks", 1),
+        name=f"{_ranks(plan)} ranks",
+        series=clean(plan.recipe.name),
+        processes=_ranks(plan),
         seconds=None if virtual else median(seconds),
         samples=median(samples),
         quality=_test_quality(derived),
-        quality_lost=bool(derived["failed"]) and _asks_for_test_quality(derived),
+        quality_lost=bool(derived.failed) and _asks_for_test_quality(derived),
         global_batch=batch if isinstance(batch, int) else None,
-        steps_to_target=int(steps) if steps is not None else None,
-        seconds_to_target=time["median"] if time else None,
-        target_asked=bool(time) or "StepsToAccuracy" in by_name,
-        method=f"procedure {derived.get('procedure', 0)}, epochs {plan['epochs']}",
+        steps_to_target=int(steps_needed) if steps_needed is not None else None,
+        seconds_to_target=time.median if time else None,
+        target_asked=bool(time or steps),
+        method=_method(plan),
     )
     return point.at(
         PLAN,
@@ -308,27 +312,27 @@ def _point(plan: Plan, derived: Mapping[str, Any], runs: list[History]) -> Scali
     )
 
 
-def _asks_for_test_quality(derived: Mapping[str, Any]) -> bool:
-    return any(_split(metric) == "test" for metric in derived["metrics"])
+def _asks_for_test_quality(derived: RecipeNumbers) -> bool:
+    return any(_split(metric) == "test" for metric in derived.metrics)
 
 
-def _test_quality(derived: Mapping[str, Any]) -> float | None:
-    for metric in derived["metrics"]:
-        if metric["kind"] == "quality" and _split(metric) == "test":
-            return metric["median"]
+def _test_quality(derived: RecipeNumbers) -> float | None:
+    for metric in derived.metrics:
+        if metric.kind == "quality" and _split(metric) == "test":
+            return metric.median
     return None
 
 
 def _conduct(
-    plan: Plan, blocks: Blocks, derived: Mapping[str, Any], runs: list[History]
+    plan: RecipePlan, blocks: Blocks, derived: RecipeNumbers, runs: list[History]
 ) -> MeasurementConduct:
-    shares = [load["others"] for load in loads(blocks)]
+    shares = [load.others for load in loads(blocks)]
     conduct = MeasurementConduct(
         name="the run",
         load=min(1.0, median(shares)) if shares else None,
         clock_ratio=_clock_ratio(blocks),
-        method=f"procedure {derived.get('procedure', 0)}, epochs {plan['epochs']}",
-        subject=form_hash(plan["recipe"]["fixed"])[:12],
+        method=_method(plan),
+        subject=form_hash(plan.recipe.document["fixed"])[:12],
     )
     return conduct.at(
         SAMPLES,
@@ -339,13 +343,16 @@ def _conduct(
     )
 
 
+def _method(plan: RecipePlan) -> str:
+    return f"procedure {PROCEDURE}, epochs {plan.epochs}"
+
+
 def _clock_ratio(blocks: Blocks) -> float | None:
     """The time by the clock of the run by that of the machine, between epochs; None if too short to tell."""
-    by_seed = epochs_by_seed(blocks)
     counted = passed = 0.0
-    for epochs in by_seed.values():
-        first, last = epochs[0]["counters"], epochs[-1]["counters"]
-        resumed = any("resumed" in block for block in epochs)
+    for epochs in epochs_of_seeds(blocks):
+        first, last = epochs[0].counters, epochs[-1].counters
+        resumed = any(epoch.resumed for epoch in epochs)
         if resumed or "unix time" not in first or "run seconds" not in first:
             continue
         counted += last["run seconds"] - first["run seconds"]

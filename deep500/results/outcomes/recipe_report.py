@@ -62,14 +62,14 @@ def _banner(data: OutcomeData) -> Banner:
     first, *others = flat(headline(data))
     capitalised = first[:1].upper() + first[1:]
     figures = []
-    targets = [metric["target"] for metric in data.metrics]
+    targets = [metric.target for metric in data.metrics]
     several_targets = len(targets) - targets.count(None) > 1
     for metric in data.metrics:
-        if metric["target"] is None or several_targets:
+        if metric.target is None or several_targets:
             figures.append((metric_name(metric), amount(metric)))
-    epochs = f"{progress(data)}; planned were {data.plan['epochs']} epochs each."
+    epochs = f"{progress(data)}; planned were {data.plan.epochs} epochs each."
     if all(is_complete(data, run) for run in data.runs):
-        epochs = f"{progress(data)}, {data.plan['epochs']} epochs each."
+        epochs = f"{progress(data)}, {data.plan.epochs} epochs each."
     status = resuming(data) or epochs
     verdicts = {verdict(data): 1}
     title = [capitalised, *others]
@@ -77,7 +77,9 @@ def _banner(data: OutcomeData) -> Banner:
 
 
 def _recipe(data: OutcomeData) -> str:
-    written = json.dumps(data.plan["recipe"], indent=2, ensure_ascii=False)
+    written = json.dumps(
+        data.plan.recipe.document, indent=2, ensure_ascii=False, sort_keys=True
+    )
     return "\n".join(map(_clean_line, written.split("\n")))
 
 

@@ -5,10 +5,10 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...contracts.result import Plan
 from ...reports.blocks import Table
 from ...reports.tables import NOTHING
 from ...reports.text import Code, Text, clean, plain, shortened
+from ...training.recipe_plan import RecipePlan
 from .data import OutcomeData
 
 # entries of FIXED or MUTABLE, or the settings of a definition
@@ -21,21 +21,21 @@ DISPLAY_NAMES = {"executor": "framework", "dataset": "data set"}
 
 def what_was_run(data: OutcomeData) -> Table:
     """Every setting of the recipe and of this run, with the part that it belongs to."""
-    recipe = data.plan["recipe"]
+    recipe = data.plan.recipe
     plan = data.plan
     rows = []
-    for part in ("fixed", "mutable"):
-        for key, value in merged_entries(recipe[part]).items():
+    for part, entries in (("FIXED", recipe.fixed), ("MUTABLE", recipe.mutable)):
+        for key, value in merged_entries(entries).items():
             setting = clean(key).replace("_", " ")
-            rows.append([setting, value, part.upper()])
+            rows.append([setting, value, part])
     rows += [
-        ["epochs run", plain(plan["epochs"]), THIS_RUN],
-        ["tier", clean(plan["tier"]), THIS_RUN],
-        ["seeds", _first_seeds(plan["seeds"]), THIS_RUN],
+        ["epochs run", plain(plan.epochs), THIS_RUN],
+        ["tier", clean(plan.tier), THIS_RUN],
+        ["seeds", _first_seeds(plan.seeds), THIS_RUN],
         ["kernels", _kernels(plan), THIS_RUN],
-        ["threads", plain(plan.get("threads", NOTHING)), THIS_RUN],
+        ["threads", _or_nothing(plan.threads), THIS_RUN],
         *_division_rows(plan),
-        ["recipe hash", Code(clean(plan["hash"])), THIS_RUN],
+        ["recipe hash", Code(clean(plan.hash)), THIS_RUN],
     ]
     return Table(["setting", "value", "part"], rows, "ltl")
 
@@ -48,39 +48,41 @@ def _first_seeds(seeds: Sequence[Any]) -> str:
     return f"{len(seeds)} ({first})"
 
 
-def _division_rows(plan: Plan) -> list[list[Text]]:
+def _division_rows(plan: RecipePlan) -> list[list[Text]]:
     """What the tier scales, the division, and the hash of FIXED alone; bundles of version 0.1.0 lack all three."""
     rows: list[list[Text]] = []
-    if "scale" in plan:
+    if plan.scale is not None:
         scale = []
-        for key, value in plan["scale"].items():
+        for key, value in plan.scale.items():
             scale.append(f"{clean(key)} {plain(value)}")
         rows.append(["the tier scales", ", ".join(scale), THIS_RUN])
-    if "division" in plan:
-        division = clean(plan["division"])
-        rows.append(["division", division, THIS_RUN])
-    if "fixed_hash" in plan:
-        fixed_hash = Code(clean(plan["fixed_hash"]))
+    if plan.division is not None:
+        rows.append(["division", clean(plan.division), THIS_RUN])
+    if plan.fixed_hash is not None:
+        fixed_hash = Code(clean(plan.fixed_hash))
         rows.append(["hash of FIXED", fixed_hash, THIS_RUN])
     return rows
 
 
-def _kernels(plan: Plan) -> str:
+def _kernels(plan: RecipePlan) -> str:
     """How many nodes ran a native kernel and how many our formula, and which one the update ran."""
-    kernels = plan.get("kernels")
-    if not isinstance(kernels, Mapping):
+    if plan.kernels is None:
         return NOTHING
-    of_nodes = list(kernels.values())
+    of_nodes = list(plan.kernels.values())
     native = of_nodes.count("native")
     composed = of_nodes.count("composed")
-    update = plain(plan.get("update", NOTHING))
+    update = _or_nothing(plan.update)
     return f"{native} native, {composed} composed; update {update}"
 
 
-def fixed_differences(plan: Plan) -> list[Text]:
+def _or_nothing(value: object) -> str:
+    return NOTHING if value is None else plain(value)
+
+
+def fixed_differences(plan: RecipePlan) -> list[Text]:
     """A sentence for each entry of FIXED that the open division changed."""
     sentences: list[Text] = []
-    for key, was, now in plan.get("differences", ()):
+    for key, was, now in plan.differences:
         before = shortened(short_value(was), LONGEST_VALUE)
         after = shortened(short_value(now), LONGEST_VALUE)
         sentences.append(
@@ -95,14 +97,14 @@ def resuming(data: OutcomeData) -> list[Text]:
     if data.finished:
         return []
     plan = data.plan
-    recipe_file = f"recipes/{plan['recipe']['name']}.py"
-    seeds = str(len(plan["seeds"]))
+    recipe_file = f"recipes/{plan.recipe.name}.py"
+    seeds = str(len(plan.seeds))
     arguments = [
         "d5",
         "run",
         recipe_file,
         "--tier",
-        plan["tier"],
+        plan.tier,
         "--seeds",
         seeds,
     ]
@@ -116,11 +118,11 @@ def resuming(data: OutcomeData) -> list[Text]:
     ]
 
 
-def _changed_options(plan: Plan) -> list[str]:
+def _changed_options(plan: RecipePlan) -> list[str]:
     """The options of `d5 run` that give these MUTABLE entries, these threads and this division."""
-    mutable = plan["recipe"]["mutable"]
+    mutable = plan.recipe.mutable
     options = []
-    threads = plan.get("threads")
+    threads = plan.threads
     if isinstance(threads, int) and threads != 1:
         options += ["--threads", str(threads)]
     framework = _framework_name(mutable.get("executor"))
@@ -129,9 +131,9 @@ def _changed_options(plan: Plan) -> list[str]:
     for key, value in mutable.items():
         if isinstance(value, int | float | list):
             options += ["--set", f"{key}={value!r}"]
-    if plan.get("division") == "open":
+    if plan.division == "open":
         options += ["--division", "open"]
-    for key, _, now in plan.get("differences", ()):
+    for key, _, now in plan.differences:
         options += ["--set", f"{key}={now!r}"]
     return options
 

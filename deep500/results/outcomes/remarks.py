@@ -1,13 +1,13 @@
 """What is unusual in a recipe's run without contradicting it; a reader who knows it reads the numbers with care."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from statistics import median
-from typing import Any
 
-from ...contracts.result import Blocks, Plan
 from ...reports.tables import seconds
+from ...training.recipe_blocks import Blocks, Epoch, blocks_by_seed, epochs_of
+from ...training.recipe_plan import RecipePlan
 
 # Of evaluating an example in CPU time, for each second of training with one: a forward pass is a third of a step.
 DEFERRED = 2.0
@@ -20,41 +20,36 @@ LEAST_OUTSIDE_S = 1.0
 LEAST_COUNTED = 0.5
 LEAST_MISSING_S = 0.5
 
-Block = Mapping[str, Any]
 
-
-def recipe_remarks(plan: Plan, blocks: Blocks) -> Iterator[str]:
+def recipe_remarks(plan: RecipePlan, blocks: Blocks) -> Iterator[str]:
     """Every remark on the bundle of a recipe's run."""
-    by_seed = epochs_by_seed(blocks)
+    trained = epochs_of_seeds(blocks)
     yield from left_out_seeds(plan)
-    yield from deferred_work(plan, by_seed)
-    yield from outside_work(by_seed)
-    yield from other_clock(by_seed)
+    yield from deferred_work(plan, trained)
+    yield from outside_work(trained)
+    yield from other_clock(trained)
 
 
-def epochs_by_seed(blocks: Blocks) -> dict[int, list[Block]]:
-    """The blocks of epochs with counters, of every seed."""
-    by_seed: dict[int, list[Block]] = {}
-    for block in blocks:
-        if "counters" in block:
-            by_seed.setdefault(block["seed"], []).append(block)
-    return by_seed
+def epochs_of_seeds(blocks: Blocks) -> list[list[Epoch]]:
+    """The epochs of every seed that has some."""
+    of_seeds = list(map(epochs_of, blocks_by_seed(blocks).values()))
+    return [epochs for epochs in of_seeds if epochs]
 
 
-def left_out_seeds(plan: Plan) -> Iterator[str]:
+def left_out_seeds(plan: RecipePlan) -> Iterator[str]:
     """That the seeds are not the ones that a run takes by itself."""
-    seeds = plan["seeds"]
+    seeds = plan.seeds
     if seeds != list(range(len(seeds))):
         listed = ", ".join(map(str, seeds))[:80]
         yield f"the seeds are {listed}: `d5 run` trains 0 to {len(seeds) - 1} unless it is told which"
 
 
-def deferred_work(plan: Plan, by_seed: Mapping[int, Sequence[Block]]) -> Iterator[str]:
+def deferred_work(plan: RecipePlan, seeds: Iterable[Sequence[Epoch]]) -> Iterator[str]:
     """That evaluating an example took much more CPU time than training with one: steps left work to be done later.
 
     Of every seed, the cheapest evaluation counts: the first one may compile.
     """
-    costs = cpu_costs(plan, by_seed)
+    costs = cpu_costs(plan, seeds)
     if costs is None:
         return
     of_step, of_evaluation = costs
@@ -67,29 +62,29 @@ def deferred_work(plan: Plan, by_seed: Mapping[int, Sequence[Block]]) -> Iterato
 
 
 def cpu_costs(
-    plan: Plan, by_seed: Mapping[int, Sequence[Block]]
+    plan: RecipePlan, seeds: Iterable[Sequence[Epoch]]
 ) -> tuple[float, float] | None:
     """CPU seconds of training with an example and of evaluating one; None if too little was recorded."""
-    examples = plan.get("examples", {}).get("validation", 0)
+    examples = (plan.examples or {}).get("validation", 0)
     training, evaluation, total = [], [], 0.0
-    for epochs in by_seed.values():
+    for epochs in seeds:
         costs = [_costs(before, after, examples) for before, after in _steps(epochs)]
         known = [cost for cost in costs if cost is not None]
         if len(known) < 2:
             continue
         training.append(median(cost[0] for cost in known))
         evaluation.append(min(cost[1] for cost in known))
-        total += epochs[-1]["counters"]["evaluation cpu seconds"]
+        total += epochs[-1].counters["evaluation cpu seconds"]
     if not training or total < LEAST_CPU_S:
         return None
     return median(training), median(evaluation)
 
 
-def outside_work(by_seed: Mapping[int, Sequence[Block]]) -> Iterator[str]:
+def outside_work(seeds: Iterable[Sequence[Epoch]]) -> Iterator[str]:
     """That events or other threads used much more CPU time than the steps did."""
     within, outside = 0.0, 0.0
-    for epochs in by_seed.values():
-        counters = epochs[-1]["counters"]
+    for epochs in seeds:
+        counters = epochs[-1].counters
         if "run cpu seconds" not in counters:
             return
         of_events = counters.get("event cpu seconds", 0.0)
@@ -104,12 +99,12 @@ def outside_work(by_seed: Mapping[int, Sequence[Block]]) -> Iterator[str]:
         )
 
 
-def other_clock(by_seed: Mapping[int, Sequence[Block]]) -> Iterator[str]:
+def other_clock(seeds: Iterable[Sequence[Epoch]]) -> Iterator[str]:
     """That the clock which times the steps counted much less, or more, than the clock of the machine."""
     counted, passed = [], []
-    for epochs in by_seed.values():
+    for epochs in seeds:
         for before, after in pairwise(epochs):
-            if "resumed" in after or "unix time" not in before["counters"]:
+            if after.resumed or "unix time" not in before.counters:
                 continue
             counted.append(_gain(before, after, "run seconds"))
             passed.append(_gain(before, after, "unix time"))
@@ -123,19 +118,19 @@ def other_clock(by_seed: Mapping[int, Sequence[Block]]) -> Iterator[str]:
         )
 
 
-def _steps(epochs: Sequence[Block]) -> Iterator[tuple[Block | None, Block]]:
+def _steps(epochs: Sequence[Epoch]) -> Iterator[tuple[Epoch | None, Epoch]]:
     """Every epoch of a seed with the one before."""
-    previous: Block | None = None
+    previous: Epoch | None = None
     for block in epochs:
         yield previous, block
         previous = block
 
 
 def _costs(
-    before: Block | None, after: Block, examples: int
+    before: Epoch | None, after: Epoch, examples: int
 ) -> tuple[float, float] | None:
     """CPU seconds of an epoch for each example: of training, and of evaluation; None if they were not recorded."""
-    counters = after["counters"]
+    counters = after.counters
     if "training cpu seconds" not in counters or not examples:
         return None
     samples = _gain(before, after, "samples")
@@ -144,11 +139,11 @@ def _costs(
     of_events = _gain(before, after, "event cpu seconds")
     of_training = _gain(before, after, "training cpu seconds") - of_events
     training = of_training / samples
-    evaluated = examples * (1 + len(after.get("within", [])))
+    evaluated = examples * (1 + len(after.within))
     evaluation = _gain(before, after, "evaluation cpu seconds") / evaluated
     return training, evaluation
 
 
-def _gain(before: Block | None, after: Block, name: str) -> float:
-    earlier = before["counters"].get(name, 0.0) if before else 0.0
-    return float(after["counters"].get(name, 0.0) - earlier)
+def _gain(before: Epoch | None, after: Epoch, name: str) -> float:
+    earlier = before.counters.get(name, 0.0) if before else 0.0
+    return float(after.counters.get(name, 0.0) - earlier)

@@ -1,16 +1,18 @@
 """What a sceptical reader asks of a run: load, where the time went, what a time counts, own code, earlier runs."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
+from ...contracts.metric_summary import MetricSummary
 from ...errors import Deep500Error
 from ...hashing.own_code import all_own_files
 from ...measure.machine import Environment
 from ...reports.blocks import Block, Bullets, Section, Table
 from ...reports.tables import NOTHING, percent, seconds
 from ...reports.text import Code, Text, clean, plain
+from ...training.recipe_blocks import epochs_of
 from .conditions import loads
 from .data import OutcomeData
 from .metric_text import metric_name
@@ -44,7 +46,7 @@ def _parts(data: OutcomeData) -> Table:
     if "run seconds" not in totals:
         return Table(["part of the run", "time"], [])
     steps = math.fsum(math.fsum(run.step_seconds) for run in data.runs)
-    build = math.fsum((data.derived or {}).get("build_seconds", []))
+    build = math.fsum(data.numbers.build_seconds)
     evaluation = totals.get("evaluation seconds", 0.0)
     other = totals["run seconds"] - steps - evaluation
     cpu_training = totals.get("training cpu seconds")
@@ -73,7 +75,7 @@ def _parts(data: OutcomeData) -> Table:
             _cpu(cpu_other),
         ],
     ]
-    if "distribution" in data.plan:
+    if data.plan.distribution:
         # ranks have clocks of their own, and virtual ones a modelled clock
         del rows[1], rows[-1]
         rows.append(["the whole run", seconds(totals["run seconds"]), NOTHING])
@@ -99,13 +101,13 @@ def _whole_times(data: OutcomeData) -> list[Text]:
     """Every time to a quality with everything between the beginning and that epoch, beside what it counts."""
     lines: list[Text] = []
     for metric in data.metrics:
-        if metric["name"] not in UNTIL or metric["median"] is None:
+        if metric.name not in UNTIL or metric.median is None:
             continue
         whole = _whole_seconds(data, metric)
         if not whole:
             continue
         name = metric_name(metric)
-        counted = seconds(median(_known(metric["values"])))
+        counted = seconds(median(_known(metric.values)))
         lines.append(
             f"{name} counts the steps alone: {counted} at the median of the seeds that reached it; with building, "
             f"evaluations and events they took {seconds(median(whole))}."
@@ -113,22 +115,21 @@ def _whole_times(data: OutcomeData) -> list[Text]:
     return lines
 
 
-def _whole_seconds(data: OutcomeData, metric: Mapping[str, Any]) -> list[float]:
+def _whole_seconds(data: OutcomeData, metric: MetricSummary) -> list[float]:
     """For every seed that reached the target: building and the run up to the epoch in which it did."""
-    builds = (data.derived or {}).get("build_seconds", [])
     whole = []
-    values = zip(data.trained_seeds, metric["values"], builds, strict=False)
+    numbers = data.numbers
+    values = zip(numbers.seeds, metric.values, numbers.build_seconds, strict=False)
     for seed, value, build in values:
-        for block in data.blocks:
-            if block["seed"] != seed or "evaluation" not in block:
-                continue
-            run_s = block.get("counters", {}).get("run seconds")
-            if run_s is not None and block["evaluation"]["seconds"] == value:
+        for epoch in epochs_of(data.blocks):
+            run_s = epoch.counters.get("run seconds")
+            is_reached = epoch.seed == seed and epoch.evaluation.seconds == value
+            if is_reached and run_s is not None:
                 whole.append(build + run_s)
     return whole
 
 
-def _known(values: list[float | None]) -> list[float]:
+def _known(values: Sequence[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
@@ -136,8 +137,8 @@ def _load(data: OutcomeData) -> str:
     recorded = loads(data.blocks)
     if not recorded:
         return "How much others used the machine was not recorded: too short a run, or an older version."
-    shares = [load["others"] for load in recorded]
-    cpus = recorded[0]["cpus"]
+    shares = [load.others for load in recorded]
+    cpus = recorded[0].cpus
     spread = f"{percent(min(shares))} to {percent(max(shares))}"
     return (
         f"Others used {percent(median(shares))} of the {cpus} CPUs (median of {len(shares)} looks, {spread}): what "
@@ -146,7 +147,7 @@ def _load(data: OutcomeData) -> str:
 
 
 def _threads(data: OutcomeData) -> str:
-    threads = data.plan.get("threads")
+    threads = data.plan.threads
     cpus = _fact(data, SETUP, "usable cpus") or "an unknown number of"
     if threads == 1:
         why = "one by default, so that a seed gives the same bits again"
@@ -158,8 +159,8 @@ def _threads(data: OutcomeData) -> str:
 
 
 def _earlier_runs(data: OutcomeData) -> list[Text]:
-    counts = data.plan.get("ledger")
-    if not isinstance(counts, Mapping):
+    counts = data.plan.ledger
+    if counts is None:
         return []
     numbers = {clean(k): v for k, v in counts.items() if isinstance(v, int)}
     total = sum(numbers.values())
@@ -185,10 +186,10 @@ def _started_first(data: OutcomeData) -> list[Text]:
 
 def _own_code(data: OutcomeData) -> Table:
     """The user's files that took part; all else is installed, and its versions are in the environment."""
-    recipe = data.plan["recipe"]
-    of_fixed = recipe.get("code", {}).get("fixed", {})
+    recipe = data.plan.recipe
+    of_fixed = recipe.code.fixed
     rows: list[list[Text]] = []
-    for name, digest in all_own_files(recipe).items():
+    for name, digest in all_own_files(recipe.document).items():
         part = "behind FIXED" if name in of_fixed else ""
         rows.append([Code(clean(name)), Code(clean(digest)), part])
     return Table(["own code", "SHA-256", ""], rows, "ltl")

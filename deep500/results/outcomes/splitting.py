@@ -6,14 +6,12 @@ For every seed, time to target = steps to target × mean time of those steps. Th
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import variance
-from typing import Any
 
 import numpy as np
 
 from ...contracts.metric import History, Metric
-from ...contracts.result import Record
 from ...measure.statistics.distributions import student_t_quantile
 from ...measure.statistics.intervals import mean_interval
 from ...reports.blocks import Block, Bullets, Section, Table
@@ -21,7 +19,8 @@ from ...reports.tables import Number, count
 from ...reports.tables import ratio as ratio_text
 from ...training.metric_summary import recorded_metric
 from ...training.outcome import trained_runs
-from .metric_text import metric_name
+from .data import RecipeRecord
+from .metric_text import words_for_metric
 
 TIME_TO_TARGET = ("TimeToAccuracy", "TimeToQuality")
 FEWEST = 3  # seeds for an interval
@@ -60,32 +59,25 @@ class TargetArrival:
     arrived: bool
 
 
-def time_splits(a: Record, b: Record, level: float) -> list[TimeSplit]:
+def time_splits(a: RecipeRecord, b: RecipeRecord, level: float) -> list[TimeSplit]:
     """The split of every time to a target that both runs have."""
     runs_a = [run for run in trained_runs(a.blocks) if run.evaluations]
     runs_b = [run for run in trained_runs(b.blocks) if run.evaluations]
     if not runs_a or not runs_b:
         return []
-    forms_b = [form for form, _ in b.plan["recipe"]["metrics"]]
+    forms_b = [form for form, _ in b.plan.recipe.metrics]
     splits = []
-    for form, _ in a.plan["recipe"]["metrics"]:
-        if form["definition"] in TIME_TO_TARGET and form in forms_b:
+    for form, _ in a.plan.recipe.metrics:
+        if form.definition in TIME_TO_TARGET and form in forms_b:
             metric = recorded_metric(form, a.plan)
             if not (_has_times(metric, a) and _has_times(metric, b)):
                 continue
-            name = metric_name(
-                {"name": form["definition"], "settings": metric.settings}
-            )
+            name = words_for_metric(form.definition, metric.settings)
             arrivals_a = _arrivals(metric, runs_a)
             arrivals_b = _arrivals(metric, runs_b)
             if _took_time(arrivals_a) and _took_time(arrivals_b):
                 splits.append(_split(name, arrivals_a, arrivals_b, level))
     return splits
-
-
-def split_data(splits: Sequence[TimeSplit]) -> list[dict[str, Any]]:
-    """The splits as `--json` prints them."""
-    return [asdict(split) for split in splits]
 
 
 def split_blocks(splits: Sequence[TimeSplit]) -> list[Block]:
@@ -126,10 +118,9 @@ def _arrivals(metric: Metric, runs: Sequence[History]) -> dict[int, TargetArriva
     return {run.seed: _arrival(metric, run) for run in runs}
 
 
-def _has_times(metric: Metric, record: Record) -> bool:
+def _has_times(metric: Metric, record: RecipeRecord) -> bool:
     """Whether the run could measure what the metric needs."""
-    unavailable = record.plan.get("unavailable", {})
-    return not any(need in unavailable for need in metric.needs)
+    return not any(need in record.plan.unavailable for need in metric.needs)
 
 
 def _took_time(arrivals: Mapping[int, TargetArrival]) -> bool:

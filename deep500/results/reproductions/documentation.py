@@ -1,19 +1,21 @@
 """How well a recipe's run is documented: a list of items, each of which is there or not."""
 
 from collections.abc import Mapping
-from typing import Any
 
-from ...contracts.result import Record
 from ...errors import Deep500Error
 from ...measure.machine.facts import CLASSES, Environment
+from ...training.recipe_plan import RecipePlan
+from ..outcomes.data import RecipeRecord, numbers_of
+from .blocks import DocumentedItem
 
 # share of the facts of a class from which on it counts as documented
 KNOWN_SHARE = 0.75
 SEVERAL_SEEDS = 3
-Item = dict[str, Any]  # "item", "present" and "text"
 
 
-def documentation(record: Record, files: Mapping[str, str]) -> list[Item]:
+def documentation(
+    record: RecipeRecord, files: Mapping[str, str]
+) -> list[DocumentedItem]:
     """What a reader needs to interpret the result; `files` are the other files of its bundle."""
     return [
         *_environment_items(record),
@@ -22,11 +24,11 @@ def documentation(record: Record, files: Mapping[str, str]) -> list[Item]:
     ]
 
 
-def _item(name: str, present: object, text: str) -> Item:
-    return {"item": name, "present": bool(present), "text": text}
+def _item(name: str, present: object, text: str) -> DocumentedItem:
+    return DocumentedItem(name, bool(present), text)
 
 
-def _environment_items(record: Record) -> list[Item]:
+def _environment_items(record: RecipeRecord) -> list[DocumentedItem]:
     try:
         classes = Environment.from_json(record.environment).classes
     except Deep500Error:
@@ -46,13 +48,10 @@ def _environment_items(record: Record) -> list[Item]:
     return items
 
 
-def _run_items(record: Record) -> list[Item]:
+def _run_items(record: RecipeRecord) -> list[DocumentedItem]:
     plan = record.plan
-    seeds = plan["seeds"]
-    threads = plan.get("threads")
-    kernels = plan.get("kernels")
-    nodes = f"{len(plan.get('kernels', {}))} nodes"
-    data = plan.get("data", {})
+    seeds, threads, kernels, data = plan.seeds, plan.threads, plan.kernels, plan.data
+    nodes = f"{len(kernels or ())} nodes"
     splits = ", ".join(sorted(data)) or "none"
     return [
         *_recipe_items(plan),
@@ -63,38 +62,38 @@ def _run_items(record: Record) -> list[Item]:
     ]
 
 
-def _recipe_items(plan: Mapping[str, Any]) -> list[Item]:
-    recipe_hash = plan.get("hash")
-    sources = plan.get("sources", {})
-    hashed = [key for key, entry in sources.items() if entry.get("source")]
+def _recipe_items(plan: RecipePlan) -> list[DocumentedItem]:
+    sources = plan.sources
+    hashed = [key for key, entry in sources.items() if entry.source]
     all_hashed = sources and len(hashed) == len(sources)
     hash_count = f"{len(hashed)} of {len(sources)}"
-    division = str(plan.get("division", "unknown"))
-    epochs = plan["epochs"]
-    all_epochs = epochs == plan["recipe"]["fixed"].get("epochs", epochs)
-    epochs_run = f"{epochs}, tier {plan['tier']}"
+    division = plan.division or "unknown"
+    all_epochs = plan.epochs == plan.recipe.fixed.get("epochs", plan.epochs)
+    epochs_run = f"{plan.epochs}, tier {plan.tier}"
     return [
         _item(
             "recipe: hash of its canonical form",
-            recipe_hash,
-            str(recipe_hash)[:12],
+            plan.hash,
+            plan.hash[:12],
         ),
         _item("recipe: sources of all definitions", all_hashed, hash_count),
-        _item("recipe: division", plan.get("division"), division),
+        _item("recipe: division", plan.division, division),
         _item("recipe: all of its epochs", all_epochs, epochs_run),
     ]
 
 
-def _result_items(record: Record, files: Mapping[str, str]) -> list[Item]:
-    derived = record.derived or {"metrics": [], "seeds": []}
-    seeds = derived["seeds"]
-    targets = [metric for metric in derived["metrics"] if metric["target"] is not None]
-    with_interval = [metric for metric in targets if metric["low"] is not None]
+def _result_items(
+    record: RecipeRecord, files: Mapping[str, str]
+) -> list[DocumentedItem]:
+    numbers = numbers_of(record)
+    seeds = numbers.seeds
+    targets = [metric for metric in numbers.metrics if metric.target is not None]
+    with_interval = [metric for metric in targets if metric.low is not None]
     all_intervals = targets and with_interval == targets
     weights = 0
     for seed in seeds:
         weights += f"weights-{seed}.safetensors" in files
-    claims = derived.get("claims", [])
+    claims = numbers.claims
     blocks = record.blocks
     finished = "yes" if record.finished else "no"
     return [

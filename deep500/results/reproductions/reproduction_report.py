@@ -1,9 +1,7 @@
 """The report of a reproduction: three answers first, then what they rest on."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from ...contracts.result import Record
 from ...measure.machine.table import CONTEXT
 from ...reports.blocks import (
     Banner,
@@ -18,98 +16,100 @@ from ...reports.blocks import (
 from ...reports.surroundings import raw_data
 from ...reports.tables import NOTHING
 from ...reports.text import Code, Text, VerdictWord, clean, shortened
-from .answers import ratio_text, seed_blocks, summary_block
+from .answers import ratio_text
+from .blocks import SecondRun, second_run, seed_blocks
+from .numbers import ReproductionAnswer, ReproductionNumbers, ReproductionRecord
 
-Derived = Mapping[str, Any]  # what derived.json holds
-Summary = Mapping[str, Any]  # the last block
-ANSWERS = ("reproduced", "replicated", "interpretable")
-END = {"reproduced": "; ", "replicated": "; ", "interpretable": ""}
 MOST_DIFFERENCES = 20
 LONGEST_VALUE = 60
 
 
-def reproduction_report(record: Record) -> Report:
-    """The blocks of the report; `record.derived` is there."""
-    name = clean(record.plan["original"]["name"])[:100]
-    derived = record.derived or {}
-    summary = summary_block(record.blocks)
-    blocks: list[Block] = [_banner(name, derived)]
+def reproduction_report(
+    record: ReproductionRecord, numbers: ReproductionNumbers
+) -> Report:
+    """The blocks of the report."""
+    name = clean(record.plan.original.name)[:100]
+    again = second_run(record.blocks)
+    blocks: list[Block] = [_banner(name, numbers)]
     if not record.finished:
         blocks.append(Problems(["unfinished: not all seeds were trained again"]))
-    statements = [_statements(derived), _times(derived)]
+    statements = [_statements(numbers), _times(numbers)]
     blocks += [
         Section("Replicated: what holds again", statements),
         Section("Reproduced: the bits of every seed", [_seeds(record)]),
         Section("Interpretable: what is documented", [_items(record)]),
     ]
-    if summary is not None:
-        environment = _environment(summary)
+    if again is not None:
+        environment = _environment(again)
         blocks += [
             Section("Environments, what can matter first", environment),
-            _second_run(summary),
+            _second_run(again),
         ]
-    if record.plan["changes"]:
-        changes = [clean(change)[:200] for change in record.plan["changes"]]
+    if record.plan.changes:
+        changes = [clean(change)[:200] for change in record.plan.changes]
         blocks.append(Section("The recipe differs here", [Bullets(changes)]))
     blocks.append(raw_data(record.bundle, record.hash))
     return Report("Deep500 reproduction", name, blocks)
 
 
-def _banner(name: str, derived: Derived) -> Banner:
+def _banner(name: str, numbers: ReproductionNumbers) -> Banner:
+    answers: dict[str, ReproductionAnswer] = {
+        "reproduced": numbers.reproduced,
+        "replicated": numbers.replicated,
+        "interpretable": numbers.interpretable,
+    }
     lines: list[Text] = [f"{name}: "]
     figures: list[tuple[Text, Text]] = []
     counts: dict[VerdictWord, int] = {}
-    for question in ANSWERS:
-        answer = derived[question]
-        verdict = VerdictWord(answer["verdict"])
-        text = clean(answer["text"])
-        end = END[question]
-        lines.append(f"{question} {verdict} ({text}){end}")
+    for question, answer in answers.items():
+        verdict = VerdictWord(answer.verdict)
+        end = "" if question == "interpretable" else "; "
+        lines.append(f"{question} {verdict} ({clean(answer.text)}){end}")
         figures.append((question, verdict))
         counts[verdict] = counts.get(verdict, 0) + 1
     return Banner(lines, lines, counts, figures)
 
 
-def _statements(derived: Derived) -> Block:
+def _statements(numbers: ReproductionNumbers) -> Block:
     """Every claim, target and quality: what it was, what it is now, and whether it holds again."""
     rows = []
-    for row in derived["replicated"]["rows"]:
+    for row in numbers.replicated.rows:
         cells = [
-            clean(row["what"]),
-            clean(row["original"]),
-            clean(row["again"]),
-            VerdictWord(row["verdict"]),
+            clean(row.what),
+            clean(row.original),
+            clean(row.again),
+            VerdictWord(row.verdict),
         ]
         rows.append(cells)
     return Table(["statement", "original", "again", "holds again"], rows, "tttl")
 
 
-def _times(derived: Derived) -> Block:
+def _times(numbers: ReproductionNumbers) -> Block:
     """The ratio of every time, or why it was not compared."""
     lines = []
-    for row in derived["times"]:
-        metric = clean(row["metric"])
-        if row["ratio"] is None:
-            lines.append(f"{metric}: not compared: {clean(row['reason'])}")
+    for time in numbers.times:
+        metric = clean(time.metric)
+        reason = clean(time.reason)
+        if time.ratio is None:
+            lines.append(f"{metric}: not compared: {reason}")
         else:
-            reason = clean(row["reason"])
-            lines.append(f"{metric}: {ratio_text(row)}: {row['verdict']}; {reason}")
+            lines.append(f"{metric}: {ratio_text(time)}: {time.verdict}; {reason}")
     return Bullets(lines)
 
 
-def _seeds(record: Record) -> Table:
+def _seeds(record: ReproductionRecord) -> Table:
     rows = []
     for block in seed_blocks(record.blocks):
         step = largest = NOTHING
-        if block["first_step"] is not None:
-            step = str(block["first_step"])
-        if block["largest"] is not None:
-            largest = f"{block['largest']:.2g}"
+        if block.first_step is not None:
+            step = str(block.first_step)
+        if block.largest is not None:
+            largest = f"{block.largest:.2g}"
         row = [
-            str(block["seed"]),
-            _yes_or_no(block["same_losses"]),
-            _yes_or_no(block["same_weights"]),
-            _yes_or_no(block.get("same_epochs", True)),
+            str(block.seed),
+            _yes_or_no(block.same_losses),
+            _yes_or_no(block.same_weights),
+            _yes_or_no(block.same_epochs is not False),
             step,
             largest,
         ]
@@ -129,31 +129,31 @@ def _yes_or_no(answer: bool) -> VerdictWord:
     return VerdictWord("yes" if answer else "no")
 
 
-def _items(record: Record) -> Table:
+def _items(record: ReproductionRecord) -> Table:
     rows = []
-    for item in record.plan["original"]["documentation"]:
+    for item in record.plan.original.documentation:
         row = [
-            clean(item["item"]),
-            _yes_or_no(item["present"]),
-            shortened(clean(item["text"]), LONGEST_VALUE),
+            clean(item.item),
+            _yes_or_no(item.present),
+            shortened(clean(item.text), LONGEST_VALUE),
         ]
         rows.append(row)
     return Table(["item", "documented", ""], rows, "llt")
 
 
-def _environment(summary: Summary) -> Sequence[Block]:
+def _environment(again: SecondRun) -> Sequence[Block]:
     """The facts of the two environments that differ and can change the results."""
-    differences = summary["environment"]
-    changes = [change for change in differences if change["weight"] != CONTEXT]
+    differences = again.environment
+    changes = [change for change in differences if change.weight != CONTEXT]
     if not changes:
         return [Sentence("They differ in nothing that can matter.")]
     rows = []
     for change in changes[:MOST_DIFFERENCES]:
         row = [
-            clean(change["fact"]),
-            _value(change["was"]),
-            _value(change["now"]),
-            clean(change["weight"]),
+            clean(change.fact),
+            _value(change.was),
+            _value(change.now),
+            clean(change.weight),
         ]
         rows.append(row)
     blocks: list[Block] = [Table(["fact", "original", "here", "it"], rows, "lttl")]
@@ -172,10 +172,10 @@ def _value(value: object) -> str:
     return shortened(clean(text), LONGEST_VALUE)
 
 
-def _second_run(summary: Summary) -> Section:
-    bundle = Code(clean(summary["bundle"]))
+def _second_run(again: SecondRun) -> Section:
+    bundle = Code(clean(again.bundle))
     lines: list[Text] = [["The second run is a bundle of its own: ", bundle]]
-    if summary["unstable"]:
-        names = ", ".join(map(clean, summary["unstable"]))
+    if again.unstable:
+        names = ", ".join(map(clean, again.unstable))
         lines.append(f"These operators do not give the same bits twice here: {names}.")
     return Section("The second run", [Bullets(lines)])

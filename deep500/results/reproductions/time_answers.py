@@ -1,20 +1,22 @@
 """Does every time come out again? The ratio again / original with its interval, and what the load can explain of it."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
+from ...contracts.metric_summary import MetricSummary
 from ...measure.sensing.others import BUSY
 from ...measure.statistics.intervals import smallest_sample
+from ..outcomes.conditions import Conditions
 from ..outcomes.metric_contrast import (
     compare_metric,
     matched,
     verdict_by_ranks,
 )
-from ..outcomes.metric_text import is_unavailable
+from ..outcomes.metric_text import is_unavailable, metric_name
+from .blocks import OriginalRun, SecondRun
+from .numbers import NO, NOT_JUDGED, UNDECIDED, YES, TimeAgain
 
-YES, NO, UNDECIDED = "yes", "no", "not decided"
-NOT_JUDGED = "not judged"
 # by what a comparison says of the second run
 VERDICTS = {
     "same": YES,
@@ -28,73 +30,68 @@ MARGIN = 0.25
 # Threads of others also slow down those that run beside them: shared cores, caches and memory.
 SHARED = 2.0
 
-Metric = Mapping[str, Any]
-Summary = Mapping[str, Any]
-Conditions = Mapping[str, Any]  # "others", "stretch", "threads" of one run
-
 
 def time_answer(
-    original: Mapping[str, Any],
-    summary: Summary,
-    before: Metric,
-    again: Metric,
+    original: OriginalRun,
+    second: SecondRun,
+    before: MetricSummary,
+    again: MetricSummary,
     level: float,
-) -> dict[str, Any]:
+) -> TimeAgain:
     """The ratio of one time or rate with its interval, the verdict and its reason."""
-    answer: dict[str, Any] = {"ratio": None, "low": None, "high": None}
+    answer = TimeAgain(metric_name(before))
     lost = lost_value(before, again)
     if lost:
-        return answer | {"verdict": NO, "reason": lost}
-    if not before["median"] or not again["median"]:
-        return answer | {"verdict": NOT_JUDGED, "reason": "a run has no value"}
-    if not summary["same_machine"]:
-        reason = "the machines are not alike"
-        return answer | {"verdict": NOT_JUDGED, "reason": reason}
-    runs = [original.get("conditions"), summary.get("conditions")]
+        return replace(answer, verdict=NO, reason=lost)
+    if not before.median or not again.median:
+        return replace(answer, reason="a run has no value")
+    if not second.same_machine:
+        return replace(answer, reason="the machines are not alike")
+    runs = [original.conditions, second.conditions]
     limit = (1 + MARGIN) * explained(runs)
-    reason = _reason(runs, limit)
+    answer = replace(answer, reason=_reason(runs, limit))
     if math.isinf(limit):
-        return answer | {"verdict": NOT_JUDGED, "reason": reason}
-    seeds = original["seeds"], summary["seeds"]
+        return answer
+    seeds = original.seeds, second.seeds
     found = compare_metric(before, again, *seeds, limit - 1, level)
     if found.n < smallest_sample(0.5, level) or found.value is None:
-        verdict, reason = _by_ranks(before, again, seeds, limit, level, reason)
-        ratio = again["median"] / before["median"]
-        return answer | {"ratio": ratio, "verdict": verdict, "reason": reason}
-    ends = {"ratio": found.value, "low": found.low, "high": found.high}
+        answer = replace(answer, ratio=again.median / before.median)
+        return _by_ranks(answer, before, again, seeds, limit, level)
     verdict = VERDICTS[found.verdict]
     if verdict == YES and limit > 1 + MARGIN:
         verdict = NOT_JUDGED
-    return answer | ends | {"verdict": verdict, "reason": reason}
+    return replace(
+        answer, ratio=found.value, low=found.low, high=found.high, verdict=verdict
+    )
 
 
 def _by_ranks(
-    before: Metric,
-    again: Metric,
+    answer: TimeAgain,
+    before: MetricSummary,
+    again: MetricSummary,
     seeds: tuple[Sequence[int], Sequence[int]],
     limit: float,
     level: float,
-    reason: str,
-) -> tuple[str, str]:
-    """The verdict of few seeds, or of some without a value, with its reason; too few seeds decide nothing."""
+) -> TimeAgain:
+    """The verdict of few seeds, or of some without a value; too few seeds decide nothing."""
     sides = matched(before, again, *seeds)
     verdict, _ = verdict_by_ranks(before, sides, math.log(limit), level)
     if verdict != "inconclusive":
-        return NO, reason
-    ratio = again["median"] / before["median"]
-    if 1 / limit <= ratio <= limit:
-        return NOT_JUDGED, reason
+        return replace(answer, verdict=NO)
+    if answer.ratio is not None and 1 / limit <= answer.ratio <= limit:
+        return answer
     count = min(len(sides.a), len(sides.b))
-    return UNDECIDED, f"{reason}, and the ranks of {count} seeds do not decide"
+    reason = f"{answer.reason}, and the ranks of {count} seeds do not decide"
+    return replace(answer, verdict=UNDECIDED, reason=reason)
 
 
-def lost_value(before: Metric, again: Metric) -> str:
+def lost_value(before: MetricSummary, again: MetricSummary) -> str:
     """Why a repetition without a value contradicts an original with one; empty if it does not."""
-    if before["median"] is None or again["median"] is not None:
+    if before.median is None or again.median is not None:
         return ""
     if is_unavailable(again):
         return ""
-    return f"the original has {before['median']:.6g} {before['unit']}, and here there is none".rstrip()
+    return f"the original has {before.median:.6g} {before.unit}, and here there is none".rstrip()
 
 
 def explained(runs: Sequence[Conditions | None]) -> float:
@@ -103,20 +100,20 @@ def explained(runs: Sequence[Conditions | None]) -> float:
     for run in runs:
         if run is None:
             return math.inf
-        if run["others"] is not None and run["others"] <= BUSY:
+        if run.others is not None and run.others <= BUSY:
             continue
-        if run["threads"] != 1 or run["stretch"] is None:
+        if run.threads != 1 or run.stretch is None:
             return math.inf
-        factor *= SHARED * max(1.0, run["stretch"])
+        factor *= SHARED * max(1.0, run.stretch)
     return factor
 
 
 def _reason(runs: Sequence[Conditions | None], limit: float) -> str:
     shares = []
     for name, run in zip(("the original", "this run"), runs, strict=True):
-        if run is None or run["others"] is None:
+        if run is None or run.others is None:
             shares.append(f"the load of {name} is not known")
         else:
-            shares.append(f"others used {run['others']:.0%} of the CPUs during {name}")
+            shares.append(f"others used {run.others:.0%} of the CPUs during {name}")
     allowed = "any factor" if math.isinf(limit) else f"a factor of {limit:.3g}"
     return f"{', '.join(shares)}, which can explain {allowed}"

@@ -18,7 +18,7 @@ from deep500.check.networks.divergence import node_check
 from deep500.check.networks.matching import paired
 from deep500.check.networks.reproducing import reproduction
 from deep500.check.networks.truth import Truth
-from deep500.check.report import CheckReport, Reports
+from deep500.check.report import Reports, report_of
 from deep500.errors import Deep500Error
 from deep500.frameworks import available_frameworks
 
@@ -352,7 +352,7 @@ def test_the_report_is_data():
     report = checked(bench["deep_mlp"](1))
     data = json.loads(json.dumps(report.to_json()))
     assert data["ok"] is True and data["first"] is None
-    again = [CheckReport.from_json(side) for side in data["reports"]]
+    again = [report_of(side, "it") for side in data["reports"]]
     assert again[0].verdict == "ok" and len(again[0].checks) == len(report.checks)
 
 

@@ -1,0 +1,1 @@
+"""What results of checks have in common: their numbers and their page."""
