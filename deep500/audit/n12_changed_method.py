@@ -53,9 +53,9 @@ method = "median of 30"
             if measurement.subject and measurement.method:
                 by_subject.setdefault(measurement.subject, []).append(measurement)
         for same in by_subject.values():
-            methods = {measurement.method for measurement in same}
+            methods = {measurement.method or "" for measurement in same}
             if len(methods) > 1:
-                listed = "; ".join(sorted(map(str, methods)))
+                listed = "; ".join(sorted(methods))
                 yield same[-1].fails(
                     f"measured by different methods: {listed}", "method"
                 )

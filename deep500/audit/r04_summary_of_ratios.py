@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ..contracts.audit_rule import AuditRule
 from ..contracts.declaration import AuditFinding
-from ..contracts.dossier import Dossier
+from ..contracts.dossier import Dossier, ReportedNumber, ReportedSpeedup
 
 
 class R04SummaryOfRatios(AuditRule):
@@ -33,7 +33,8 @@ averaged = 1
 """
 
     def judge(self, dossier: Dossier) -> Iterator[AuditFinding]:
-        ratios = [*dossier.speedup, *dossier.numbers("ratio")]
+        ratios: list[ReportedSpeedup | ReportedNumber] = [*dossier.speedup]
+        ratios += dossier.numbers("ratio")
         for ratio in ratios:
             values = getattr(ratio, "averaged", None)
             means = ("arithmetic mean", "geometric mean", "harmonic mean")

@@ -104,15 +104,27 @@ def _started_first(record: Record) -> list[str] | None:
 
 def setup_of(record: Record) -> SetupDescription:
     """The nine classes of facts: how many of each are known, and the first of them."""
-    classes = record.environment.get("classes")
-    texts = {}
-    for field, name in CLASSES.items():
-        facts = classes.get(name) if isinstance(classes, dict) else None
-        texts[field] = _facts_text(facts)
-    # the plan names every input
-    texts["inputs"] = texts["inputs"] or "plan.json"
+
+    def text(field: str) -> str | None:
+        classes = record.environment.get("classes")
+        facts = classes.get(CLASSES[field]) if isinstance(classes, dict) else None
+        return _facts_text(facts)
+
+    setup = SetupDescription(
+        name="the set-up",
+        processor=text("processor"),
+        memory=text("memory"),
+        network=text("network"),
+        compiler=text("compiler"),
+        runtime=text("runtime"),
+        storage=text("storage"),
+        # the plan names every input
+        inputs=text("inputs") or "plan.json",
+        measurement=text("measurement"),
+        source=text("source"),
+    )
     paths = {field: f"classes/{name}" for field, name in CLASSES.items()}
-    return SetupDescription(name="the set-up", **texts).at(ENVIRONMENT, **paths)
+    return setup.at(ENVIRONMENT, **paths)
 
 
 def _facts_text(facts: object) -> str | None:

@@ -75,7 +75,7 @@ def draft_of(path: Path) -> Draft:
     return Draft(
         bundle.kind,
         copy.deepcopy(documents),
-        copy.deepcopy(list(bundle.blocks)),  # type: ignore[arg-type]
+        copy.deepcopy(list(bundle.blocks)),
         files,
         bundle.created,
         manifest["finished"],

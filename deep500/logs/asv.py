@@ -74,7 +74,7 @@ def _at(values: list[Any], index: int) -> float | None:
 
 def _number(value: object) -> float | None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if is_number and abs(value) < 1e300:  # type: ignore[operator, arg-type]
+    if is_number and abs(value) < 1e300:  # type: ignore[arg-type]
         return float(value)  # type: ignore[arg-type]
     return None
 

@@ -22,7 +22,12 @@ OLD = {
     "operators": DATA / "before" / "operator-0.1.0.zip",
     "recipes": DATA / "before" / "recipe-procedure-1.zip",
 }
-FIFTH = {3: "ranks", 4: "bench", 5: None, 7: OLD["operators"]}
+FIFTH: dict[int, Path | None] = {
+    3: DATA / "golden" / "ranks.zip",
+    4: DATA / "golden" / "bench.zip",
+    5: None,
+    7: OLD["operators"],
+}
 
 
 @pytest.fixture(autouse=True)
@@ -58,8 +63,6 @@ def honest_for(way: int) -> list[Path]:
     names = OPERATORS if way == 7 else RECIPES
     paths = [DATA / "golden" / f"{name}.zip" for name in names]
     fifth = FIFTH.get(way, OLD["recipes"])
-    if isinstance(fifth, str):
-        fifth = DATA / "golden" / f"{fifth}.zip"
     return [*paths, fifth] if fifth else paths
 
 

@@ -47,11 +47,17 @@ def test_rows_come_from_a_csv_file(tmp_path: Path) -> None:
     claims = "[[number]]\ncsv = 'table.csv'\nkind = 'cost'\nunit = 's'\n"
     (tmp_path / "claims.toml").write_text(claims)
     first, second = read_claims(tmp_path / "claims.toml").number
-    common = {"kind": "cost", "unit": "s"}
     assert first == ReportedNumber(
-        name="a", value=1.5, n=30, low=1.4, high=1.6, quantiles=[0.5, 0.99], **common
+        name="a",
+        kind="cost",
+        value=1.5,
+        unit="s",
+        n=30,
+        low=1.4,
+        high=1.6,
+        quantiles=[0.5, 0.99],
     )
-    assert second == ReportedNumber(name="b", value=2, **common)
+    assert second == ReportedNumber(name="b", kind="cost", value=2, unit="s")
     [evidence] = second.evidence("value")
     assert (evidence.file, evidence.field) == ("table.csv", "line 4/value")
 
