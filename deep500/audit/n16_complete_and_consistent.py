@@ -33,7 +33,7 @@ contradictions = []
                     f"it contradicts itself: {first}", "contradictions"
                 )
             elif measurement.complete is False:
-                yield measurement.warns("it ended before its time", "complete")
+                yield measurement.fails("it ended before its time", "complete")
             elif measurement.remarks:
                 yield measurement.warns(measurement.remarks[0], "remarks")
             elif measurement.complete:
