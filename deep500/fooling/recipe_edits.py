@@ -69,9 +69,10 @@ def recount(block: dict[str, Any], totals: dict[int, list[float]]) -> None:
         look["seconds"] = math.fsum(seconds[: look["step"]])
 
 
-def on_ranks(draft: Draft, ranks: int, batch_factor: int) -> Draft:
-    """The same run as one of several ranks, each as fast as the one that was measured."""
+def on_ranks(draft: Draft, factor: int, batch_factor: int) -> Draft:
+    """The same run as one of so many times the ranks, each as fast as those that were measured."""
     study = draft.copy()
+    ranks = factor * study.plan.get("distribution", {}).get("ranks", 1)
     mutable = study.plan["recipe"]["mutable"]
     local = int(mutable.get("batch_size", 64))
     whole = local * batch_factor

@@ -17,7 +17,7 @@ from .recipe_edits import (
 )
 
 Drafts = Mapping[str, Draft]
-RANKS = 4
+RANKS = 4  # times those of the honest run
 MEASURED = ("bench", "network_bench", "dataset_bench", "recipe", "instrumented")
 FLOPS = 64  # how many operations the fooled count has for each that is needed
 LARGE = 1024  # how much larger the fooled inputs are

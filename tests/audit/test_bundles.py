@@ -87,6 +87,12 @@ def test_every_way_is_found(way: int, path: Path, tmp_path: Path) -> None:
     assert not audited(out, rules="N16").having("FAIL")
 
 
+def test_ranks_are_more_than_those_of_the_honest_run(tmp_path: Path) -> None:
+    out = tmp_path / "fooled"
+    fool(DATA / "golden" / "codec.zip", 1, out)
+    assert audited(out, rules="F1").having("FAIL")
+
+
 def test_the_name_says_that_it_is_fooled(tmp_path: Path) -> None:
     with pytest.raises(Deep500Error, match="must contain 'fooled'"):
         fool(HONEST[0], 2, tmp_path / "honest")

@@ -67,8 +67,6 @@ def _time(
     checked: Checked | None = None
     if "framework" in work or "checked" in work:
         checked = "the timed function, in other calls"
-    if checked and not planned.get("teardown"):
-        checked = "nothing"
     number = ReportedNumber(
         name=clean(entry.name),
         kind="cost",
@@ -102,7 +100,7 @@ def _time(
         timed_calls=f"{place}/batch",
         inputs=f"{PLAN}: about/inputs",
         fresh_inputs_checked=f"{PLAN}: about/inputs",
-        checked=f"{PLAN}: {place}/teardown",
+        checked=f"{PLAN}: {place}/work",
     )
 
 
