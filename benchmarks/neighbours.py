@@ -5,7 +5,8 @@
 Pairs of ten kinds of work, b with about a tenth more of it than a, are measured alone and beside each of five hostile
 neighbours, one at a time. Counted are verdicts of the pair that flip (slower against faster or same, and so on); a
 verdict that is not given counts as lost. The ratio beside over the ratio alone is shown for each, and whether a median
-that is more than 5 % from that alone is noted in the result.
+that is more than 5 % from that alone is noted in the result. The control is alone against alone, one trial after the
+other: how often a median moves as far with no neighbour, because minutes passed.
 
 With --out, every run is kept in that file, and the next call goes on behind it: 50 comparisons of 4 trials take
 240 runs, 13 minutes with --seconds 3 --trials 4.
@@ -19,6 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -174,6 +176,19 @@ def moved(alone: Seen, beside: Seen) -> list[str]:
     return lines
 
 
+def moved_without_neighbours(seen: list[Seen]) -> tuple[int, int]:
+    """How many medians alone are more than 5 % from those of the trial before, and of how many."""
+    count = total = 0
+    by_kind: dict[str, list[Seen]] = {}
+    for run in seen:
+        by_kind.setdefault(run.kind, []).append(run)
+    for trials in by_kind.values():
+        for before, after in pairwise(trials):
+            count += len(moved(before, after))
+            total += len(after.medians)
+    return count, total
+
+
 def runs(args: argparse.Namespace) -> Iterator[Seen]:
     """Every run; those in the file are not made again."""
     kept: dict[tuple[str, str, int], Seen] = {}
@@ -210,10 +225,12 @@ def main() -> int:
     counts: Counter[str] = Counter()
     shifts, loads = [], []
     medians = unnoted = 0
+    alone_runs = []
     for seen in runs(args):
         loads.append(seen.load)
         if seen.hostile == ALONE:
             alone = seen
+            alone_runs.append(seen)
             continue
         what = outcome(alone, seen)
         counts[what] += 1
@@ -241,6 +258,11 @@ def main() -> int:
         f"medians more than {100 * MOVED:g} % from those alone without a note: {unnoted} of {medians}; "
         f"others used {100 * np.nanmedian(loads):.0f} % of the CPUs (median over runs)"
     )
+    drifted, compared = moved_without_neighbours(alone_runs)
+    if compared:
+        print(
+            f"control, alone against alone of the trial before: {drifted} of {compared}"
+        )
     return 1 if counts["FLIPPED"] else 0
 
 

@@ -29,6 +29,7 @@ from .bundle.records.recording import recording as recording
 from .bundle.records.signing import sign as sign
 from .bundle.records.verification import verify as verify
 from .check.codecs import check_codec as check_codec
+from .check.collectives import check_collective as check_collective
 from .check.networks import check_network as check_network
 from .check.operators import check_operator as check_operator
 from .check.operators import differences as differences

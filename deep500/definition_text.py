@@ -75,7 +75,12 @@ KINDS = {
         "TopK(0.01) | QSGD(bits=4) or my.py:Mine(8)",
     ),
     "topologies": Kind("topology", (Topology,), (), "Torus()"),
-    "collectives": Kind("collective", (Collective,), (), "Ring()"),
+    "collectives": Kind(
+        "collective",
+        (Collective,),
+        ("collectives", "topologies", "codecs"),
+        "Ring() or my.py:Mine()",
+    ),
     "samplers": Kind(
         "sampler",
         (Sampler,),

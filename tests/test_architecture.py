@@ -30,14 +30,16 @@ LAYERS = [
     "operators networks optimizers schedules losses initializers datasets samplers frameworks metrics tasks"
     " augmentations precisions claims audit logs",
     "formats transformations costs",
-    "codecs collectives topologies transports",
+    "topologies",
+    "codecs collectives transports",
     "schemes",
     "training",
     "distributed",
     "check",
     "results",
     "bundle/records",
-    "bench rerun instrumentation dossiers fooling",
+    "bench rerun instrumentation board dossiers fooling",
+    "contest",
     "cli",
 ]
 # Two rooms of one layer: the network contract is built on the graph, and the graph is made of operators, a contract.

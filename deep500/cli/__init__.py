@@ -56,6 +56,11 @@ VERBS = {
     "fool": "fool",
     "sign": "sign",
     "report": "report",
+    "board": "board",
+    "history": "history",
+    "contest init": "contest_init",
+    "contest submit": "contest_submit",
+    "contest judge": "contest_judge",
     "list": "list_",
 }
 

@@ -1,10 +1,15 @@
 """compare two bundles entry by entry, or rank many by performance profiles"""
 
 import argparse
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
-from ..errors import UNDECIDED, Deep500Error
+from ..errors import UNDECIDED, Deep500Error, visible
 from . import options
 from .output import show_comparison
+
+if TYPE_CHECKING:
+    from ..bundle.records.control import Control
 
 EQUIVALENCE_CODES = {"equivalent": 0, "different": 1, "inconclusive": UNDECIDED}
 
@@ -29,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metric",
         metavar="NAME",
-        help="the cost to rank by with --profile (TimeToAccuracy)",
+        help="the metric to rank by with --profile: a cost (TimeToAccuracy)",
     )
     options.out(parser, "a page with A and B in one picture (html)")
     options.margin(
@@ -42,6 +47,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--gate",
         action="store_true",
         help="exit code 1 if anything in B is slower or worse, if it lost seeds, or if one side lacks an entry",
+    )
+    parser.add_argument(
+        "--again",
+        metavar="A2",
+        help="A once more, measured in the same job: with --gate, exit code 3 if A differs from it",
     )
     options.equivalent(
         parser,
@@ -58,6 +68,8 @@ def call(args: argparse.Namespace) -> int:
         raise Deep500Error(
             "--gate and --equivalent have exit codes of their own: give one of them"
         )
+    if args.again and not args.gate:
+        raise Deep500Error("--again is for --gate: give both")
     if args.profile:
         return _profile(args)
     if args.more or args.metric:
@@ -71,12 +83,31 @@ def call(args: argparse.Namespace) -> int:
         level=args.level,
         equivalent=args.equivalent,
     )
-    show_comparison(args, compared.report(), compared.to_json(), args.out)
+    data = compared.to_json()
+    checked = _control(args)
+    if checked is not None:
+        data["control"] = asdict(checked) | {"holds": checked.holds}
+    show_comparison(args, compared.report(), data, args.out)
+    if checked is not None and not args.json:
+        print(visible(checked.sentence))
+    if checked is not None and not checked.holds:
+        return UNDECIDED
     if not compared.verified or (args.gate and (compared.worse or compared.lost)):
         return 1
     if args.equivalent is None:
         return 0
     return EQUIVALENCE_CODES[compared.equivalence]
+
+
+def _control(args: argparse.Namespace) -> "Control | None":
+    """A against its own repetition, if there is one."""
+    from ..bundle.records.control import control
+    from ..bundle.records.recording import find_bundle
+
+    if not args.again:
+        return None
+    a, repetition = find_bundle(args.a), find_bundle(args.again)
+    return control(a, repetition, args.margin, args.level)
 
 
 def _profile(args: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
 """Numbers of ranks that are no power of two: ranks too many give their arrays to a neighbour, and get the result."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,11 +34,13 @@ class Fold:
     def rank(self, place: int) -> int:
         return 2 * place if place < self.extra else place + self.extra
 
-    def cost(self, nbytes: float) -> CollectiveCost:
-        """Of giving arrays away, and of getting the results."""
+    def cost(self, core: CollectiveCost, nbytes: float) -> CollectiveCost:
+        """Of giving arrays away, of the core, and of getting the results."""
         if not self.extra:
-            return CollectiveCost()
-        return CollectiveCost(1, nbytes, nbytes, ((2, nbytes),), reduced=nbytes)
+            return core
+        folding = CollectiveCost(1, nbytes, 0, ((2, nbytes),), reduced=nbytes)
+        # what a neighbour has given is still there when the core begins
+        return replace(core.then(folding), memory=core.memory + nbytes)
 
 
 def folded(

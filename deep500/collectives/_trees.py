@@ -10,7 +10,8 @@ def reduce_to_first(
     rank: int, size: int, array: np.ndarray, op: ReduceOp, tag: int
 ) -> Program:
     """Rank 0 gets the reduction; the arrays of the others are spoilt."""
-    incoming = np.empty_like(array)
+    has_children = not rank & 1 and rank + 1 < size
+    incoming = np.empty_like(array) if has_children else array
     distance = 1
     while distance < size:
         if rank & distance:

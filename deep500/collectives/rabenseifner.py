@@ -32,7 +32,7 @@ class Rabenseifner(Collective):
             rounds=tuple((2, length) for length in nbytes),
             reduced=sum(nbytes),
         )
-        return core.then(fold.cost(count * gamma))
+        return fold.cost(core, count * gamma)
 
     def _halved(
         self, rank: int, fold: Fold, array: np.ndarray, op: ReduceOp

@@ -30,7 +30,7 @@ class RecursiveDoubling(Collective):
             rounds=((rounds, nbytes),),
             reduced=rounds * nbytes,
         )
-        return core.then(fold.cost(nbytes))
+        return fold.cost(core, nbytes)
 
     def _butterfly(
         self, rank: int, fold: Fold, array: np.ndarray, op: ReduceOp

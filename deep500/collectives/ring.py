@@ -60,6 +60,8 @@ class Ring(Collective):
         self, rank: int, size: int, array: np.ndarray, op: ReduceOp, first: int
     ) -> Program:
         """Reduce one piece on every rank; this rank's `first` piece goes on its way first. The value is the piece."""
+        if size == 1:
+            return 0
         pieces = np.array_split(array, size)  # views of the array
         incoming = np.empty_like(pieces[0])  # the first piece is a longest one
         for turn in range(size - 1):

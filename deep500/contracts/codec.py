@@ -246,20 +246,31 @@ class Codec(Definition):
         leaves it unchanged.
         """
         check_buffer(buffer)
-        x = buffer
-        if self.error_feedback:
-            with quiet():
-                x = buffer + state["residual"]
+        x = self.accumulated(buffer, state)
         exchange = yield from self.exchange(x, state, key, slots)
         if not isinstance(exchange, Exchange):
             raise Deep500Error(
                 f"{place_of(self.exchange)} returned {exchange!r:.80}: return an Exchange"
             )
         _check_returned(self.exchange, exchange.mean, x.size, x.dtype)
-        if self.error_feedback:
-            state["residual"] = _finite(exchange.residual)
+        state.update(self.left(buffer, state, x, exchange.residual))
         state.update(exchange.memory)
         return exchange.mean
+
+    def accumulated(self, buffer: np.ndarray, state: State) -> np.ndarray:
+        """What is to be sent: the gradient, with what is left of those before."""
+        if not self.error_feedback:
+            return buffer
+        with quiet():
+            return buffer + state["residual"]
+
+    def left(
+        self, buffer: np.ndarray, state: State, x: np.ndarray, residual: np.ndarray
+    ) -> State:
+        """What replaces a part of the state when all of x has been sent, but the residual."""
+        if not self.error_feedback:
+            return {}
+        return {"residual": finite(residual)}
 
     def exchange(
         self, x: np.ndarray, state: State, key: Key, slots: Sequence[Slot]
@@ -426,7 +437,7 @@ def _answers(requests: Sequence[Request]) -> list[Any]:
     return [total] * len(requests)
 
 
-def _finite(residual: np.ndarray) -> np.ndarray:
+def finite(residual: np.ndarray) -> np.ndarray:
     """The residual, with zeros for numbers that are not finite: one overflow must not stay forever."""
     with quiet():
         squares = np.dot(residual, residual)

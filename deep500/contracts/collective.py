@@ -2,16 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..definition import Definition
 from ..errors import Deep500Error, lacking, unknown
 from .collective_cost import CollectiveCost, check_request
+from .sparse_stream import SparseStream
 from .transport import Program, ReduceOp
 
-OPERATIONS = ("all_reduce", "reduce_scatter", "all_gather", "broadcast", "all_to_all")
+OPERATIONS = (
+    "all_reduce",
+    "reduce_scatter",
+    "all_gather",
+    "broadcast",
+    "all_to_all",
+    "neighbor_all_gather",
+    "sparse_all_reduce",
+)
 FIRST_TAG = 1 << 16
 FUNCTIONS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
@@ -26,13 +35,24 @@ class Collective(Definition):
     all_gather(rank, size, array)           Each rank has its piece of the array filled in, and gets all others'.
     broadcast(rank, size, array, root)      Replaces the array by the root's.
     all_to_all(rank, size, outgoing, incoming)   Sends outgoing[r] to rank r, and receives incoming[r] from it.
+    neighbor_all_gather(rank, size, array)  The value is the arrays of the neighbors in a topology, by rank.
+    sparse_all_reduce(rank, size, stream)   The value is the sum of all ranks' streams (sparse_stream.py); all ranks get
+                                            the same bits.
     X_cost(size, count, gamma)              The cost of the operation X for arrays of `count` elements of `gamma` bytes.
     check(size)                             Raises a Deep500Error if it cannot run on so many ranks.
+
+    cost_is_bound    Whether the cost depends on the data, and X_cost gives the most that it may be.
+    lossy            Whether its reductions give a part of the sum, or the sum with noise.
 
     A subclass writes those that it offers. Two of them run at the same time if their tags differ.
     """
 
     tag: int = field(default=FIRST_TAG, kw_only=True)
+    cost_is_bound: ClassVar[bool] = False
+
+    @property
+    def lossy(self) -> bool:
+        return False
 
     def all_reduce(
         self, rank: int, size: int, array: np.ndarray, op: ReduceOp = "sum"
@@ -60,6 +80,12 @@ class Collective(Definition):
         incoming: Sequence[np.ndarray],
     ) -> Program:
         raise lacking(self, "all_to_all")
+
+    def neighbor_all_gather(self, rank: int, size: int, array: np.ndarray) -> Program:
+        raise lacking(self, "neighbor_all_gather")
+
+    def sparse_all_reduce(self, rank: int, size: int, stream: SparseStream) -> Program:
+        raise lacking(self, "sparse_all_reduce")
 
     def check(self, size: int) -> None:
         """By default every number of ranks is accepted."""

@@ -28,6 +28,7 @@ class CollectiveCost:
     rounds     Messages of which each begins when the one before it is there: L + 2 o + G (bytes - 1).
     spacings   Messages that a rank sends or receives one behind another: the larger of o and g + G (bytes - 1).
     streamed   Bytes that take G and nothing else.
+    handled    Messages that wait for the processor, which takes o, and for nothing else.
     reduced    Bytes that are combined with received ones. LogGP gives them no time, and real ranks need some.
     """
 
@@ -37,11 +38,13 @@ class CollectiveCost:
     rounds: tuple[Rounds, ...] = ()
     spacings: tuple[Spacing, ...] = ()
     streamed: float = 0
+    handled: float = 0
     reduced: float = 0
 
     def seconds(self, network: LogGP, per_reduced_byte: float = 0.0) -> float:
         """The time on a network; exact on virtual ranks where docs/collectives.md says so, and else not less."""
-        seconds = self.streamed * network.G + self.reduced * per_reduced_byte
+        seconds = self.streamed * network.G + self.handled * network.o
+        seconds += self.reduced * per_reduced_byte
         for count, nbytes in self.rounds:
             seconds += count * (network.L + 2 * network.o + network.stream(nbytes))
         for count, nbytes, messages in self.spacings:
@@ -52,7 +55,7 @@ class CollectiveCost:
     @property
     def coefficients(self) -> dict[str, float]:
         """How often L, o, g and G count in the seconds where the wire sets the spacings, and the reduced bytes."""
-        counts = {"L": 0.0, "o": 0.0, "g": 0.0, "G": self.streamed}
+        counts = {"L": 0.0, "o": self.handled, "g": 0.0, "G": self.streamed}
         for count, nbytes in self.rounds:
             counts["L"] += count
             counts["o"] += 2 * count
@@ -86,12 +89,16 @@ def lower_bound(
         "all_gather": (size - 1) / size,
         "all_to_all": (size - 1) / size,
         "broadcast": 1.0,
+        "neighbor_all_gather": 1.0,
+        # without an entry, nothing need be sent
+        "sparse_all_reduce": 0.0,
     }
     if size == 1 or not nbytes:
         return {"seconds": 0.0, "bytes": 0.0}
     sent = shares[operation] * nbytes
     message = network.L + 2 * network.o
-    latency = message if operation == "all_to_all" else reach(size, network)
+    is_local = operation in ("all_to_all", "neighbor_all_gather")
+    latency = message if is_local else reach(size, network)
     bandwidth = message + max(0.0, sent - 1) * network.G
     return {"seconds": max(latency, bandwidth), "bytes": sent}
 

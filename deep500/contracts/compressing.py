@@ -26,15 +26,11 @@ def compressed_mean(
     Residuals and whatever else the codec keeps are in `worker.state`, under the name of the bucket's first tensor.
     """
     slots = slots_of(worker.layout, bucket)
-    tensor = bucket.names[0]
-    state = _state(worker, tensor) or codec.init(part.size, part.dtype, slots)
-    key = Key(worker.seed, worker.step_count, worker.rank, worker.size, tensor)
-    mean = yield from carried_out(
-        codec, codec.aggregate(part, state, key, slots), worker.size
-    )
+    state = codec_state(worker, codec, bucket, part)
+    aggregation = codec.aggregate(part, state, codec_key(worker, bucket), slots)
+    mean = yield from carried_out(codec, aggregation, worker.size)
     np.copyto(part, mean)
-    for name, value in state.items():
-        worker.state[f"codec {tensor}: {name}"] = value
+    keep_codec_state(worker, bucket, state)
 
 
 def carried_out(codec: Codec, aggregation: Aggregation, size: int) -> Program:
@@ -54,11 +50,28 @@ def carried_out(codec: Codec, aggregation: Aggregation, size: int) -> Program:
             answer = (answer / answer.dtype.type(size)).astype(answer.dtype)
 
 
-def _state(worker: Worker, tensor: str) -> State:
-    """What the codec has kept for a bucket so far."""
-    prefix = f"codec {tensor}: "
+def codec_key(worker: Worker, bucket: Bucket) -> Key:
+    """The key of the random numbers with which a bucket is encoded in this step."""
+    ranks = worker.rank, worker.size
+    return Key(worker.seed, worker.step_count, *ranks, bucket.names[0])
+
+
+def codec_state(
+    worker: Worker, codec: Codec, bucket: Bucket, part: np.ndarray
+) -> State:
+    """What the codec has kept for a bucket so far, or keeps at the beginning."""
+    prefix = _prefix(bucket)
     state = {}
     for name, value in worker.state.items():
         if name.startswith(prefix):
             state[name.removeprefix(prefix)] = value
-    return state
+    return state or codec.init(part.size, part.dtype, slots_of(worker.layout, bucket))
+
+
+def keep_codec_state(worker: Worker, bucket: Bucket, state: State) -> None:
+    for name, value in state.items():
+        worker.state[_prefix(bucket) + name] = value
+
+
+def _prefix(bucket: Bucket) -> str:
+    return f"codec {bucket.names[0]}: "

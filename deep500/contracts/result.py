@@ -23,6 +23,7 @@ from ..definition import Definition
 from ..errors import Deep500Error, did_you_mean, lacking
 from ..reports.blocks import Banner, Block, Report
 from ..schema import decoded, encoded
+from .standing import Contestant
 
 if TYPE_CHECKING:
     from .dossier import Dossier
@@ -191,6 +192,12 @@ class ResultKind(Definition, Generic[PlanT, BlockT, DerivedT]):
             f"two results of kind {self.name!r} cannot be compared: "
             f"`d5 compare` takes {kinds}"
         )
+
+    def contestants(
+        self, record: Record[PlanT, BlockT, DerivedT]
+    ) -> Sequence[Contestant]:
+        """What of a result can be ranked on a board. A kind that cannot be ranked does not define this."""
+        raise Deep500Error(f"a result of kind {self.name!r} is not ranked on a board")
 
     def equivalence(
         self,

@@ -1,9 +1,11 @@
 """The topology contract: which ranks average with which, and with what weights."""
 
+import math
+
 import numpy as np
 
 from ..definition import Definition
-from ..errors import lacking
+from ..errors import Deep500Error, lacking
 
 
 class Topology(Definition):
@@ -53,3 +55,16 @@ def distinct(rank: int, candidates: list[int]) -> tuple[int, ...]:
     """The candidates in order, without repetitions and without the rank itself."""
     others = [other for other in candidates if other != rank]
     return tuple(dict.fromkeys(others))
+
+
+def grid_rows(name: str, rows: int | None, size: int) -> int:
+    """The rows of a grid of so many ranks: those that were asked for, or the largest divisor up to the root."""
+    if rows is None:
+        rows = math.isqrt(size)
+        while size % rows:
+            rows -= 1
+    elif rows < 1 or size % rows:
+        raise Deep500Error(
+            f"a {name} with {rows} rows cannot hold {size} ranks: give a divisor of {size}, or leave `rows` out"
+        )
+    return rows

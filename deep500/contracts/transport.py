@@ -37,11 +37,16 @@ ReduceOp = Literal["sum", "max", "min"]
 
 @dataclass(frozen=True, eq=False)
 class Send:
-    """Send an array to a rank; messages with the same tag between two ranks arrive in order."""
+    """Send an array to a rank; messages with the same tag between two ranks arrive in order.
+
+    `announced` says that a message before it has told how long it is: real ranks then do not compare its form with what
+    the receiver expects, which takes a round trip for every new one.
+    """
 
     to: int
     array: np.ndarray
     tag: int = 0
+    announced: bool = False
 
     def __post_init__(self) -> None:
         _check_array(self, self.array)
@@ -49,11 +54,12 @@ class Send:
 
 @dataclass(frozen=True, eq=False)
 class Recv:
-    """Receive an array of the shape and dtype of `into`, into it."""
+    """Receive an array of the shape and dtype of `into`, into it; `announced` as in the Send."""
 
     source: int
     into: np.ndarray
     tag: int = 0
+    announced: bool = False
 
     def __post_init__(self) -> None:
         _check_array(self, self.into)

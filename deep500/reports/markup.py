@@ -1,7 +1,9 @@
 """The pieces of an HTML page: no script, nothing from outside, everything from data escaped."""
 
 import re
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from html import escape
 
 from .blocks import Banner, Picture, Table
@@ -10,6 +12,7 @@ from .stylesheet import STYLESHEET
 from .tables import Number
 from .text import (
     Code,
+    Link,
     Text,
     VerdictWord,
     clean,
@@ -44,17 +47,22 @@ def escaped(text: str) -> str:
     return escape(harmless(text))
 
 
-def page(kicker: str, title: str, body: str) -> str:
-    """The whole page around its body."""
+def page(kicker: str, title: str, body: str, style: str = "", script: str = "") -> str:
+    """The whole page around its body; `script`, which is ours, is the only one that its policy lets run."""
     title = escaped(clean(title))
+    policy, program = POLICY, ""
+    if script:
+        digest = b64encode(sha256(script.encode()).digest()).decode()
+        policy += f"; script-src 'sha256-{digest}'"
+        program = f"<script>{script}</script>\n"
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <title>{title}</title>
-<style>{STYLESHEET}</style>
+<style>{STYLESHEET}{style}</style>
 </head>
 <body>
 <main>
@@ -62,7 +70,7 @@ def page(kicker: str, title: str, body: str) -> str:
 <h1>{title}</h1>
 {body}
 </main>
-</body>
+{program}</body>
 </html>
 """
 
@@ -173,8 +181,8 @@ def bullets(lines: Sequence[Text]) -> str:
     return f"<ul>{items}</ul>"
 
 
-def table(content: Table) -> str:
-    """A table that scrolls sideways if it is too wide; nothing without rows."""
+def table(content: Table, attributes: Sequence[Mapping[str, str]] = ()) -> str:
+    """A table that scrolls sideways if it is too wide; nothing without rows. `attributes` are those of each row."""
     if not content.rows:
         return ""
     headers = [escaped(header) for header in content.headers]
@@ -183,7 +191,10 @@ def table(content: Table) -> str:
     head = ""
     for header, mark in zip(headers, marks, strict=True):
         head += f'<th scope="col"{mark}>{header}</th>'
-    body = "".join(_row(row, headers, marks) for row in content.rows)
+    of_rows = attributes or [{}] * len(content.rows)
+    body = ""
+    for row, of_row in zip(content.rows, of_rows, strict=True):
+        body += _row(row, headers, marks, of_row)
     pairs = ' class="pairs"' if len(headers) == 2 else ""
     return f'<div class="wide"><table{pairs}><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n'
 
@@ -192,13 +203,21 @@ def _alignment(side: str) -> str:
     return ' class="r"' if side == "r" else ""
 
 
-def _row(row: Sequence[Text], headers: Sequence[str], marks: Sequence[str]) -> str:
+def _row(
+    row: Sequence[Text],
+    headers: Sequence[str],
+    marks: Sequence[str],
+    attributes: Mapping[str, str],
+) -> str:
     """A row of a table; every cell repeats its (escaped) header for narrow screens, where cells are stacked."""
     name, *values = row
     cells = ""
     for value, header, mark in zip(values, headers[1:], marks[1:], strict=True):
         cells += f'<td data-label="{header}"{mark}><div>{inline(value)}</div></td>'
-    return f'<tr><th scope="row">{inline(name)}</th>{cells}</tr>\n'
+    told = ""
+    for key, value in attributes.items():
+        told += f' {key}="{escaped(value)}"'
+    return f'<tr{told}><th scope="row">{inline(name)}</th>{cells}</tr>\n'
 
 
 def inline(text: Text) -> str:
@@ -211,6 +230,8 @@ def inline(text: Text) -> str:
         return _number(text)
     if isinstance(text, Code):
         return f"<code>{escaped(text)}</code>"
+    if isinstance(text, Link):
+        return f'<a href="{escaped(text.href)}">{escaped(text)}</a>'
     return prose(text)
 
 

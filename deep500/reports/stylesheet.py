@@ -21,6 +21,7 @@ h3 { font-size: 1rem; margin: 0 0 0.5rem; }
 p { margin: 0.75rem 0; max-width: 46rem; }
 .kicker { color: var(--muted); font-size: 0.8rem; letter-spacing: 0.08em; text-transform: uppercase;
   margin: 0 0 0.5rem; }
+a { color: var(--same); }
 .muted, figcaption, caption { color: var(--muted); }
 code { font-family: ui-monospace, "SF Mono", "Cascadia Code", Menlo, Consolas, monospace; font-size: 0.9em;
   background: var(--card); border-radius: 0.25em; padding: 0.1em 0.3em; overflow-wrap: anywhere; }

@@ -1,7 +1,7 @@
 """Text that comes from files: made harmless, marked by what it is, and left to the renderers to escape.
 
 A cell or a sentence is a str or a list of them. A plain str is text; its subclasses say what else it may be:
-Code (a name or statement), VerdictWord (one of the words below), tables.Number (a value with interval and n).
+Code (a name or statement), Link, VerdictWord (one of the words below), tables.Number (a value with interval and n).
 """
 
 import json
@@ -18,6 +18,17 @@ VERDICTS = ("faster", "slower", "same", "inconclusive", "refused")
 
 class Code(str):
     """A name, a statement, a path: set in a fixed-width font."""
+
+
+class Link(str):
+    """Text that leads to `href`, a relative path that this program has made, never one from data."""
+
+    href: str
+
+    def __new__(cls, text: str, href: str) -> "Link":
+        self = super().__new__(cls, text)
+        self.href = href
+        return self
 
 
 class VerdictWord(str):

@@ -18,17 +18,9 @@ from ..user_files import imported
 
 def load_recipe(path: str | Path) -> Recipe:
     """The recipe of a Python file, or of ours with that name; the file is run, except for its __main__ part."""
-    path, our_recipes = Path(path), known_recipes()
-    if not path.is_file() and str(path) in our_recipes:
-        path = our_recipes[str(path)]
-    if not path.is_file():
-        suggestion = did_you_mean(str(path), our_recipes)
-        names = ", ".join(our_recipes)
-        raise Deep500Error(
-            f"there is no recipe {path}.{suggestion} Give a file, or one of {names}"
-        )
+    path = recipe_file(path)
     try:
-        parts = _namespace(path)
+        parts = namespace_of(path)
     except (Deep500Error, KeyboardInterrupt):
         raise
     except BaseException as error:
@@ -54,7 +46,21 @@ def load_recipe(path: str | Path) -> Recipe:
     )
 
 
-def _namespace(path: Path) -> dict[str, Any]:
+def recipe_file(path: str | Path) -> Path:
+    """The file at this path, or of our recipe with that name; a Deep500Error if there is neither."""
+    path, our_recipes = Path(path), known_recipes()
+    if not path.is_file() and str(path) in our_recipes:
+        path = our_recipes[str(path)]
+    if not path.is_file():
+        suggestion = did_you_mean(str(path), our_recipes)
+        names = ", ".join(our_recipes)
+        raise Deep500Error(
+            f"there is no recipe {path}.{suggestion} Give a file, or one of {names}"
+        )
+    return path
+
+
+def namespace_of(path: Path) -> dict[str, Any]:
     """Run a file, which may import modules of its folder, and return the names that it defines.
 
     The file stays in sys.modules so that inspect finds the source of its classes.

@@ -12,6 +12,7 @@ from ..contracts.result import (
     ResultKind,
     derived_document,
 )
+from ..contracts.standing import Contestant
 from ..errors import Deep500Error
 from ..measure import derivation
 from ..measure.numbers import BenchNumbers
@@ -20,6 +21,7 @@ from ..measure.samples import check_blocks, check_plan
 from ..measure.statistics.comparison import Verdict
 from ..reports.blocks import Report
 from ..schema import encoded
+from .benching.bench_standing import bench_contestants
 from .benching.contradictions import bench_contradictions, early_end
 from .benching.data import ReportData
 from .benching.measurement_comparison import contrast
@@ -101,6 +103,10 @@ class Bench(ResultKind[Plan, Times, BenchNumbers]):
         self, a: BenchRecord, b: BenchRecord, margin: float, level: float
     ) -> Contrast:
         return contrast(_result(a), _result(b), margin, level)
+
+    def contestants(self, record: BenchRecord) -> Sequence[Contestant]:
+        numbers = report_data(record).derived.entries
+        return [*bench_contestants(_result(record), numbers)]
 
 
 def report_data(record: BenchRecord) -> ReportData:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from ..bundle.dates import Dates
 from ..contracts.result import Contrast, ResultKind
+from ..contracts.standing import Contestant
 from ..reports.blocks import Report
 from ..training import outcome as training
 from ..training.recipe_blocks import RecipeBlock, ends_of, recipe_block, weights_of
@@ -15,6 +16,7 @@ from .outcomes.data import RecipeRecord, outcome_data
 from .outcomes.equivalent import equivalence_contrast
 from .outcomes.recipe_comparison import contrast
 from .outcomes.recipe_report import outcome_report
+from .outcomes.recipe_standing import RecipeContestant
 from .outcomes.remarks import recipe_remarks
 
 if TYPE_CHECKING:
@@ -76,6 +78,9 @@ class Recipe(ResultKind[RecipePlan, RecipeBlock, RecipeNumbers]):
         self, a: RecipeRecord, b: RecipeRecord, margin: float, level: float
     ) -> Contrast:
         return contrast(a, b, margin, level)
+
+    def contestants(self, record: RecipeRecord) -> Sequence[Contestant]:
+        return [RecipeContestant(record)]
 
     def equivalence(
         self, a: RecipeRecord, b: RecipeRecord, margin: float, level: float

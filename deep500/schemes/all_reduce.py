@@ -21,6 +21,8 @@ from ..contracts.scheme import (
 from ..contracts.transport import AllReduce as NativeAllReduce
 from ..contracts.transport import Compute, Handle, Overlap, Program, Wait
 from ..errors import Deep500Error
+from ._sparse_mean import sparse_mean
+from ._two_stage_mean import two_stage_mean
 
 
 class AllReduce(Scheme):
@@ -28,12 +30,14 @@ class AllReduce(Scheme):
 
     Without a `collective`, the engine's own allreduce reduces each bucket as soon as backprop has finished it, where
     the framework can tell, and backprop goes on meanwhile. A `codec` sends gradients in a shorter form, by the
-    engine's own allreduce or allgather, as the codec needs.
+    engine's own allreduce or allgather, as the codec needs; or by a `collective` for sparse streams: TopK with SparCML.
+    With a `second_stage`, ranks average a range each and code the mean again, as 1-bit SGD does.
     """
 
     codec: Codec | None = None
     collective: Collective | None = None
     bucket_bytes: int = BUCKET_BYTES
+    second_stage: bool = False
     synchronous: ClassVar[bool] = True
 
     def step(self, worker: Worker) -> Program:
@@ -87,7 +91,12 @@ class AllReduce(Scheme):
         for bucket, part in self.buckets(worker, gradients):
             # a codec gives the mean of all ranks, and this is to be the sum
             part *= worker.size
-            yield from compressed_mean(worker, codec, bucket, part)
+            if self.second_stage:
+                yield from two_stage_mean(worker, codec, bucket, part)
+            elif self.collective is None:
+                yield from compressed_mean(worker, codec, bucket, part)
+            else:
+                yield from sparse_mean(worker, codec, self.collective, bucket, part)
 
     def buckets(
         self, worker: Worker, gradients: Buffers
@@ -103,8 +112,33 @@ class AllReduce(Scheme):
             raise Deep500Error(
                 f"bucket_bytes of AllReduce is {self.bucket_bytes}: give 1 or more"
             )
-        if self.codec is not None and self.collective is not None:
+        if self.collective is not None:
+            self._check_collective(self.collective, size)
+        if self.second_stage:
+            self._check_second_stage()
+
+    def _check_second_stage(self) -> None:
+        if self.codec is None or self.collective is not None:
             raise Deep500Error(
-                f"AllReduce sends what {self.codec} makes by the engine's own collectives: leave "
-                f"collective={self.collective} out"
+                "AllReduce(second_stage=True) codes the means of a codec again: give a codec, such as OneBit, and no "
+                "collective"
             )
+        if not self.codec.fixed_size:
+            raise Deep500Error(
+                f"AllReduce(second_stage=True) needs to know the lengths of payloads, and those of {self.codec} "
+                "differ: give a codec of fixed size, such as OneBit"
+            )
+
+    def _check_collective(self, collective: Collective, size: int) -> None:
+        collective.check(size)
+        needed = "all_reduce" if self.codec is None else "sparse_all_reduce"
+        if needed in collective.operations:
+            return
+        if self.codec is None:
+            raise Deep500Error(
+                f"{collective} has no all_reduce, which AllReduce needs: give another collective"
+            )
+        raise Deep500Error(
+            f"AllReduce sends what {self.codec} makes by the engine's own collectives, or by one for sparse streams "
+            f"such as SparCML: leave collective={collective} out"
+        )

@@ -23,13 +23,22 @@ def descendants(pid: int) -> set[int]:
     return below
 
 
-def end_below(pid: int) -> None:
-    """Kill the processes below this one. All are stopped first, so that none starts another meanwhile."""
+def stop_below(pid: int) -> set[int]:
+    """Stop the processes below this one, and those that they start meanwhile; `go_on` lets them continue."""
     stopped: set[int] = set()
     while running := descendants(pid) - stopped:
         _signal(running, signal.SIGSTOP)
         stopped |= running
-    _signal(stopped, signal.SIGKILL)
+    return stopped
+
+
+def go_on(stopped: set[int]) -> None:
+    _signal(stopped, signal.SIGCONT)
+
+
+def end_below(pid: int) -> None:
+    """Kill the processes below this one. All are stopped first, so that none starts another meanwhile."""
+    _signal(stop_below(pid), signal.SIGKILL)
 
 
 def end_children() -> None:

@@ -90,6 +90,17 @@ class DistributionForm:
     local_batch: Sequence[int]
 
 
+@dataclass(frozen=True)
+class JudgeForm:
+    """How a contest's judge has run it: by which contest, what was submitted, and the layers of the sandbox."""
+
+    contest: str  # the SHA-256 of what the organiser decided
+    submission: str  # the SHA-256 of what was handed in
+    attempt: Positive
+    rules: Count
+    layers: Mapping[str, str]
+
+
 @dataclass(frozen=True, kw_only=True)
 class RecipePlan:
     """Everything that determines the outcome of a run; version 0.1.0 did not write what is optional."""
@@ -120,4 +131,5 @@ class RecipePlan:
     # the values of an example, in the data set and as trained
     values: Mapping[str, Count] | None = optional()
     ledger: Mapping[str, object] | None = optional()
+    judge: JudgeForm | None = optional()
     more: Mapping[str, object] = others()

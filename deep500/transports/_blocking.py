@@ -19,6 +19,8 @@ def ranks_waited_for(engine: "EventEngine", rank: VirtualRank) -> set[int]:
         step = request.step
         if isinstance(step, Recv):
             missing.add(step.source)
+        elif isinstance(step, Send):
+            missing.add(step.to)
         elif isinstance(step, RecvAny):
             missing |= engine.ranks.keys() - {rank.rank}
         else:

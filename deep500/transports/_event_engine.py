@@ -227,9 +227,13 @@ class EventEngine:
         rank.clock = start + self.network.o
         rank.sending_free = start + self.network.g + self.network.stream(nbytes)
         arrival = rank.clock + self.network.L
-        message = Message(rank.rank, step.to, step.tag, step.array.copy(), arrival)
+        request = PendingRequest(step, rank.clock)
+        if nbytes <= self.transport.eager_bytes:
+            request.ready = rank.clock
+        array = step.array.copy()
+        message = Message(rank.rank, step.to, step.tag, array, arrival, request)
         self._push(arrival, ARRIVAL, step.to, message)
-        return rank.begin(PendingRequest(step, rank.clock, ready=rank.clock))
+        return rank.begin(request)
 
     def _receive(self, rank: VirtualRank, step: Recv | RecvAny) -> Handle:
         if isinstance(step, Recv):
@@ -270,6 +274,9 @@ class EventEngine:
         request.result = into
         if isinstance(request.step, RecvAny):
             request.result = Arrival(message.source, into)
+        if not message.sending.complete:
+            message.sending.ready = begin
+            self._try_to_unblock(self.ranks[message.source])
 
     def _check_rank(self, rank: VirtualRank, other: int) -> None:
         if other == rank.rank or not 0 <= other < self.transport.size:

@@ -42,6 +42,8 @@ class Forms:
 
     def tell(self, step: Send) -> None:
         """Before a message is sent."""
+        if step.announced:
+            return
         forms = self.sent[step.to, step.tag]
         form = form_of(step.array)
         if form not in forms:

@@ -28,13 +28,14 @@ class PendingRequest:
 
 @dataclass(eq=False)
 class Message:
-    """An array on its way."""
+    """An array on its way; `sending` is complete when its sender may go on."""
 
     source: int
     to: int
     tag: int
     array: np.ndarray
     arrival: float
+    sending: PendingRequest
 
 
 @dataclass(eq=False)

@@ -295,7 +295,10 @@ class ReceivePending(Pending):
         self.step = step
         self.channel = step.source, step.tag
         self.begun: TorchPending | None = None
-        transport.forms.begin_in_order(self.channel, step.into, self._begin)
+        if step.announced:
+            self._begin()
+        else:
+            transport.forms.begin_in_order(self.channel, step.into, self._begin)
 
     def _begin(self) -> None:
         self.begun = self.transport.begin_receive(self.step)

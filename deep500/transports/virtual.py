@@ -20,6 +20,8 @@ class Virtual(Transport):
     update    Seconds of one update by the optimizer.
     speed     How many times longer a rank computes than it should, by rank; the others 1.
     kill      Ranks that die, and at which of their communication steps (counted from 0).
+    eager_bytes   A message of more bytes is sent only when its receiver has begun to receive it, as MPI does with
+                  long ones (rendezvous).
 
     A wait without a timeout of its own has no deadline in virtual time: what can never end is found, and named, when
     nothing else is left to do.
@@ -38,6 +40,7 @@ class Virtual(Transport):
         update: float = 0.0,
         speed: Mapping[int, float] | Sequence[float] = (),
         kill: Mapping[int, int] | None = None,
+        eager_bytes: float = math.inf,
     ):
         if not isinstance(size, int) or not 1 <= size <= MOST_RANKS:
             raise Deep500Error(
@@ -57,6 +60,7 @@ class Virtual(Transport):
         self.update = _seconds("update", update)
         self.speed = _factors(speed, size)
         self.kill = _steps_of_death(kill or {}, size)
+        self.eager_bytes = eager_bytes
         self.traffic = {rank: Traffic() for rank in self.ranks}
         self.waited = dict.fromkeys(self.ranks, 0.0)
         self.clocks = dict.fromkeys(self.ranks, 0.0)

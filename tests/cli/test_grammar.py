@@ -25,7 +25,7 @@ MEANINGS = {
     "--timeout": ("the longest wait for", "SECONDS"),
     "--precision": ("the relative half-width", "SHARE"),
     "--profile": ("rank systems", None),
-    "--metric": ("the cost to rank by", "NAME"),
+    "--metric": ("the metric", "NAME"),
     "--margin": ("the relative difference that does not matter", "SHARE"),
     "--level": ("the level of confidence", "SHARE"),
     "--processes": ("the number of processes", "N"),
@@ -88,7 +88,23 @@ MEANINGS = {
     "--new": ("a claims file to write", "FILE"),
     "--gallery": ("a gallery to write", "FILE"),
     "--way": ("the way to fool the masses", "N"),
+    "--again": ("A once more", "A2"),
+    "--title": ("the title of the page", "TEXT"),
+    "--remove": ("take an entry off the board", "ENTRY"),
+    "--reason": ("why", "TEXT"),
+    "--folder": ("a folder of bundles", "DIR"),
+    "--entry": ("the entry's name", "ENTRY"),
+    "--open": ("an open division too", None),
+    "--seconds": ("the time limit of one seed", "S"),
+    "--load-seconds": ("the time limit of loading", "S"),
+    "--memory": ("the memory of all processes", "MIB"),
+    "--disk": ("the disk space", "MIB"),
+    "--submission": ("the largest submission", "KIB"),
+    "--scored": ("what ranks", "METRIC"),
 }
+
+
+SHORT = {"-h", "-o"}  # of --help, and of --out where everybody types it
 
 
 def faults(top: argparse.ArgumentParser) -> list[str]:
@@ -96,7 +112,7 @@ def faults(top: argparse.ArgumentParser) -> list[str]:
     found = []
     for verb, actions in options_of(top).items():
         for name, action in actions.items():
-            if name != "-h":
+            if name not in SHORT:
                 found += [
                     f"{verb} {name}: {fault}" for fault in option_faults(name, action)
                 ]

@@ -29,6 +29,7 @@ CODECS = [
     codecs.Factors(batch=2),
     codecs.PowerSGD(rank=2),
     codecs.Lossless(),
+    codecs.MomentumCorrection(codecs.TopK(0.05), momentum=0.5),
     codecs.TopK(0.1) | codecs.QSGD(bits=4),
     codecs.RandomK(0.1) | codecs.Float16(),
     codecs.Threshold(0.5) | codecs.QSGD(bits=8) | codecs.Lossless(),

@@ -1,21 +1,38 @@
 """The costs that collectives declare, against virtual ranks and against the lower bound."""
 
+import math
+
 import pytest
 
 from deep500.collectives.binomial_tree import BinomialTree
+from deep500.collectives.direct import Direct
+from deep500.collectives.flat_server import FlatServer
+from deep500.collectives.grid import Grid
+from deep500.collectives.hierarchical import Hierarchical
+from deep500.collectives.native import Native
+from deep500.collectives.neighbor_exchange import NeighborExchange
+from deep500.collectives.pipeline import Pipeline
 from deep500.collectives.ring import Ring
 from deep500.contracts.collective import Collective
 from deep500.contracts.collective_cost import lower_bound, reach, rounds_to_all
 from deep500.contracts.loggp import LogGP
 from deep500.errors import Deep500Error, Incomplete
 
-from .runs import LENGTHS, NETWORK, SIZES, arrays_of, carried_out, offered
+from .runs import (
+    LENGTHS,
+    NETWORK,
+    SIZES,
+    WITH_ARRAYS,
+    arrays_of,
+    carried_out,
+    most_held,
+    offered,
+)
 
-OPERATIONS = ("all_reduce", "reduce_scatter", "all_gather", "broadcast")
 NANOSECOND = 1e-9
 
 
-@pytest.mark.parametrize(("collective", "operation"), offered(*OPERATIONS), ids=str)
+@pytest.mark.parametrize(("collective", "operation"), offered(*WITH_ARRAYS), ids=str)
 @pytest.mark.parametrize("count", LENGTHS)
 def test_traffic_is_as_declared(
     collective: Collective, operation: str, count: int
@@ -25,12 +42,16 @@ def test_traffic_is_as_declared(
         cost = collective.cost(operation, size, count, gamma=4)
         sent = [traffic.sent_bytes for traffic in virtual.traffic.values()]
         messages = [traffic.sent_messages for traffic in virtual.traffic.values()]
+        if collective.cost_is_bound:
+            assert max(messages) <= cost.messages, size
+            assert max(sent) <= cost.bytes, size
+            continue
         if size > 1:
             assert max(messages) == cost.messages, size
         assert max(sent) == cost.bytes, size
 
 
-@pytest.mark.parametrize(("collective", "operation"), offered(*OPERATIONS), ids=str)
+@pytest.mark.parametrize(("collective", "operation"), offered(*WITH_ARRAYS), ids=str)
 def test_seconds_are_those_of_virtual_ranks(
     collective: Collective, operation: str
 ) -> None:
@@ -41,13 +62,45 @@ def test_seconds_are_those_of_virtual_ranks(
             seconds = collective.cost(operation, size, count).seconds(NETWORK)
             excess = seconds - virtual.seconds
             slack = 0.0
-            if size & (size - 1) and not isinstance(collective, Ring):
+            if not _is_exact(collective, size, count):
                 message = NETWORK.L + 2 * NETWORK.o
                 slack = rounds_to_all(size) * message + 4 * count * NETWORK.G
+            if collective.cost_is_bound:
+                slack = math.inf
             assert -NANOSECOND < excess < slack + NANOSECOND, (size, count)
 
 
-@pytest.mark.parametrize(("collective", "operation"), offered(*OPERATIONS), ids=str)
+@pytest.mark.parametrize(("collective", "operation"), offered(*WITH_ARRAYS), ids=str)
+def test_buffers_are_those_that_are_declared(
+    collective: Collective, operation: str
+) -> None:
+    """On the rank that holds most, in bytes that NumPy has allocated in its program."""
+    if isinstance(collective, Native):
+        pytest.skip("its buffers are the engine's")
+    for size in (2, 3, 4, 7):
+        count = 30000
+        arrays = arrays_of(size, count)
+        held = most_held(collective, operation, arrays)
+        cost = collective.cost(operation, size, count)
+        # steps and handles, which are Python's
+        slack = 0.05 * arrays[0].nbytes + 600 * cost.messages
+        assert held - cost.memory < slack, size
+        assert held - cost.memory > -slack or collective.cost_is_bound, size
+
+
+def _is_exact(collective: Collective, size: int, count: int) -> bool:
+    is_power = not size & (size - 1)
+    if isinstance(collective, Ring | FlatServer):
+        return True
+    if isinstance(collective, Direct | NeighborExchange) and size > 2:
+        return False  # receives may be handled while the last message is on its way
+    if isinstance(collective, Pipeline):
+        return count * 4 <= collective.segment_bytes or not count % 45
+    has_other_groups = isinstance(collective, Hierarchical) and collective.group
+    return is_power and not (has_other_groups or isinstance(collective, Grid))
+
+
+@pytest.mark.parametrize(("collective", "operation"), offered(*WITH_ARRAYS), ids=str)
 def test_nothing_beats_the_lower_bound(collective: Collective, operation: str) -> None:
     for size in SIZES:
         for count in (1, 17, 720, 10**6):

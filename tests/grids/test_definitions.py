@@ -225,6 +225,7 @@ COMMANDS = {
     "check scheme": ["check", "scheme", "{0}"],
     "check codec": ["check", "codec", "{0}"],
     "check sampler": ["check", "sampler", "{0}"],
+    "check collective": ["check", "collective", "{0}"],
     "run --optimizer": ["run", "recipe.py", "--optimizer", "{0}"],
     "run --scheme": ["run", "recipe.py", "--scheme", "{0}"],
     "run --codec": ["run", "recipe.py", "--codec", "{0}"],

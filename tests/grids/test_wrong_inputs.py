@@ -19,6 +19,7 @@ SUBJECTS: dict[str, list[str]] = {
     "check optimizer": ["SGD"],
     "check codec": ["TopK(0.1)"],
     "check scheme": ["AllReduce"],
+    "check collective": ["Ring"],
     "bench": ["pass"],
     "bench operator": ["Relu", "--shape", "2x2"],
     "bench network": ["mlp"],

@@ -53,6 +53,11 @@ class Scheme(d5.schemes.LocalSGD):
         fail()
 
 
+class Collective(d5.collectives.Ring):
+    def __init__(self, *settings):
+        fail()
+
+
 class Sampler(d5.ShuffleSampler):
     def __init__(self, *settings):
         fail()
@@ -66,6 +71,7 @@ FROM_FILES = {
     "check codec": "Codec",
     "check scheme": "Scheme",
     "check sampler": "Sampler",
+    "check collective": "Collective",
     "check network mlp --against": "",
     "bench operator --shape 4x4 --budget 1": "Op",
     "bench operator Relu --shape 4x4 --budget 1 --reference": "",

@@ -363,3 +363,31 @@ def test_a_network_that_cannot_be_is_refused(bad: dict[str, float]) -> None:
         LogGP(**bad)
     with pytest.raises(Deep500Error, match="virtual ranks"):
         Virtual(0)
+
+
+def test_long_sends_wait_for_their_receivers() -> None:
+    """Two ranks that send before they receive get on with short messages, and block with long ones."""
+
+    def program(rank: int) -> Program:
+        array, incoming = np.ones(100), np.empty(100)
+        yield from send(1 - rank, array)
+        yield from receive(1 - rank, incoming)
+
+    Virtual(2, eager_bytes=800).run(program)
+    with pytest.raises(Deadlock, match="deadlock of ranks 0 -> 1 -> 0: rank 0 waits "):
+        Virtual(2, eager_bytes=799).run(program)
+
+
+def test_a_long_send_ends_when_its_receiver_is_there() -> None:
+    network = LogGP(L=3.0, o=1.0, g=2.0, G=0.0)
+
+    def program(rank: int) -> Program:
+        if rank:
+            yield Compute(lambda: None, seconds=50.0)
+            yield from receive(0, np.empty(5))
+        else:
+            yield from send(1, np.ones(5))
+        return (yield Now())
+
+    assert Virtual(2, network).run(program)[0] == 1.0
+    assert Virtual(2, network, eager_bytes=8).run(program)[0] == 50.0

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from .dependence import (
 from .distributions import chi_square_survival
 
 Look = Callable[[float], Comparison]  # what a comparison says at a level
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -61,19 +63,34 @@ def holm(
     A member with too few samples for the stricter level stays open: it comes back inconclusive, with its
     interval at the plain level, or as the error where even that is refused.
     """
+    count = len(looks)
+
+    def look_at(i: int, stricter: float) -> Comparison | TooFewSamples:
+        return _try(looks[i], stricter, level)
+
+    settled = step_down(count, look_at, _has_verdict, level)
+    return [_with_family_note(outcome, count) for outcome in settled]
+
+
+def step_down(
+    count: int,
+    look_at: Callable[[int, float], T],
+    is_decided: Callable[[T], bool],
+    level: float,
+) -> list[T]:
+    """Holm's step-down for any kind of look: `look_at(i, level)` is what member i says at a level."""
     if not 0 < level < 1:
         raise Deep500Error(
             f"the level is {level!r}: give a number between 0 and 1, such as 0.95"
         )
-    count = len(looks)
-    settled: dict[int, Comparison | TooFewSamples] = {}
+    settled: dict[int, T] = {}
     while len(settled) < count:
         still_open = [i for i in range(count) if i not in settled]
         stricter = 1 - (1 - level) / len(still_open)
-        seen = {i: _try(looks[i], stricter, level) for i in still_open}
-        decided = {i: outcome for i, outcome in seen.items() if _has_verdict(outcome)}
+        seen = {i: look_at(i, stricter) for i in still_open}
+        decided = {i: outcome for i, outcome in seen.items() if is_decided(outcome)}
         settled |= decided or seen
-    return [_with_family_note(settled[i], count) for i in range(count)]
+    return [settled[i] for i in range(count)]
 
 
 def _has_verdict(outcome: Comparison | TooFewSamples) -> bool:

@@ -236,9 +236,9 @@ def _overlap(plan: RecipePlan) -> int | None:
 
 
 def _waits_timed(plan: RecipePlan, blocks: Blocks) -> bool | None:
-    """Whether every epoch says how long its steps waited for data; None for ranks, and version 0.1.0."""
+    """Whether every epoch says how long its steps waited for data; None for ranks, judges and version 0.1.0."""
     epochs = epochs_of(blocks)
-    if not epochs or plan.distribution or plan.fixed_hash is None:
+    if not epochs or plan.distribution or plan.judge or not plan.fixed_hash:
         return None
     return all("data" in epoch.series for epoch in epochs)
 

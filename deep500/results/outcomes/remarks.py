@@ -24,6 +24,7 @@ LEAST_MISSING_S = 0.5
 def recipe_remarks(plan: RecipePlan, blocks: Blocks) -> Iterator[str]:
     """Every remark on the bundle of a recipe's run."""
     trained = epochs_of_seeds(blocks)
+    yield from judged(plan)
     yield from left_out_seeds(plan)
     yield from deferred_work(plan, trained)
     yield from outside_work(trained)
@@ -36,8 +37,19 @@ def epochs_of_seeds(blocks: Blocks) -> list[list[Epoch]]:
     return [epochs for epochs in of_seeds if epochs]
 
 
+def judged(plan: RecipePlan) -> Iterator[str]:
+    """That an organiser has run it, by whose clock a step is a whole epoch."""
+    if plan.judge is not None:
+        yield (
+            "judged in a contest: a step is an epoch by the judge's clock, from handing out the data to weights "
+            "received, and its loss is that of validation data; the seeds were drawn after submission"
+        )
+
+
 def left_out_seeds(plan: RecipePlan) -> Iterator[str]:
     """That the seeds are not the ones that a run takes by itself."""
+    if plan.judge is not None:
+        return
     seeds = plan.seeds
     if seeds != list(range(len(seeds))):
         listed = ", ".join(map(str, seeds))[:80]

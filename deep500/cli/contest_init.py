@@ -1,0 +1,128 @@
+"""open a contest: a folder with the organiser's recipe, the divisions, the limits and what is scored"""
+
+import argparse
+import hashlib
+from pathlib import Path
+
+from ..errors import unknown, visible
+from .output import print_json
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("contest", type=Path, metavar="DIR", help="the contest's new folder")
+    add(
+        "--recipe",
+        required=True,
+        metavar="FILE",
+        help="the recipe's file, or a recipe of ours: FIXED, METRICS and targets",
+    )
+    add(
+        "--open",
+        action="store_true",
+        help="an open division too, in which FIXED may be changed by plain values",
+    )
+    add(
+        "--seeds",
+        type=int,
+        default=6,
+        metavar="N",
+        help="how many seeds are drawn, after submission and for each anew (6)",
+    )
+    add(
+        "--tier",
+        default="small",
+        metavar="TIER",
+        help="how much of it is run: tiny, small or full (small)",
+    )
+    add(
+        "--threads",
+        type=int,
+        default=1,
+        metavar="N",
+        help="the threads that frameworks are told to use (1)",
+    )
+    add(
+        "--seconds",
+        type=float,
+        default=120.0,
+        metavar="S",
+        help="the time limit of one seed, everything included (120)",
+    )
+    add(
+        "--load-seconds",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="the time limit of loading frameworks and the submission, untimed (60)",
+    )
+    add(
+        "--memory",
+        type=int,
+        default=4096,
+        metavar="MIB",
+        help="the memory of all processes of a submission together (4096)",
+    )
+    add(
+        "--processes",
+        type=int,
+        default=64,
+        metavar="N",
+        help="the number of processes that a submission may have, with threads (64)",
+    )
+    add(
+        "--disk",
+        type=int,
+        default=256,
+        metavar="MIB",
+        help="the disk space of a submission, which is in memory (256)",
+    )
+    add(
+        "--submission",
+        type=int,
+        default=64,
+        metavar="KIB",
+        help="the largest submission: small enough that it holds no trained weights (64)",
+    )
+    add(
+        "--scored",
+        default=None,
+        metavar="METRIC",
+        help="what ranks on the contest's board (the first time, else cost or rate)",
+    )
+
+
+def call(args: argparse.Namespace) -> int:
+    from ..contest.definition import FORMAT, Contest, create
+    from ..rerun.recipe_files import recipe_file
+    from ..schema import decoded, encoded
+    from ..training.planning import TIERS
+
+    file = recipe_file(args.recipe)
+    if args.tier not in TIERS:
+        raise unknown("tier", args.tier, TIERS)
+    settings = Contest(
+        format=FORMAT,
+        name=args.contest.name,
+        recipe=hashlib.sha256(file.read_bytes()).hexdigest(),
+        divisions=("closed", "open") if args.open else ("closed",),
+        seeds=args.seeds,
+        tier=args.tier,
+        threads=args.threads,
+        seconds=args.seconds,
+        load_seconds=args.load_seconds,
+        memory_mib=args.memory,
+        processes=args.processes,
+        disk_mib=args.disk,
+        submission_kib=args.submission,
+        scored=args.scored,
+    )
+    # what contest.json may hold is what an option may say
+    contest = decoded(Contest, encoded(settings), "the options of `d5 contest init`")
+    folder = create(args.contest, file, contest)
+    if args.json:
+        print_json(encoded(contest) | {"contest": str(folder.path)})
+    else:
+        path = visible(str(folder.path))
+        print(f"contest: {path}; take part with `d5 contest submit {path} my.py`")
+    return 0

@@ -1,0 +1,53 @@
+"""run the submissions that wait, each in a sandbox, with the judge's data, clock, metric and seeds"""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import visible
+from .output import print_json
+
+if TYPE_CHECKING:
+    from ..contest.judging import RefereeJudgement
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "contest", type=Path, metavar="DIR", help="the contest's folder"
+    )
+    parser.add_argument(
+        "entry", nargs="?", default=None, metavar="ENTRY", help="one entry (all)"
+    )
+
+
+def call(args: argparse.Namespace) -> int:
+    from ..contest.definition import RESULTS, open_folder
+    from ..contest.judging import judge, waiting
+    from ..schema import encoded
+
+    folder = open_folder(args.contest)
+    judgements: list[RefereeJudgement] = []
+    for line in waiting(folder, args.entry):
+        judgement = judge(folder, line)
+        judgements.append(judgement)
+        if not args.json:
+            print(visible(_sentence(judgement)), flush=True)
+    if args.json:
+        documents = [encoded(judgement) for judgement in judgements]
+        for document in documents:
+            document["bundle"] = document["bundle"] and str(document["bundle"])
+        print_json({"judged": documents})
+    elif not judgements:
+        print("nothing waits to be judged")
+    else:
+        print(f"the board: `d5 board {visible(str(folder.path / RESULTS))} -o site`")
+    return 0 if all(judgement.accepted for judgement in judgements) else 1
+
+
+def _sentence(judgement: "RefereeJudgement") -> str:
+    if judgement.accepted:
+        missing = ""
+        if judgement.missing:
+            missing = f"; WITHOUT a sandbox of {', '.join(judgement.missing)}"
+        return f"{judgement.entry}: judged, {judgement.reason}{missing}: {judgement.bundle}"
+    return f"{judgement.entry}: REFUSED by {judgement.layer}: {judgement.reason}"

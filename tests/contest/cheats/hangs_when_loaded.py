@@ -1,0 +1,6 @@
+"""Never gets to its MUTABLE."""
+
+while True:
+    pass
+
+MUTABLE = {}
