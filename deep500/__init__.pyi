@@ -19,6 +19,8 @@ from . import tasks as tasks
 from . import topologies as topologies
 from . import transformations as transformations
 from . import transports as transports
+from .bench.collectives.from_python import bench_collective as bench_collective
+from .bench.collectives.from_python import fitted_network as fitted_network
 from .bench.from_python import bench_network as bench_network
 from .bench.from_python import bench_operator as bench_operator
 from .bench.pipeline import run_benchmark as run_benchmark
@@ -46,6 +48,7 @@ from .contracts.dataset import Dataset as Dataset
 from .contracts.dataset import Split as Split
 from .contracts.device import CPUDevice as CPUDevice
 from .contracts.device import GPUDevice as GPUDevice
+from .contracts.fitted_loggp import FittedLogGP as FittedLogGP
 from .contracts.loggp import LogGP as LogGP
 from .contracts.loss import Loss as Loss
 from .contracts.metric import History as History

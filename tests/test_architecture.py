@@ -73,7 +73,6 @@ BY_NAME = {
     "user_files.py": "loads a file that the user names",
     "import_address.py": "loads what another process names",
     "measure/candidates.py": "imports what the user names",
-    "measure/machine/host/nvidia.py": "imports NVIDIA's library where it is installed",
     "rerun/recipe_files.py": "runs a recipe that the user names",
     "supervision/launch.py": "runs, in a child process, the module that the parent named",
     "check/operators/subjects.py": "runs what the user names",

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from ..contracts.claim import Claim, Judgement, metric_words
+from ..contracts.claim import Claim, Judgement, metric_words, no_interval
 from ..contracts.metric import Metric
 from ..contracts.metric_summary import MetricSummary
 from ..errors import Deep500Error, TooFewSamples
@@ -52,7 +52,7 @@ class Faster(Claim):
         try:
             interval = mean_interval(log_ratios, summary_a.level)
         except TooFewSamples:
-            return Judgement("not decided", f"{count} seeds give no interval")
+            return Judgement("not decided", no_interval(count))
         ratio = math.exp(interval.estimate)
         low, high = math.exp(interval.low), math.exp(interval.high)
         reason = f"{ratio:.4g} [{low:.4g}, {high:.4g}] times, n = {count}"

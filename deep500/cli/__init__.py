@@ -44,6 +44,8 @@ VERBS = {
     "bench network": "bench_network",
     "bench dataset": "bench_dataset",
     "bench elementary": "bench_elementary",
+    "bench collective": "bench_collective",
+    "bench compression": "bench_compression",
     "run": "run",
     "compare": "compare",
     "show": "show",

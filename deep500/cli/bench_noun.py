@@ -55,7 +55,8 @@ def _add_option(
 ) -> None:
     """The option of a field: several values for a tuple, none for a bool."""
     option = "--" + factor.name.replace("_", "-")
-    meaning = factor.metadata.get("meaning", "")
+    # argparse fills in what follows a percent sign
+    meaning = factor.metadata.get("meaning", "").replace("%", "%%")
     if annotation is bool:
         parser.add_argument(option, action="store_true", help=meaning)
         return

@@ -15,6 +15,7 @@ from .output import show_record
 if TYPE_CHECKING:
     from ..check.operators.furthest_off import FurthestOutputs
     from ..check.report import CheckReport
+    from ..custom.operator_text import OperatorText
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +23,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "operator",
         metavar="OPERATOR",
-        help="a built-in one (Relu), or one in a file: my_op.py:IPowOp, ipowop.cpp:ipowop, my.py:fast_relu",
+        help="a built-in one (Relu, 'Softmax(axis=0)'), or one in a file: my_op.py:IPowOp, ipowop.cpp:ipowop, "
+        "my.py:fast_relu",
     )
     options.framework(parser, "pytorch", ["pytorch"])
     options.reference(parser)
@@ -91,10 +93,11 @@ def call(args: argparse.Namespace) -> int:
 
 def _plan(args: argparse.Namespace) -> dict[str, Any]:
     """The request as it is written into the bundle."""
+    operator = _named(args)
     return {
         "noun": "operator",
-        "operator": args.operator,
-        "attributes": options.settings(args.set),
+        "operator": operator.address,
+        "attributes": operator.attributes,
         "reference": args.reference,
         "frameworks": args.framework,
         "dtypes": args.dtype,
@@ -103,6 +106,15 @@ def _plan(args: argparse.Namespace) -> dict[str, Any]:
         "sanitize": args.sanitize,
         "seed": args.seed,
     }
+
+
+def _named(args: argparse.Namespace) -> "OperatorText":
+    """The operator, with the attributes in its text and those of --set."""
+    from ..custom.operator_text import OperatorText, parsed_operator
+
+    text = parsed_operator(args.operator)
+    attributes = {**options.settings(args.set), **text.attributes}
+    return OperatorText(text.address, attributes)
 
 
 def _report(
@@ -119,7 +131,8 @@ def _report(
     )
     from ..check.operators.subjects import as_domain
 
-    operator = named_address(args.operator, options.settings(args.set))
+    named = _named(args)
+    operator = named_address(named.address, named.attributes)
     reference = domain = None
     if args.reference:
         reference = named_address(args.reference, {}, function=True)

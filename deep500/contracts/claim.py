@@ -64,6 +64,13 @@ def _number(value: float | None) -> str:
     return "not known" if value is None else f"{value:.6g}"
 
 
+def no_interval(count: int) -> str:
+    """Why so few seeds decide nothing."""
+    return (
+        "1 seed gives no interval" if count == 1 else f"{count} seeds give no interval"
+    )
+
+
 def judged_by_interval(
     summary: MetricSummary, bound: float, at_least: bool
 ) -> Judgement:
@@ -72,7 +79,7 @@ def judged_by_interval(
     high = summary.high
     count = summary.n
     if low is None and high is None:
-        return Judgement("not decided", f"{count} seeds give no interval")
+        return Judgement("not decided", no_interval(count))
     ends = f"[{_number(low)}, {_number(high)}]"
     interval = f"{_number(summary.median)} {ends} {summary.unit}".rstrip()
     reason = f"{interval}, n = {count}"

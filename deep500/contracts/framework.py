@@ -27,6 +27,7 @@ from ..measure.allocations import Allocations
 from ..measure.device_event import DeviceEvent
 from ..namespace import Namespace
 from . import calls, random_key
+from .axis_ranges import check_axes
 from .calls import Call
 from .calls import results as as_tuple
 from .device import HOST, Device, DeviceInfo, resolve
@@ -247,6 +248,7 @@ class Framework(ABC):
         inputs = self._canonical(operator, inputs)
         arguments = keyed(operator, inputs, key)
         with self._in_one_line(operator, inputs):
+            check_axes(operator, inputs)
             operator.check(*inputs)
             return self._evaluate(operator, arguments, composed)
 
@@ -269,6 +271,7 @@ class Framework(ABC):
         arguments = keyed(operator, inputs, key)
         arrays = canonical_gradients(operator, grads, inputs, self._host_array)
         with self._in_one_line(operator, inputs, arrays):
+            check_axes(operator, inputs)
             operator.check(*inputs)
             gradients = self._gradient(operator, arguments, arrays)
             return gradients[: len(inputs)]

@@ -19,11 +19,18 @@ class LogGP(Definition):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, value in self.settings.items():
-            if not math.isfinite(value) or value < 0:
-                raise Deep500Error(
-                    f"{name} of LogGP is {value}: give seconds, 0 or more"
-                )
+        for name in ("L", "o", "g", "G"):
+            self.check_seconds(name)
+
+    def check_seconds(self, name: str) -> None:
+        """Raise a Deep500Error if a setting is no duration."""
+        value = getattr(self, name)
+        if not math.isfinite(value) or value < 0:
+            raise Deep500Error(f"{name} of LogGP is {value}: give seconds, 0 or more")
+
+    def among(self, ranks: int) -> "LogGP":
+        """The network as so many ranks find it: the same for any number of them."""
+        return self
 
     def stream(self, nbytes: float) -> float:
         """The seconds that the bytes after the first one take."""

@@ -71,6 +71,7 @@ class Operator(Definition):
         that needs more outputs, or has one of these inputs, runs through the formula.
     integers   Names of array inputs that are integers whatever the others are: indices, labels, lengths.
     check(self, *inputs)   Optional: raises an error for NumPy inputs whose values are invalid for the operator.
+    axis_range(self, *inputs)   Optional: the axes that may be named, usually `of_first_input` (axis_ranges.py).
     infer, flops, bytes_moved, workspace   Results and costs of a call, from the inputs' Tensors (static inputs as
         values).
     since   First opset with this meaning. A sibling class in the same file covers an older, different meaning.
@@ -174,6 +175,10 @@ class Operator(Definition):
 
     def check(self, *inputs: Any) -> None:
         pass
+
+    def axis_range(self, *inputs: Any) -> range | None:
+        """The numbers that `axis` and `axes` may be for these inputs; None if they are not limited."""
+        return None
 
     def infer(self, *inputs: Any) -> tuple[TensorSpec, ...]:
         """Elementwise by default: all inputs broadcast together, the dtype of the first."""

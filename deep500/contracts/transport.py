@@ -245,6 +245,10 @@ class CollectiveMismatch(JointFailure):
     """Ranks call different collectives, or the same one with different arrays."""
 
 
+class MessageMismatch(JointFailure):
+    """A rank has sent a message of another form than its receiver expects."""
+
+
 def modelled_bytes(step: Any, rank: int, size: int) -> int:
     """The bytes that a rank sends in a collective of the engine's own, whose messages nobody sees.
 

@@ -49,9 +49,24 @@ def build(
     whether one changed. With other flags in `kind` the result is an object file or a program.
     """
     command = [*compiler(), *kind, *flags, "-x", "c++", "-"]
+    return cached(name, command, version(), text, folder, depends, seconds, suffix)
+
+
+def cached(
+    name: str,
+    command: Sequence[str],
+    compiler_version: str,
+    text: str,
+    folder: Path,
+    depends: str | None = None,
+    seconds: float = SECONDS,
+    suffix: str = ".so",
+) -> Path:
+    """What the command of a compiler makes of a text on its standard input, from the cache if it is there."""
+    command = [*command]
     if depends is None:
         depends = _compile(name, [*command, "-E"], text, folder, seconds)
-    parts = (text, depends, *command, version(), _processor())
+    parts = (text, depends, *command, compiler_version, _processor())
     content = "\0".join(parts).encode()
     key = hashlib.sha256(content).hexdigest()[:24]
     stem = re.sub(r"[^A-Za-z0-9_]", "_", name)
@@ -78,11 +93,12 @@ def compiler() -> list[str]:
 
 
 def version() -> str:
-    return _version(tuple(compiler()))
+    return version_of(tuple(compiler()))
 
 
 @cache
-def _version(command: tuple[str, ...]) -> str:
+def version_of(command: tuple[str, ...]) -> str:
+    """What a compiler says of itself."""
     process = subprocess.run(
         [*command, "--version"], capture_output=True, text=True, check=False
     )

@@ -14,8 +14,10 @@ import numpy as np
 
 from ..contracts.dtypes import name_of
 from ..contracts.operator import TensorSpec
-from ..errors import Deep500Error, Unsupported
+from ..errors import Deep500Error, Unsupported, one_line
 from .building import build
+from .cuda_building import SUFFIX as CUDA_SUFFIX
+from .cuda_building import build_cuda
 from .description import OperatorSignature, TensorDesc
 from .operators import Arrays, CustomOp
 
@@ -71,7 +73,7 @@ class Library:
     def __init__(self, name: str, path: Path):
         self.name = name
         self.path = path
-        self.library = ctypes.CDLL(str(path))
+        self.library = _loaded(name, path)
         try:
             signature = self.library.d500_signature
             self.forward = self.library.d500_forward
@@ -91,6 +93,9 @@ class Library:
         for function in (self.forward, self.backward):
             function.restype = ctypes.c_char_p
             function.argtypes = arguments
+        # None without nvcc, or if the class has none
+        self.forward_cuda = self._queuing("d500_forward_cuda", backward=False)
+        self.backward_cuda = self._queuing("d500_backward_cuda", backward=True)
         forward, backward = signature().decode().split(";")
         self.parameters = _parameters(forward)
         self.differentiable = bool(backward)
@@ -99,6 +104,27 @@ class Library:
         self._check_forward(forward)
         if self.differentiable:
             self._check_backward(backward)
+
+    @property
+    def functions(self) -> tuple[Any, Any, Any, Any]:
+        """Forward and backward for the host, and for CUDA where it has them."""
+        return self.forward, self.backward, self.forward_cuda, self.backward_cuda
+
+    def _queuing(self, name: str, backward: bool) -> Any:
+        """The function of this name that queues kernels of CUDA on a stream; None if there is none."""
+        has_cuda = getattr(self.library, "d500_has_cuda", None)
+        if has_cuda is None or not has_cuda(backward):
+            return None
+        function = getattr(self.library, name)
+        function.restype = ctypes.c_char_p
+        function.argtypes = (
+            ctypes.POINTER(TensorT),
+            ctypes.c_int,
+            ctypes.c_int,
+            ctypes.POINTER(ctypes.c_void_p),
+            ctypes.c_void_p,
+        )
+        return function
 
     def _check_forward(self, signature: str) -> None:
         if not self.outputs or self.parameters != self.inputs + self.outputs:
@@ -230,13 +256,22 @@ class CppOp(CustomOp):
         if self.open and "DTYPE" not in self.definitions:
             key = dtype
         if key not in self._libraries:
-            flags = [*FLAGS, *self.definition_flags(dtype)]
-            path = build(self.source.name, self.text, self.folder, flags)
-            library = Library(self._name, path)
+            library = Library(self._name, self._built(dtype))
             self._libraries[key] = library
             if self._threads:
                 library.set_threads(self._threads)
         return self._libraries[key]
+
+    def _built(self, dtype: str) -> Path:
+        name, flags = self.source.name, self.definition_flags(dtype)
+        if self.source.suffix == CUDA_SUFFIX:
+            return build_cuda(name, self.text, self.folder, [*LANGUAGE, *flags])
+        return build(name, self.text, self.folder, [*FLAGS, *flags])
+
+    @cached_property
+    def runs_on_cuda(self) -> bool:
+        """Whether it has a forward for CUDA."""
+        return self.library("float32").forward_cuda is not None
 
     def load(self, dtype: str) -> None:
         """Compile and load it for this float dtype, if it can be; where it cannot, the first call raises the error."""
@@ -435,6 +470,16 @@ def compile_custom_cppop(
     op = CppOp(name, Path(source), inputs, outputs, texts)
     op.signature  # noqa: B018 - compiles it now, so that errors are raised here
     return op
+
+
+def _loaded(name: str, path: Path) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise Deep500Error(
+            f"{name} is compiled, and cannot be loaded: {one_line(error)}. For CUDA, add the folder of its runtime "
+            "to LD_LIBRARY_PATH"
+        ) from None
 
 
 def _parameters(text: str) -> list[Parameter]:

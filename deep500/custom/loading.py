@@ -12,7 +12,7 @@ from ..user_files import load_class as load_class
 from .cpp import compile_custom_cppop
 from .operators import CustomOp, as_operator
 
-CPP = (".cpp", ".cc", ".cxx")
+CPP = (".cpp", ".cc", ".cxx", ".cu")
 
 
 def load_operator(text: str, attributes: Mapping[str, Any] | None = None) -> Operator:

@@ -117,6 +117,7 @@ class Custom(Operator):
         def run(*arrays):
             return op.run(arrays, xp.threads)
 
+        run.__qualname__ = f"{op.name}.forward"  # for error messages
         kinds = op.kinds(xs) if xp.calls_back else op.taken(xs)
         results = xp.host(run, kinds, *xs)
         return tuple(results)
@@ -155,6 +156,7 @@ class Differentiable(Custom):
             outputs = arrays[first_output:]
             return op.gradients(grads, inputs, outputs, xp.threads)
 
+        gradients.__qualname__ = f"{op.name}.backward"
         input_specs = specs_of(xs)
         output_specs = specs_of(ys)
         if xp.calls_back:

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ..canonical import shown
 from ..contracts.operator import TensorSpec
 from ..errors import Deep500Error, one_line
 from .description import OperatorSignature, TensorDesc, describe
 from .operators import Arrays, CustomOp, has_known_shape, specs_of
 
+NO_NUMBERS = "OSUMm"  # kinds of NumPy's dtypes
 PLAIN = (bool, int, float, str, tuple)
 
 
@@ -122,7 +124,13 @@ class CustomPythonOp(CustomOp):
                 f"{type(self).__name__}.forward returned {len(results)} outputs, and num_outputs is "
                 f"{expected}"
             )
-        return tuple(_detached(output, inputs) for output in results)
+        outputs = tuple([_detached(output, inputs) for output in results])
+        for output, value in zip(outputs, results, strict=True):
+            if output.dtype.kind in NO_NUMBERS:
+                raise Deep500Error(
+                    f"{type(self).__name__}.forward returned {shown(value)}: return an array of numbers for each output"
+                )
+        return outputs
 
     def gradients_of(
         self, result: Any, grads: Arrays, inputs: Arrays, outputs: Arrays

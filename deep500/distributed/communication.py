@@ -22,6 +22,7 @@ from ..contracts.transport import (
     broadcast,
 )
 from ..errors import Deep500Error, unknown
+from .uncaught import report_in_one_line
 
 MPI_LAUNCHERS = (
     "PMI_RANK",
@@ -113,7 +114,10 @@ def communication(
     name = transport or launched_by()
     if name is None:
         return Communication(0, 1, _run_alone)
+    is_new = name not in _transports
     engine = process_transport(name, deadline)
+    if is_new:
+        report_in_one_line(lambda: _transports[name].reports)
     [rank] = engine.ranks
 
     def run(program: Program) -> Any:

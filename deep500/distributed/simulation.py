@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
+from ..contracts.fitted_loggp import FittedLogGP
 from ..contracts.loggp import LogGP
 from ..contracts.metric import History
 from ..contracts.recipe import Recipe
@@ -57,12 +58,14 @@ def simulate(
     recipe, `compute` is what backprop costs for one example and `update` what one update costs, so a rank with half of
     the batch computes half as long; of a program, `compute` is what a Compute step costs that does not say it.
     `speed` says how many times longer a rank takes, `kill` when a rank dies. The results of a recipe are the parameters
-    of every rank.
+    of every rank. A network that `d5 bench collective` has fitted to another machine gives a warning.
     """
     _check_count("seed", seed, 0)
     _check_count("epochs", epochs, 1)
     if scheme is not None:
         scheme = scheme_given(scheme)
+    if isinstance(network, FittedLogGP):
+        network.warn_elsewhere()
     virtual = Virtual(
         ranks,
         network,

@@ -25,7 +25,7 @@ from ..training.events import Event
 from ..training.sections import procedure_sections
 from ..training.trainer import Trainer
 from ..transports._fingerprints import check_fingerprints
-from .consensus import consensus_distance
+from .consensus import check_equal_replicas, consensus_distance
 from .ensembles import mean_outputs
 from .replica import Replica
 from .replicas import Replicas
@@ -245,7 +245,9 @@ class DistributedTrainer(Trainer):
         distances = self.run_programs(
             lambda worker: consensus_distance(worker, self.trainers)
         )
-        return distances[self.lead.rank]
+        distance, length = distances[self.lead.rank]
+        check_equal_replicas(self.scheme, distance, length)
+        return distance
 
     def _checksum(self, rank: int) -> int:
         """Of a replica's parameters."""

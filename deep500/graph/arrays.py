@@ -8,6 +8,8 @@ import numpy as np
 from ..contracts.dtypes import name_of
 from ..errors import Deep500Error
 
+FRACTIONS = ("float", "double", "bfloat", "complex")  # how such dtypes begin
+
 
 class Shaped(Protocol):
     """Anything with a shape and a dtype: an array, a native tensor, a description of one."""
@@ -54,6 +56,30 @@ def check_matching(
             raise Deep500Error(
                 f"{subject}: {name!r} is {_described(other)}, expected {_described(array)}"
             )
+
+
+def check_kinds(expected: Mapping[str, Shaped], actual: Mapping[str, Any]) -> None:
+    """Refuse fractions for inputs of whole numbers: a conversion would cut them off in silence."""
+    for name, tensor in expected.items():
+        wanted = name_of(tensor.dtype)
+        if name not in actual or wanted.startswith(FRACTIONS):
+            continue
+        dtype = _dtype_name(actual[name])
+        if dtype.startswith(FRACTIONS):
+            raise Deep500Error(
+                f"the input {name!r} is of {dtype}, and {wanted} is wanted: convert it, if no fraction is lost"
+            )
+
+
+def _dtype_name(value: Any) -> str:
+    """The dtype of a NumPy or native value, or of numbers."""
+    if hasattr(value, "data_type"):  # of ONNX Runtime
+        return name_of(value.data_type())
+    dtype = getattr(value, "dtype", None)
+    if dtype is not None:
+        return name_of(dtype)
+    array = np.asarray(value)
+    return "" if array.size == 0 else array.dtype.name
 
 
 def _described(array: Shaped) -> str:

@@ -20,7 +20,7 @@ from ..errors import (
     raising_function,
     with_place,
 )
-from .arrays import shape_of
+from .arrays import check_kinds, shape_of
 from .limits import check_cost
 from .wrapping import Opaque
 
@@ -71,6 +71,7 @@ def _check_first_call(runner: Any, inputs: Any) -> None:
     executor = getattr(runner, "executor", runner)
     if isinstance(inputs, Mapping):
         shapes = {name: shape_of(value) for name, value in inputs.items()}
+        check_kinds(executor.structure.inputs, inputs)
         check_cost(executor.structure, shapes)
         runner.unchecked = False
 

@@ -15,6 +15,8 @@ from . import tape
 
 # a compiled function, and the inputs that it takes
 Program = tuple[Callable[..., Any], list[str]]
+# the input of a program that carries the keys of all random operators
+PACKED_KEYS = "deep500:keys"
 
 
 class FunctionalExecutor(Executor):
@@ -52,9 +54,37 @@ class FunctionalExecutor(Executor):
         specs = self.structure.inputs
         native = self.native
         values = {}
-        for name in used:
-            if name in inputs:
-                values[name] = native(inputs[name], specs[name].dtype)
+        for name in self.given(inputs, used):
+            values[name] = native(inputs[name], specs[name].dtype)
+        draws = self.keys_among(used)
+        if draws:
+            values[PACKED_KEYS] = self.packed_keys(inputs, draws)
+        return values
+
+    def given(self, inputs: Collection[str], used: Iterable[str]) -> list[str]:
+        """The used inputs that a user gave: all that are present, but for the keys of random operators."""
+        return [name for name in used if name in inputs and name not in self.random]
+
+    def keys_among(self, used: Iterable[str]) -> list[str]:
+        """The inputs among these that are keys of random operators."""
+        return [name for name in used if name in self.random]
+
+    @abstractmethod
+    def placed(self, array: np.ndarray) -> Any:
+        """An array as a value of the framework on its device."""
+
+    def packed_keys(self, inputs: Mapping[str, Any], keys: Sequence[str]) -> Any:
+        """These keys as one array, so that one copy to the device is enough."""
+        return self.placed(np.stack([inputs[name] for name in keys]))
+
+    def unpacked(self, values: Values, used: Iterable[str]) -> Values:
+        """The inputs of a program with the packed keys by their names; called while tracing."""
+        if PACKED_KEYS not in values:
+            return values
+        values = dict(values)
+        packed = values.pop(PACKED_KEYS)
+        for i, name in enumerate(self.keys_among(used)):
+            values[name] = packed[i]
         return values
 
     def _kernel(self, node: Node, inputs: Sequence[Any]) -> tuple:

@@ -9,6 +9,7 @@ from ..contracts.operator import TensorSpec
 from ..errors import Deep500Error, Unsupported
 from .graph import Node
 from .shape_inference import (
+    AxisMismatch,
     Mismatch,
     Specs,
     dimension_names,
@@ -45,6 +46,8 @@ def check_cost(network: Network, shapes: Mapping[str, tuple[int, ...]]) -> None:
         _check_settings(node)
         try:
             results = node_specs(node, specs)
+        except AxisMismatch as error:  # which a formula might wrap around
+            raise Deep500Error(f"node {node.name!r}: {error}") from None
         except Mismatch:  # the framework will raise an error
             continue
         if results is not None:

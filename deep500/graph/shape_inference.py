@@ -1,9 +1,10 @@
 """Shape inference for the values of a network, whose inputs may have named dimensions."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..contracts.operator import TensorSpec
+from ..contracts.axis_ranges import check_axes
+from ..contracts.operator import Operator, TensorSpec
 from ..errors import Deep500Error
 from .graph import Node
 
@@ -19,6 +20,10 @@ OTHER_SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 224, 256)
 
 class Mismatch(ValueError):
     """The inputs of a node have shapes or dtypes that its operator does not take."""
+
+
+class AxisMismatch(Mismatch):
+    """A node names an axis that its input does not have."""
 
 
 def spec_of(array: Any) -> TensorSpec:
@@ -83,14 +88,40 @@ def node_specs(
         inputs.append(specs[name] if isinstance(name, str) else name)
     if node.operator.random:
         inputs = inputs[: len(node.operator.inputs)]  # the key comes after them
-    if node.operator.data_dependent or node.deciding:
-        return None
+    depends_on_values = node.operator.data_dependent or node.deciding
     try:
-        return node.operator.infer(*inputs)
+        _check_axes(node.operator, inputs)
+        return None if depends_on_values else node.operator.infer(*inputs)
+    except AxisMismatch:
+        raise
     except ValueError as error:
         raise Mismatch(str(error)) from None
     except Exception:  # it needs a value that is computed at run time
         return None
+
+
+def _check_axes(operator: Operator, inputs: Sequence[Any]) -> None:
+    try:
+        check_axes(operator, inputs)
+    except ValueError as error:
+        raise AxisMismatch(str(error)) from None
+
+
+def refuse_wrong_axes(nodes: Iterable[Node], sources: Mapping[str, TensorSpec]) -> None:
+    """Raise a Deep500Error that names the first of the ordered nodes with an axis that its input does not have.
+
+    Formulas may wrap such an axis around, so that running the node need not raise an error.
+    """
+    specs = dict(sources)
+    for node in nodes:
+        try:
+            outputs = node_specs(node, specs)
+        except AxisMismatch as error:
+            raise Deep500Error(f"node {node.name!r}: {error}") from None
+        except Mismatch:  # running the node will raise an error
+            continue
+        if outputs is not None:
+            specs.update(zip(node.outputs, outputs, strict=False))
 
 
 def infer(nodes: Iterable[Node], sources: Mapping[str, TensorSpec]) -> Specs:

@@ -4,9 +4,10 @@ from ..contracts.metric import POSITIVE, History, Metric
 
 
 class Energy(Metric):
-    """Energy in joules of all processor packages (RAPL) and NVIDIA devices (NVML) during training and evaluation.
+    """Energy in joules during training and evaluation: of all processor packages (RAPL) and of the run's GPU (NVML).
 
-    The counters are those of the whole machine: they include whatever else runs on it.
+    Only NVIDIA's GPUs have a counter, which resolves two seconds or more. The counters are those of whole packages and
+    devices: they include whatever else runs on them.
     """
 
     unit = "J"

@@ -14,6 +14,7 @@ from ..contracts.network import Network, Node, Subgraph
 from ..contracts.operator import Operator, TensorSpec
 from ..errors import Deep500Error, Unsupported, one_line
 from ..graph.folding import Evaluate, Folding
+from ..graph.shape_inference import refuse_wrong_axes, sized, spec_of, trial_sizes
 from .control_flow import CONTROL_FLOW, Expansion
 from .equal_weights import with_separate_weights
 from .flex_attention import flex_attention
@@ -123,7 +124,7 @@ class Reader:
     def _finish(self, model: onnx.ModelProto) -> None:
         network = self.network
         network.nodes = self.folding.without_folded(network, self.nodes)
-        network.ordered()
+        _refuse_wrong_axes(network)
         network.trainable = [*self.trained]
         metadata = {entry.key: entry.value for entry in model.metadata_props}
         read_roles(network, metadata)
@@ -540,3 +541,11 @@ def _expansion(node: onnx.NodeProto) -> Expansion | None:
     if node.domain in ("", "ai.onnx"):
         return EXPANSIONS.get(node.op_type)
     return None
+
+
+def _refuse_wrong_axes(network: Network) -> None:
+    sizes = trial_sizes(network.inputs.values())
+    sources = {name: spec_of(param) for name, param in network.params.items()}
+    for name, declared in network.inputs.items():
+        sources[name] = sized(declared, sizes)
+    refuse_wrong_axes(network.ordered(), sources)

@@ -33,6 +33,9 @@ PARAMETRIC = {
 # an Add behind one adds its bias
 PRODUCTS = {"MatMul", "Gemm", "Conv", "Einsum"}
 FLOATS = {"float16", "bfloat16", "float32", "float64"}
+HIDING = -1e3  # what a mask adds to scores that must not count is this or less
+FEWEST_POSITIONS = 3  # of a triangular mask: smaller matrices could be weights
+MASK_SAMPLE = 1024  # so many numbers tell that almost all weights are no mask
 # The key under which PyTorch's exporter writes whether a weight was a parameter or a buffer.
 KIND = "pkg.torch.export.graph_signature.InputSpec.kind"
 
@@ -42,9 +45,9 @@ class Roles:
 
     PyTorch's exporter declares which weights were parameters and which buffers. Without such a declaration, a float
     array is trained unless it is a running statistic, is an input without a derivative in ONNX's schema (bounds,
-    ratios), has entries that no weight has (an infinity, or the least number of its type: a mask), or is a single
-    number, most often a setting (an exponent, an epsilon, a scale). A single number is trained where it can only be a
-    parameter, as in a Gemm or in the Add behind a MatMul.
+    ratios), is a mask (it has an infinity or the least number of its type, or two numbers alone, as masks have), or is
+    a single number, most often a setting (an exponent, an epsilon, a scale). A single number is trained where it can
+    only be a parameter, as in a Gemm or in the Add behind a MatMul.
     """
 
     def __init__(self, graph: onnx.GraphProto):
@@ -73,6 +76,8 @@ class Roles:
         if name in self.is_parameter:
             return self.is_parameter[name]
         if _without_derivative(schema, position) or not _finite(weight):
+            return False
+        if _is_mask(weight):
             return False
         if weight.size > 1:
             return True
@@ -107,6 +112,30 @@ def _finite(weight: np.ndarray) -> bool:
         limit = 3e4
     magnitudes = np.abs(weight.astype(np.float32))
     return bool(np.all(magnitudes < limit))
+
+
+def _is_mask(weight: np.ndarray) -> bool:
+    """Whether it has two numbers alone: 0 and a very negative one, or one in each triangle."""
+    values = np.unique(weight.reshape(-1)[:MASK_SAMPLE].astype(np.float32))
+    if weight.ndim < 2 or len(values) > 2:
+        return False
+    numbers = weight.astype(np.float32)
+    low, high = float(numbers.min()), float(numbers.max())
+    if low == high or not np.all((numbers == low) | (numbers == high)):
+        return False
+    return (high == 0 and low <= HIDING) or _is_triangular(numbers == high)
+
+
+def _is_triangular(chosen: np.ndarray) -> bool:
+    """Whether what is chosen is one triangle of every matrix, with the diagonal or without it."""
+    rows, columns = chosen.shape[-2:]
+    if min(rows, columns) < FEWEST_POSITIONS:
+        return False
+    for diagonal in (0, -1, columns - rows, columns - rows - 1):
+        lower = np.tri(rows, columns, diagonal, dtype=bool)
+        if np.all(chosen == lower) or np.all(chosen != lower):
+            return True
+    return False
 
 
 def read_roles(network: Network, metadata: Mapping[str, str]) -> None:

@@ -1,5 +1,6 @@
 """What ArgMax and ArgMin share."""
 
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, TensorSpec
 from ._reduction import reduced
 
@@ -7,6 +8,7 @@ from ._reduction import reduced
 class ExtremeIndex(Operator):
     """The place of an extreme element along an axis: of the first one, or with select_last_index of the last."""
 
+    axis_range = of_first_input
     axis: int = 0
     keepdims: int = 1
     select_last_index: int = 0

@@ -2,11 +2,28 @@
 
 import math
 
+from ..errors import Deep500Error
+
 
 def upwards(xp, indices, size):
     """int64 indices into an axis of this length, all counted from the front."""
     indices = xp.astype(indices, "int64")
     return xp.where(indices < 0, indices + size, indices)
+
+
+def check_indices(indices, size):
+    """Refuse NumPy indices that an axis of this length does not have: some frameworks take another element, or NaN."""
+    wrong = (indices < -size) | (indices >= size)
+    if wrong.any():
+        raise Deep500Error(
+            f"index {indices[wrong].flat[0]} is out of range: an axis of {size} has those from {-size} to {size - 1}"
+        )
+
+
+def check_index_vectors(indices, sizes):
+    """The same for vectors of indices along the last axis, one for each of the first axes."""
+    for place, size in enumerate(sizes[: indices.shape[-1]]):
+        check_indices(indices[..., place], size)
 
 
 def take_adjoint(xp, dy, indices, shape, axis):

@@ -1,5 +1,6 @@
 """What operators on quantised values share: scales that are spread over a tensor, rounding, saturation."""
 
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.dtypes import limits
 from .round import Round
 
@@ -7,6 +8,11 @@ from .round import Round
 def nearest(xp, x):
     """The nearest whole number, the even one of two."""
     return Round().forward(xp, x)
+
+
+def axes_with_scales(operator, x, scale, zero_point=None):
+    """The axes that have scales of their own; None for one scale per tensor, which names no axis."""
+    return None if scale.size == 1 else of_first_input(operator, x)
 
 
 def spread(xp, value, shape, axis, block_size=0):

@@ -2,6 +2,7 @@
 
 import math
 
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Ints, Operator, TensorSpec
 from ..namespace import kind
 
@@ -12,6 +13,7 @@ class Reduction(Operator):
     No axes, or an empty list of them, means all axes; with noop_with_empty_axes it means that each element is alone.
     """
 
+    axis_range = of_first_input
     keepdims: int = 1
     noop_with_empty_axes: int = 0
 

@@ -1,3 +1,4 @@
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import (
     Ints,
     Operator,
@@ -10,6 +11,7 @@ class CenterCropPad(Operator):
     """The middle of the input where an axis is longer than asked, zeros around it where it is shorter."""
 
     since = 18
+    axis_range = of_first_input
     axes: Ints = None
 
     def forward(self, xp, input_data, shape: Ints):  # type: ignore[no-untyped-def]

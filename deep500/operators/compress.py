@@ -1,5 +1,6 @@
 import math
 
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, TensorSpec, case
 from ._indexing import take_adjoint
 
@@ -8,6 +9,7 @@ class Compress(Operator):
     """The slices along an axis, or without one the elements, for which a condition holds; it may end early."""
 
     since = 9
+    axis_range = of_first_input
     axis: int | None = None
     data_dependent = True
 

@@ -1,3 +1,4 @@
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, TensorSpec, case
 
 
@@ -5,6 +6,7 @@ class Concat(Operator):
     """The inputs one after the other along an axis."""
 
     since = 4
+    axis_range = of_first_input
     axis: int
 
     def forward(self, xp, *xs):

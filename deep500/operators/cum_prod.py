@@ -1,3 +1,4 @@
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, case
 
 
@@ -5,6 +6,7 @@ class CumProd(Operator):
     """The product of all elements up to each one along an axis; exclusive: without itself; reverse: from the end."""
 
     since = 26
+    axis_range = of_first_input
     exclusive: int = 0
     reverse: int = 0
 

@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, case
 
 
@@ -7,6 +8,7 @@ class CumSum(Operator):
     """The sum of all elements up to each one along an axis; exclusive: without itself; reverse: from the end."""
 
     since = 11
+    axis_range = of_first_input
     exclusive: int = 0
     reverse: int = 0
 

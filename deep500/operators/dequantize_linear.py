@@ -1,13 +1,14 @@
 from ..contracts.dtypes import name_of
 from ..contracts.operator import Operator, TensorSpec, case
 from ._dtypes import dtype_of
-from ._quantisation import centred, gathered, spread
+from ._quantisation import axes_with_scales, centred, gathered, spread
 
 
 class DequantizeLinear(Operator):
     """(x - zero point) * x_scale: the floats that quantised values stand for."""
 
     since = 10
+    axis_range = axes_with_scales
     axis: int = 1
     block_size: int = 0
     output_dtype: int = 0

@@ -1,5 +1,6 @@
 import math
 
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, TensorSpec, case
 from ._fourier import (
     adjoint,
@@ -14,6 +15,7 @@ class DFT(Operator):
     """The discrete Fourier transform along an axis; the last axis holds real (and imaginary) parts."""
 
     since = 20
+    axis_range = of_first_input
     inverse: int = 0
     onesided: int = 0
 
@@ -93,6 +95,7 @@ class DFT_17(Operator):
     """Of opsets 17 to 19, with the axis as an attribute."""
 
     since = 17
+    axis_range = of_first_input
     axis: int = 1
     inverse: int = 0
     onesided: int = 0

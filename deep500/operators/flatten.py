@@ -26,6 +26,10 @@ class Flatten(Operator):
     def infer(self, x):
         return (TensorSpec(self._matrix(x.shape), x.dtype),)
 
+    def axis_range(self, x):
+        rank = max(len(x.shape), 1)
+        return range(-rank, rank + 1)
+
     def flops(self, x):
         return 0
 

@@ -1,10 +1,12 @@
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, TensorSpec, case
-from ._indexing import take_adjoint, upwards
+from ._indexing import check_indices, take_adjoint, upwards
 
 
 class Gather(Operator):
     """The slices of data that indices of any shape name along an axis."""
 
+    axis_range = of_first_input
     axis: int = 0
     integers = ("indices",)
 
@@ -21,6 +23,9 @@ class Gather(Operator):
         axis = self.axis % data.ndim
         rows = torch.index_select(data, axis, torch.reshape(indices, (-1,)))
         return torch.reshape(rows, (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :]))
+
+    def check(self, data, indices):
+        check_indices(indices, data.shape[self.axis])
 
     def infer(self, data, indices):
         axis = self.axis % len(data.shape)

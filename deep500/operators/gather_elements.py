@@ -1,11 +1,13 @@
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, TensorSpec, case
-from ._indexing import upwards
+from ._indexing import check_indices, upwards
 
 
 class GatherElements(Operator):
     """For every index the element of data at its own place, but along one axis at the index."""
 
     since = 11
+    axis_range = of_first_input
     axis: int = 0
     integers = ("indices",)
 
@@ -26,6 +28,9 @@ class GatherElements(Operator):
         return torch.gather(
             data, self.axis, torch.where(indices < 0, indices + data.shape[self.axis], indices)
         )
+
+    def check(self, data, indices):
+        check_indices(indices, data.shape[self.axis])
 
     def infer(self, data, indices):
         return (TensorSpec(indices.shape, data.dtype),)

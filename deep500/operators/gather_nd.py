@@ -1,7 +1,7 @@
 import math
 
 from ..contracts.operator import Operator, TensorSpec, case
-from ._indexing import row_numbers, take_adjoint
+from ._indexing import check_index_vectors, row_numbers, take_adjoint
 
 
 class GatherND(Operator):
@@ -20,6 +20,9 @@ class GatherND(Operator):
         return xp.reshape(
             take_adjoint(xp, dy, places, self._rows(data.shape, indices.shape), 0), data.shape
         )
+
+    def check(self, data, indices):
+        check_index_vectors(indices, data.shape[self.batch_dims :])
 
     def infer(self, data, indices):
         return (

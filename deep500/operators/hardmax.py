@@ -1,3 +1,4 @@
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import case
 from ._elementwise import Flat
 
@@ -6,6 +7,7 @@ class Hardmax(Flat):
     """1 where an element is the largest along an axis (the first of several), 0 elsewhere."""
 
     since = 13
+    axis_range = of_first_input
     axis: int = -1
 
     def forward(self, xp, x):

@@ -1,5 +1,6 @@
 import math
 
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, TensorSpec, case
 from ..namespace import count
 from ._normalising import (
@@ -15,6 +16,7 @@ class LayerNormalization(Operator):
     """x with the mean and variance of the axes from `axis` on taken out, then scaled and shifted."""
 
     since = 17
+    axis_range = of_first_input
     axis: int = -1
     epsilon: float = 1e-5
     stash_type: int = 1

@@ -1,3 +1,4 @@
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, case
 
 
@@ -5,6 +6,7 @@ class LogSoftmax(Operator):
     """The logarithm of Softmax along one axis, without ever forming a probability that rounds to 0."""
 
     since = 13
+    axis_range = of_first_input
     axis: int = -1
 
     def forward(self, xp, x):

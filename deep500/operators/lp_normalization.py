@@ -1,3 +1,4 @@
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, case
 from ._norms import norm
 
@@ -5,6 +6,7 @@ from ._norms import norm
 class LpNormalization(Operator):
     """x divided by its p-norm along one axis; 0 where that is 0."""
 
+    axis_range = of_first_input
     axis: int = -1
     p: int = 2
 

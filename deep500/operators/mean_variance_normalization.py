@@ -1,3 +1,4 @@
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, case
 from ..namespace import count
 
@@ -6,6 +7,7 @@ class MeanVarianceNormalization(Operator):
     """x with mean 0 and variance 1 over these axes."""
 
     since = 9
+    axis_range = of_first_input
     axes: tuple[int, ...] = (0, 2, 3)
     saved = ("centred", "deviation")
 

@@ -22,6 +22,10 @@ class OneHot(Operator):
             TensorSpec((*indices.shape[:axis], int(depth), *indices.shape[axis:]), values.dtype),
         )
 
+    def axis_range(self, indices, depth, values):
+        rank = len(indices.shape) + 1
+        return range(-rank, rank)
+
     def flops(self, indices, depth, values):
         return 0
 

@@ -1,5 +1,6 @@
 from typing import Literal
 
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import (
     Ints,
     Operator,
@@ -19,6 +20,7 @@ class Pad(Operator):
     """
 
     since = 11
+    axis_range = of_first_input
     mode: Mode = "constant"
 
     def forward(  # type: ignore[no-untyped-def]

@@ -1,7 +1,7 @@
 from ..contracts.dtypes import name_of
 from ..contracts.operator import Operator, TensorSpec, case
 from ._dtypes import converted, dtype_of
-from ._quantisation import quantised, spread
+from ._quantisation import axes_with_scales, quantised, spread
 
 
 class QuantizeLinear(Operator):
@@ -9,6 +9,7 @@ class QuantizeLinear(Operator):
 
     since = 10
     rounds = False  # the dtype of the scale is that of the division
+    axis_range = axes_with_scales
     axis: int = 1
     block_size: int = 0
     output_dtype: int = 0

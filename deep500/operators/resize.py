@@ -1,6 +1,7 @@
 import math
 from typing import Literal
 
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import (
     Ints,
     Operator,
@@ -26,6 +27,7 @@ class Resize(Operator):
     """x made larger or smaller along some axes, by scales or to sizes: the nearest elements, or interpolated ones."""
 
     since = 11
+    axis_range = of_first_input
     antialias: int = 0
     axes: Ints = None
     coordinate_transformation_mode: Literal[

@@ -1,3 +1,4 @@
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, case
 
 
@@ -5,6 +6,7 @@ class ReverseSequence(Operator):
     """The first elements of every sequence in a batch in reverse order, so many as its length says."""
 
     since = 10
+    axis_range = of_first_input
     batch_axis: int = 1
     time_axis: int = 0
     integers = ("sequence_lens",)

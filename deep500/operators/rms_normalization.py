@@ -1,3 +1,4 @@
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, case
 from ._normalising import statistics_dtype, trailing
 
@@ -6,6 +7,7 @@ class RMSNormalization(Operator):
     """x divided by the root of its mean square over the axes from `axis` on, then scaled."""
 
     since = 23
+    axis_range = of_first_input
     axis: int = -1
     epsilon: float = 1e-5
     stash_type: int = 1

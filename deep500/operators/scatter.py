@@ -1,4 +1,6 @@
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, case
+from ._indexing import check_indices
 from .scatter_elements import ScatterElements
 
 
@@ -6,6 +8,7 @@ class Scatter(Operator):
     """ScatterElements as it was called in opsets 9 and 10."""
 
     since = 9
+    axis_range = of_first_input
     axis: int = 0
     integers = ("indices",)
 
@@ -17,6 +20,9 @@ class Scatter(Operator):
 
     def pytorch(self, torch, data, indices, updates):
         return ScatterElements(self.axis).pytorch(torch, data, indices, updates)
+
+    def check(self, data, indices, updates):
+        check_indices(indices, data.shape[self.axis])
 
     def infer(self, data, indices, updates):
         return (data,)

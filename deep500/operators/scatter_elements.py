@@ -1,4 +1,6 @@
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, case
+from ._indexing import check_indices
 from ._scatter import TORCH, Combination, scatter, scatter_gradients
 
 
@@ -6,6 +8,7 @@ class ScatterElements(Operator):
     """A copy of data with updates at their own places, but along one axis at the indices."""
 
     since = 11
+    axis_range = of_first_input
     axis: int = 0
     reduction: Combination = "none"
     integers = ("indices",)
@@ -24,6 +27,9 @@ class ScatterElements(Operator):
         if self.reduction == "none":
             return torch.scatter(data, self.axis, indices, updates)
         return torch.scatter_reduce(data, self.axis, indices, updates, TORCH[self.reduction])
+
+    def check(self, data, indices, updates):
+        check_indices(indices, data.shape[self.axis])
 
     def infer(self, data, indices, updates):
         return (data,)

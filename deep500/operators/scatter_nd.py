@@ -1,7 +1,7 @@
 import math
 
 from ..contracts.operator import Operator, case
-from ._indexing import row_numbers
+from ._indexing import check_index_vectors, row_numbers
 from ._scatter import Combination, scatter, scatter_gradients
 
 
@@ -21,6 +21,9 @@ class ScatterND(Operator):
         dy, y = (xp.reshape(x, flat.shape) for x in (dy, y))
         by_data, by_updates = scatter_gradients(xp, dy, flat, places, rows, y, 0, self.reduction)
         return xp.reshape(by_data, data.shape), None, xp.reshape(by_updates, updates.shape)
+
+    def check(self, data, indices, updates):
+        check_index_vectors(indices, data.shape)
 
     def infer(self, data, indices, updates):
         return (data,)

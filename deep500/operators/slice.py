@@ -1,5 +1,6 @@
 from typing import NamedTuple
 
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import (
     Ints,
     Operator,
@@ -10,6 +11,8 @@ from ..contracts.operator import (
 
 class Slice(Operator):
     """Every step-th element between a start and an end along some axes, as Python slices."""
+
+    axis_range = of_first_input
 
     def forward(  # type: ignore[no-untyped-def]
         self,

@@ -1,3 +1,4 @@
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, case
 
 
@@ -5,6 +6,7 @@ class Softmax(Operator):
     """exp(x) divided by its sum along one axis."""
 
     since = 13
+    axis_range = of_first_input
     axis: int = -1
 
     def forward(self, xp, x):

@@ -1,3 +1,4 @@
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import (
     Ints,
     Operator,
@@ -9,6 +10,7 @@ from ..contracts.operator import (
 class Split(Operator):
     """The parts of x along an axis: of the sizes in `split`, or num_outputs alike of which the last may be shorter."""
 
+    axis_range = of_first_input
     axis: int = 0
     num_outputs: int | None = None
     outputs = ("*ys",)
@@ -33,9 +35,11 @@ class Split(Operator):
         return 0
 
     def _sizes(self, shape, split):
-        if split is not None:
-            return list(split)
         size, parts = shape[self.axis], self.num_outputs
+        if split is not None:
+            if sum(split) != size:
+                raise ValueError(f"Split cannot make parts of {tuple(split)} of an axis of {size}")
+            return list(split)
         if parts is None:
             raise ValueError("Split needs the sizes of its parts or num_outputs")
         if not 1 <= parts <= max(size, 1):

@@ -1,3 +1,4 @@
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import (
     Ints,
     Operator,
@@ -8,6 +9,8 @@ from ..contracts.operator import (
 
 class Squeeze(Operator):
     """The same elements without some axes of length 1, or without all of those."""
+
+    axis_range = of_first_input
 
     def forward(self, xp, data, axes: Ints = None):  # type: ignore[no-untyped-def]
         return xp.reshape(data, _shape(data.shape, axes))

@@ -1,5 +1,6 @@
 from typing import Literal
 
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, case
 from ._scatter import scatter, scatter_gradients
 
@@ -11,6 +12,7 @@ class TensorScatter(Operator):
     """
 
     since = 24
+    axis_range = of_first_input
     axis: int = -2
     mode: Literal["linear", "circular"] = "linear"
     integers = ("write_indices",)

@@ -25,6 +25,9 @@ class Tile(Operator):
     def tensorflow(self, tf, x, repeats):
         return tf.tile(x, repeats)
 
+    def check(self, x, repeats):
+        self.infer(x, repeats)
+
     def infer(self, x, repeats):
         return (TensorSpec(_shape(x.shape, repeats), x.dtype),)
 
@@ -43,4 +46,8 @@ def _interleaved(repeats, shape):
 
 
 def _shape(shape, repeats):
+    if len(repeats) != len(shape):
+        raise ValueError(
+            f"Tile needs a number for each of {len(shape)} axes, and repeats is {tuple(repeats)}"
+        )
     return tuple(n * times for n, times in zip(shape, repeats, strict=True))

@@ -1,3 +1,4 @@
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, TensorSpec, case
 from ..namespace import ints, slice_axis
 
@@ -5,6 +6,7 @@ from ..namespace import ints, slice_axis
 class TopK(Operator):
     """The k largest (or smallest) elements along an axis, in order, and their places; of equal ones the first."""
 
+    axis_range = of_first_input
     axis: int = -1
     largest: int = 1
     sorted: int = 1
@@ -38,9 +40,14 @@ class TopK(Operator):
         values, indices = tf.math.top_k(x, ints(k)[0])
         return values, tf.cast(indices, tf.int64)
 
+    def check(self, x, k):
+        self.infer(x, k)
+
     def infer(self, x, k):
-        axis = self.axis % len(x.shape)
-        shape = (*x.shape[:axis], ints(k)[0], *x.shape[axis + 1 :])
+        axis, count = self.axis % len(x.shape), ints(k)[0]
+        if not 0 <= count <= x.shape[axis]:
+            raise ValueError(f"TopK cannot take {count} of an axis of {x.shape[axis]}")
+        shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
         return TensorSpec(shape, x.dtype), TensorSpec(shape, "int64")
 
     def flops(self, x, k):

@@ -1,5 +1,6 @@
 import math
 
+from ..contracts.axis_ranges import of_first_input
 from ..contracts.operator import Operator, TensorSpec, case
 
 
@@ -10,6 +11,7 @@ class Unique(Operator):
     """
 
     since = 11
+    axis_range = of_first_input
     axis: int | None = None
     sorted: int = 1
     outputs = ("y", "indices", "inverse_indices", "counts")

@@ -16,6 +16,10 @@ class Unsqueeze(Operator):
     def infer(self, data, axes):
         return (TensorSpec(_shape(data.shape, axes), data.dtype),)
 
+    def axis_range(self, data, axes):
+        rank = len(data.shape) + len(axes)
+        return range(-rank, rank)
+
     def flops(self, data, axes):
         return 0
 

@@ -29,7 +29,6 @@ SIGNS = {
     "refused": "✕",
     "acceptable": "✓",
     "met": "✓",
-    "unsure": "?",
     "not acceptable": "✕",
     "missed": "✕",
     "unfinished": "…",

@@ -38,7 +38,7 @@ pre { font: 0.82rem/1.5 ui-monospace, "SF Mono", "Cascadia Code", Menlo, Consola
 .verdict { --tone: var(--measured); display: inline-block; color: var(--tone); border: 1px solid currentColor;
   border-radius: 1em; padding: 0 0.7em; font-size: 0.82rem; font-weight: 650; line-height: 1.6; white-space: nowrap; }
 .faster { --tone: var(--faster); } .slower { --tone: var(--slower); } .same { --tone: var(--same); }
-.inconclusive, .unsure, .unfinished { --tone: var(--inconclusive); } .refused { --tone: var(--refused); }
+.inconclusive, .unfinished { --tone: var(--inconclusive); } .refused { --tone: var(--refused); }
 .acceptable, .met, .ok, .better { --tone: var(--faster); }
 .not-acceptable, .missed, .wrong, .worse { --tone: var(--slower); }
 .alarm { border: 1px solid var(--slower); border-left-width: 0.4rem; border-radius: 0.5rem; padding: 0.75rem 1.25rem;

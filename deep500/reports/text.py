@@ -42,6 +42,11 @@ def verdict_of(word: object) -> VerdictWord:
     return VerdictWord("refused")
 
 
+def counted(n: int, noun: str) -> str:
+    """1 seed, 2 seeds."""
+    return f"1 {noun}" if n == 1 else f"{n} {noun}s"
+
+
 def listed(parts: Sequence[Text], separator: str = ", ") -> list[Text]:
     """The parts with a separator between them."""
     separated: list[Text] = []

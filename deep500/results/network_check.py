@@ -296,14 +296,16 @@ def _overview(sides: Sequence[CheckReport]) -> Table:
 
 
 def _counts(checks: Sequence[CheckResult]) -> list[Text]:
-    """The verdict on checks of one direction, how many there are, and the one that took most of its bound."""
+    """The verdict on checks of one direction, how many there are, and the worst: a wrong one if there is one."""
     part = CheckReport("network", "", checks=list(checks))
     failed = len(part.wrong) + len(part.undecided)
-    worst = worst_in(part, checks[0].name)
+    judged = [check for check in checks if check.ok is not None]
+    worst = max(judged, key=lambda check: check.weight, default=None)
     share = place = NOTHING
     if worst:
-        share = f"{worst.share:.2g}"
         place = shortened(clean(worst.case), LONGEST_NAME)
+    if worst and worst.value is not None:
+        share = f"{worst.share:.2g}"
     return [
         VerdictWord(part.verdict),
         str(len(checks)),

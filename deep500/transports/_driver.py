@@ -3,6 +3,7 @@
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from ..contracts.transport import (
 from ..errors import Deep500Error, errors_of_user_code, one_line
 from ._blocking import described_step
 from ._fingerprints import fingerprint
+from ._forms import form_of
 from ._notes import Note, failure
 from ._places import no_step
 
@@ -42,6 +44,7 @@ PATIENCE = 10.0
 SHORT_PATIENCE = 3.0
 SIMULTANEOUS_SECONDS = 0.5
 LONGEST_ERROR = 2000
+MOST_SENDS = 8  # that a rank which cannot go on tells of
 
 
 class PeerGone(ConnectionError):
@@ -83,6 +86,7 @@ class ProcessTransport(Transport):
         self.reports = True
         self.called: list[str] = []
         self._pending: dict[Handle, Pending] = {}
+        self._awaited: Sequence[Pending] = ()  # of the last wait
         self._next_handle = 0
         self._steps = 0
         self._runs = 0
@@ -255,6 +259,7 @@ class ProcessTransport(Transport):
     def _complete(self, pendings: Sequence[Pending], timeout: float) -> None:
         """Wait for all of them, for at most so long; this counts as waiting."""
         begin = time.perf_counter()
+        self._awaited = pendings
         for pending in pendings:
             left = begin + timeout - time.perf_counter()
             try:
@@ -329,7 +334,7 @@ class ProcessTransport(Transport):
     def _lost(self, step: Any, number: int, cause: OSError) -> JointFailure:
         """Why a step cannot be completed, from the notes of all ranks; those that send none are lost."""
         self.broken = True
-        own = self._waiting_note(step, number)
+        own = replace(self._waiting_note(step, number), sends=self._unreceived())
         self._post(own)
         limit = SHORT_PATIENCE if isinstance(cause, PeerGone) else PATIENCE
         try:
@@ -353,6 +358,9 @@ class ProcessTransport(Transport):
 
     def _waiting_note(self, step: Any, number: int) -> Note:
         sources: tuple[int, ...] = ()
+        form = ""
+        if isinstance(step, Recv | RecvAny):
+            form = form_of(step.into)
         if isinstance(step, Recv):
             sources = (step.source,)
         elif isinstance(step, Send):
@@ -368,7 +376,23 @@ class ProcessTransport(Transport):
             collectives=len(self.called),
             number=number,
             fingerprint=fingerprint(step) if number >= 0 else "",
+            form=form,
+            tag=getattr(step, "tag", 0),
         )
+
+    def _unreceived(self) -> tuple[tuple[int, int, str], ...]:
+        """Where to, with which tag and in which form the first messages went that nobody has received yet."""
+        pendings = [*self._awaited, *self._pending.values()]
+        sends = [pending for pending in pendings if isinstance(pending.step, Send)]
+        sends = [pending for pending in sends if not _is_received(pending)]
+        if sends:
+            time.sleep(LOOK_SECONDS)  # an engine that has been asked may answer later
+        unreceived = []
+        for pending in sends[:MOST_SENDS]:
+            if not _is_received(pending):
+                step = pending.step
+                unreceived.append((step.to, step.tag, form_of(step.array)))
+        return tuple(unreceived)
 
     def _notes(self, own: Note, seconds: float) -> dict[int, Note]:
         """The notes of all ranks; without those that do not come in time, or after one with an error."""
@@ -396,6 +420,14 @@ STEPS = (
     Now,
     *COLLECTIVES,
 )
+
+
+def _is_received(pending: Pending) -> bool:
+    """Whether a message that was sent has been received, as far as the engine can tell."""
+    try:
+        return pending.poll()
+    except ConnectionError:
+        return False
 
 
 def _error_line(rank: int, error: Exception) -> str:

@@ -7,10 +7,12 @@ from dataclasses import asdict, dataclass
 from ..contracts.transport import (
     CollectiveMismatch,
     JointFailure,
+    MessageMismatch,
     OtherRankFailed,
 )
 from ._blocking import Blocked, deadlock
 from ._fingerprints import check_fingerprints
+from ._forms import other_form_text
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,8 @@ class Note:
     run            How many programs it has begun.
     collectives    How many collectives of this program it has begun.
     number         The collective that it waits for, from 0; -1 if it waits for a message.
+    form, tag      Of the message that it waits for.
+    sends          (to, tag, form) of the messages that nobody has received yet.
     """
 
     rank: int
@@ -31,6 +35,9 @@ class Note:
     collectives: int = 0
     number: int = -1
     fingerprint: str = ""
+    form: str = ""
+    tag: int = 0
+    sends: tuple[tuple[int, int, str], ...] = ()
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -39,6 +46,7 @@ class Note:
     def from_json(cls, text: str) -> "Note":
         document = json.loads(text)
         document["waits_for"] = tuple(document["waits_for"])
+        document["sends"] = tuple(map(tuple, document["sends"]))
         return cls(**document)
 
 
@@ -65,11 +73,33 @@ def _failure(notes: Mapping[int, Note], size: int) -> JointFailure | None:
         _check_collectives(waiting)
     except CollectiveMismatch as mismatch:
         return mismatch
+    if other := _other_message(waiting):
+        return other
     blocked = {}
     for rank in sorted(waiting):
         note = waiting[rank]
         blocked[rank] = Blocked(_waits_for(note, notes), note.reason, note.any_rank)
     return deadlock(blocked)
+
+
+def _other_message(waiting: Mapping[int, Note]) -> JointFailure | None:
+    """The error for a rank that waits for a message of one form where one of another form has been sent to it."""
+    for rank, note in sorted(waiting.items()):
+        if not note.form:
+            continue
+        for source in note.waits_for:
+            forms = _sent_forms(waiting.get(source), rank, note.tag)
+            if forms and note.form not in forms:
+                channel = source, note.tag
+                text = other_form_text(rank, note.form, channel, forms[0])
+                return MessageMismatch(text)
+    return None
+
+
+def _sent_forms(note: Note | None, to: int, tag: int) -> list[str]:
+    """The forms of the messages to a rank that it has not received."""
+    sends = note.sends if note is not None else ()
+    return [form for other, other_tag, form in sends if (other, other_tag) == (to, tag)]
 
 
 def _check_collectives(waiting: Mapping[int, Note]) -> None:

@@ -30,10 +30,12 @@ from ._driver import (
     as_bytes,
     split_gathered,
 )
-from ._forms import Forms, other_form
+from ._forms import Forms, form_of, other_form
 from ._notes import Note
 
 EAGER_SECONDS = 2e-3  # for which a wait asks without a pause
+# and before it lets others have the processor between questions: with more ranks than processors, who is waited for
+SELFISH_SECONDS = 2e-5
 PAUSE = 5e-5
 EXIT_CODE = 2
 NOTES, FORMS = 0, 1  # tags of texts beside the messages of programs
@@ -130,7 +132,9 @@ class Mpi(ProcessTransport):
         memory = as_bytes(step.into)
         source = step.source if isinstance(step, Recv) else self.MPI.ANY_SOURCE
         request = self.comm.Irecv([memory, self.MPI.BYTE], source, step.tag)
-        return MpiPending(self, step, request, memory)
+        pending = MpiPending(self, step, request, memory)
+        pending.message = self.forms.numbered(step)
+        return pending
 
     def _collective(self, step: Any) -> Pending:
         MPI, comm = self.MPI, self.comm
@@ -249,6 +253,7 @@ class MpiPending(Pending):
         self.memory = memory
         self.gathered: tuple[np.ndarray, list[int]] | None = None
         self.texts: np.ndarray | None = None
+        self.message = -1  # its number on the channel of a Recv
         self.status = transport.MPI.Status()
         self.complete = False
 
@@ -268,6 +273,8 @@ class MpiPending(Pending):
                 return False
             if now - begin > EAGER_SECONDS:
                 time.sleep(PAUSE)
+            elif now - begin > SELFISH_SECONDS:
+                os.sched_yield()
             if now - last_look > LOOK_SECONDS:
                 last_look = now
                 self.transport.check_peers()
@@ -292,30 +299,33 @@ class MpiPending(Pending):
     def _check_length(self, step: Recv | RecvAny) -> None:
         received = self.status.Get_count(self.transport.MPI.BYTE)
         if received != step.into.nbytes:
-            raise self._other_length(step, f"{received} bytes")
+            raise self._other_length(step, received)
         if isinstance(step, Recv) and step.announced:
             return
         channel = self.status.Get_source(), step.tag
-        self.transport.forms.compare(channel, step.into)
+        forms = self.transport.forms
+        forms.compare(channel, step.into)
+        forms.check_number(channel, step.into, self.message)
 
     def _refused(self, error: Exception) -> Exception:
         """What MPI complains about; a message that is too long is the sender's and the receiver's affair."""
         if isinstance(self.step, Recv | RecvAny):
-            return self._other_length(self.step, "more")
+            return self._other_length(self.step)
         return Deep500Error(
             f"MPI refuses {type(self.step).__name__} on rank {self.transport.rank}: {one_line(error)}"
         )
 
-    def _other_length(self, step: Recv | RecvAny, sent: str) -> Deep500Error:
-        """The error that names the form of the message, or how long it is if its sender does not tell in time."""
+    def _other_length(self, step: Recv | RecvAny, nbytes: int = 0) -> Deep500Error:
+        """The error that names the form of the message, or its length (0: more than expected) if nobody tells it."""
         source = getattr(step, "source", self.status.Get_source())
         channel = source, step.tag
+        forms = self.transport.forms
+        sent = forms.of_size(channel, nbytes) if nbytes else "more"
         deadline = time.perf_counter() + TELLING_SECONDS
         while time.perf_counter() < deadline:
-            try:
-                self.transport.forms.compare(channel, step.into)
-            except Deep500Error as error:
-                return error
+            told = forms.told(channel)
+            if told is not None and told[1] != form_of(step.into):
+                return other_form(self.transport.rank, step.into, channel, told[1])
             time.sleep(PAUSE)
         return other_form(self.transport.rank, step.into, channel, sent)
 

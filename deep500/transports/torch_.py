@@ -30,7 +30,7 @@ from ._driver import (
     ProcessTransport,
     as_bytes,
 )
-from ._forms import Forms
+from ._forms import Forms, form_tag
 from ._notes import Note
 
 # keys of the store: ranks that have come, notes of ranks that cannot go on (and that there are any), and texts that all
@@ -106,8 +106,9 @@ class Torch(ProcessTransport):
     def _send(self, step: Send) -> Pending:
         self.forms.tell(step)
         tensor = self._tensor(as_bytes(step.array))
+        tag = form_tag(step, step.array)
         return self._begun(
-            step, tensor, lambda: self.dist.isend(tensor, step.to, tag=step.tag)
+            step, tensor, lambda: self.dist.isend(tensor, step.to, tag=tag)
         )
 
     def _receive(self, step: Recv | RecvAny) -> Pending:
@@ -119,8 +120,9 @@ class Torch(ProcessTransport):
         """Let gloo write the next message into an array."""
         tensor = self._tensor(as_bytes(step.into))
         source = step.source if isinstance(step, Recv) else None
+        tag = form_tag(step, step.into)
         return self._begun(
-            step, tensor, lambda: self.dist.irecv(tensor, source, tag=step.tag)
+            step, tensor, lambda: self.dist.irecv(tensor, source, tag=tag)
         )
 
     def _collective(self, step: Any) -> Pending:

@@ -53,7 +53,7 @@ class Virtual(Transport):
             )
         self.size = size
         self.ranks = tuple(range(size))
-        self.network = network or LogGP()
+        self.network = (network or LogGP()).among(size)
         self.deadline = deadline
         self.compute = _seconds("compute", compute)
         self.example = _seconds("example", example)

@@ -10,6 +10,7 @@ from deep500 import operators
 from deep500.bench.operator_benchmark import OperatorBenchmark
 from deep500.bench.operators import suites
 from deep500.bench.operators.jobs import OperatorJob
+from deep500.bench.operators.rivals import rival_problems
 from deep500.bench.operators.subject import OperatorSubject
 from deep500.check.operators.array_checks import gradient_check, output_check
 from deep500.check.operators.examples import examples_of
@@ -231,3 +232,10 @@ def test_nothing_stands_between_the_clock_and_the_frameworks_function():
     # an attribute is handed over; a user's code is timed as it is written
     assert torch.relu not in functions[1:]
     assert functions[1](torch.tensor(x)).tolist() == np.where(x < 0, x / 2, x).tolist()
+
+
+def test_a_rival_that_does_not_exist_is_no_rival_left_out() -> None:
+    with pytest.raises(Deep500Error, match="'Softmaxx'. Did you mean 'Softmax'"):
+        rival_problems(["Relu", "Softmaxx"], ["2x2"], {})
+    problems = rival_problems(["Relu", "Gelu(approximate='tanh')"], ["2x2"], {})
+    assert [problem.operator for problem in problems] == ["Relu", "Gelu"]

@@ -103,6 +103,27 @@ def wide(x):
     return np.asarray(x, "float64") ** 2
 
 
+class Narrow(d5.CustomPythonOp):
+    factor = 1.0
+
+    def forward(self, inputs):
+        assert inputs[0].dtype == np.float32, "float32 alone"
+        return inputs[0] ** 2
+
+    def backward(self, grads, fwd_inputs, fwd_outputs):
+        assert grads[0].dtype == np.float32, "float32 alone"
+        return np.float32(2 * self.factor) * grads[0] * fwd_inputs[0]
+
+
+class NoResult(d5.CustomPythonOp):
+    def forward(self, inputs):
+        return None
+
+
+class BadNarrow(Narrow):
+    factor = 1.01
+
+
 class OfARow(d5.CustomPythonOp):
     def forward(self, inputs):
         return inputs[0] * 1
@@ -160,8 +181,12 @@ def check(
         (
             "Wide --framework reference --reference fn.py:slow",
             WRONG,
-            "float64[8, 6] where float32[8, 6] is right",
+            "the first: dtype",
         ),
+        ("NoResult", BAD_INPUT, "NoResult.forward returned None: return an array"),
+        ("Narrow", BAD_INPUT, "takes float32 and no float64"),
+        ("Narrow --reference fn.py:slow", OK, "does not take float64"),
+        ("BadNarrow --reference fn.py:slow", WRONG, "gradient, float32"),
         ("Wide --framework reference --reference fn.py:wide", OK, "ok"),
         ("slow --framework onnxruntime", BAD_INPUT, "plain function"),
         ("nothing", BAD_INPUT, "nothing returns a NoneType"),
@@ -202,7 +227,8 @@ def test_a_file_that_leaves_or_does_not_parse_is_no_verdict(check) -> None:
 
 
 def test_guessed_inputs_are_said(check) -> None:
-    code, printed = check("fn.py:good")
+    # also for inputs without axes, which NumPy likes to make its own scalars
+    code, printed = check("fn.py:attached")
     assert code == OK and "guessed as 4x6 each" in " ".join(
         printed.replace("|", " ").split()
     )

@@ -94,3 +94,19 @@ def test_an_error_of_a_module_names_its_line() -> None:
     for run in (executor.inference, executor.inference_and_backprop):
         with pytest.raises(d5.Deep500Error, match=text):
             run({"x": X})
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_fractions_for_whole_numbers_are_refused(name: str) -> None:
+    net = d5.Network("rows")
+    net.add_param("table", X, trainable=False)
+    net.add_input("places", (0,), "int64")
+    net.add_node("Gather", ["table", "places"], ["y"])
+    net.outputs.append("y")
+    framework = d5.framework(name)
+    for places in ([0.0, 1.9], np.array([0.0, 1.9]), np.array([0, 1], "float32")):
+        executor = framework.executor(net)
+        with pytest.raises(d5.Deep500Error, match="'places' is of float.* int64"):
+            executor.inference({"places": places})
+    outputs = framework.executor(net).inference({"places": np.array([1, 0], "int8")})
+    assert np.array_equal(framework.array(outputs["y"]), X[::-1])

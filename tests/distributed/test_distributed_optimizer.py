@@ -1,5 +1,6 @@
 """The talks' ConsistentNeighbors as it stands, and d5.communication."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -137,3 +138,36 @@ def test_the_launcher_is_detected(
 def test_what_cannot_be_simulated_is_refused() -> None:
     with pytest.raises(Deep500Error, match="neither a d5.Recipe nor a program"):
         d5.simulate(None, 3, ranks=2)  # type: ignore[arg-type]
+
+
+MISMATCHES = {
+    "all_reduce": r"AllReduce\(float32, \[2, 3\], sum\) on rank 0 and AllReduce",
+    "all_gather": r"AllGather\(float32, \[2, 3\]\) on rank 0 and AllGather",
+    "broadcast": r"Broadcast\(float32, \[2, 3\], 0\) on rank 0 and Broadcast",
+    "reduce_from_neighbors": r"expects float32\[2, .\] from rank . \(tag .\), which sent",
+    "root": r"Broadcast\(float32, \[2, 3\], 0\) on rank 0 and Broadcast",
+}
+QUICK = {("all_reduce", "torch"), ("reduce_from_neighbors", "mpi")}
+
+
+@pytest.mark.parametrize(
+    ("method", "transport"),
+    [
+        pytest.param(
+            method,
+            transport,
+            marks=[] if (method, transport) in QUICK else [pytest.mark.slow],
+        )
+        for method in MISMATCHES
+        for transport in ("mpi", "torch")
+    ],
+)
+def test_other_shapes_are_one_line_of_a_script(method: str, transport: str) -> None:
+    env = {"PYTHONPATH": str(HERE.parents[1]), "OMP_NUM_THREADS": "1"}
+    command = python_command(str(HERE / "mismatched.py"), method)
+    done = launch(command, 2, transport, capture=True, env=env)
+    assert done.code not in (0, None)
+    [line] = [line for line in done.output.splitlines() if line.startswith("d5: ")]
+    assert re.search(MISMATCHES[method], line)
+    assert "in <module> (mismatched.py, line" in line
+    assert "Traceback" not in done.output

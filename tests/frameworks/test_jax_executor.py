@@ -79,7 +79,7 @@ def test_an_operator_is_compiled_once_per_shape() -> None:
     x = np.ones((2, 3), "float32")
     for values in (x, x + 1, x[:1]):
         assert np.allclose(JAX.evaluate(Softmax(), [values])[0], 1 / 3)
-    program = _program(Softmax(), "native", (), 0, cache_key(Softmax(), []))
+    program = _program(JAX, Softmax(), "native", (), 0, cache_key(Softmax(), []))
     assert program._cache_size() == 2  # type: ignore[attr-defined]
     assert (
         JAX.evaluate(Reshape(), [x, [3, 2]])[0].shape

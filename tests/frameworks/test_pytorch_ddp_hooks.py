@@ -217,6 +217,23 @@ def test_a_hook_without_a_process_group_is_one_line() -> None:
         ddp_hook(d5.codecs.Identity())
 
 
+class Failing(d5.codecs.Identity):
+    def exchange(self, x, state, key, slots):
+        raise d5.Deep500Error("this codec cannot do it")
+        yield
+
+
+def test_what_a_codec_raises_leaves_backward_as_it_is(alone) -> None:
+    """In PyTorch's words it would be: Unable to cast this codec cannot do it to Tensor."""
+    from deep500.frameworks.pytorch import ddp_hook
+
+    layers = torch.nn.Sequential(torch.nn.Linear(20, 30), torch.nn.Linear(30, 5))
+    model = torch.nn.parallel.DistributedDataParallel(layers, bucket_cap_mb=0.001)
+    model.register_comm_hook(None, ddp_hook(Failing()))
+    with pytest.raises(d5.Deep500Error, match="^this codec cannot do it$"):
+        model(torch.ones(2, 20)).sum().backward()
+
+
 HOOKS = """
 import numpy as np, torch, torch.distributed as dist
 import deep500 as d5

@@ -131,6 +131,10 @@ SLOW: dict[str, tuple[str, Callable[[Path], None]]] = {
         "dataset_bench",
         command("bench", "dataset", "digits", "--budget", "1"),
     ),
+    "collective bench": (
+        "collective_bench",
+        command("bench", "collective", "--transport", "virtual", "--size", "8", "1MB"),
+    ),
     "operator check": (
         "check",
         command("check", "operator", "Relu", "--framework", "reference"),

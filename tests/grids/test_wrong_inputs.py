@@ -25,6 +25,8 @@ SUBJECTS: dict[str, list[str]] = {
     "bench network": ["mlp"],
     "bench dataset": ["digits"],
     "bench elementary": ["exp"],
+    "bench collective": ["--transport", "virtual", "--size", "8"],
+    "bench compression": ["--codec", "TopK"],
     "run": ["digits_mlp", "--tier", "tiny"],
     "compare": ["nowhere", "nowhere"],
     "show": [],

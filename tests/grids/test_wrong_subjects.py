@@ -90,7 +90,16 @@ NETWORKS = ("check network", "bench network", "show network")
 RECIPES = ("run", "show recipe")
 DATASETS = ("bench dataset", "show dataset")
 # Subjects are free code or commands, or there is none.
-WITHOUT_SUBJECT = {"doctor", "check", "bench", "bench elementary", "show", "list"}
+WITHOUT_SUBJECT = {
+    "doctor",
+    "check",
+    "bench",
+    "bench elementary",
+    "bench collective",
+    "bench compression",
+    "show",
+    "list",
+}
 ON_FRAMEWORKS = ("check operator", "check optimizer", "bench operator", "check network")
 # These start a process for every cell: of their cells, a few are quick tests.
 SLOW = (

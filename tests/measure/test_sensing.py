@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from deep500.errors import Deep500Error
-from deep500.measure.sensing import SENSORS, Reading, sensors
+from deep500.measure.sensing import Reading, sensors
 
 MB = 1_000_000
 RAPL = "sys/class/powercap"
@@ -28,6 +28,7 @@ def test_every_reading_has_a_value_or_a_reason() -> None:
     assert set(s.readings()) == {
         "wall_time", "cpu_user", "cpu_system", "cpu_utilisation", "cpu_cores", "memory_current", "memory_peak",
         "read_chars", "write_chars", "read_bytes", "write_bytes", "involuntary_switches", "energy_cpu", "energy_gpu",
+        "gpu_clock", "gpu_memory_clock", "gpu_temperature", "gpu_slowdowns",
     }  # fmt: skip
     for reading in s.readings().values():
         assert (reading.value is None) == bool(reading.unavailable) and reading.source
@@ -244,62 +245,3 @@ def test_one_unreadable_package_leaves_no_partial_sum(tmp_path: Path) -> None:
     assert reading.value is None and "intel-rapl:1/energy_uj: No such file" in (
         reading.unavailable or ""
     )
-
-
-NVML = """
-class NVMLError(Exception): pass
-counters = [1000, 5000]
-opened = 0
-def nvmlInit():
-    global opened
-    if not counters: raise NVMLError("Driver Not Loaded")
-    opened += 1
-def nvmlShutdown():
-    global opened
-    opened -= 1
-def nvmlDeviceGetCount(): return len(counters)
-def nvmlDeviceGetHandleByIndex(index): return index
-def nvmlDeviceGetName(handle): return b"Planted GPU"
-def nvmlDeviceGetTotalEnergyConsumption(handle):
-    if counters[handle] is None: raise NVMLError("Not Supported")
-    return counters[handle]
-"""
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "joule", "reason"),
-    [
-        ([1000, 5000], [1500, 7500], 3.0, None),
-        ([1000, 5000], [1500, 10], None, "went back"),
-        ([1000, None], [1500, None], None, "no energy counter here: Not Supported"),
-        ([1000, 5000], [1500], None, "2 devices before and 1 after"),
-        ([], [], None, "does not start: Driver Not Loaded"),
-    ],
-    ids=["two devices", "counter reset", "not supported", "device lost", "no driver"],
-)
-def test_energy_of_devices(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    before: list[int | None], after: list[int | None], joule: float | None, reason: str | None,
-) -> None:  # fmt: skip
-    """A module with NVML's functions stands in for the driver, which needs a device."""
-    (tmp_path / "pynvml.py").write_text(NVML)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "pynvml", raising=False)
-    import pynvml  # type: ignore[import-not-found,import-untyped,unused-ignore]
-
-    pynvml.counters[:] = before
-    with sensors() as s:
-        pynvml.counters[:] = after
-    monkeypatch.delitem(sys.modules, "pynvml")
-    reading = s.readings()["energy_gpu"]
-    assert reading.value == joule and pynvml.opened == 0
-    assert (
-        reading.unavailable is None
-        if reason is None
-        else reason in (reading.unavailable or "")
-    )
-
-
-def test_a_sensor_is_one_class_with_start_and_read() -> None:
-    assert len(set(SENSORS)) == len(SENSORS)
-    assert all(set(vars(kind)) >= {"start", "read"} for kind in SENSORS)

@@ -59,6 +59,38 @@ def test_masks_are_not_trained() -> None:
     )
 
 
+LOWER = np.tri(4, dtype="f4")
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        LOWER,
+        1 - LOWER,
+        LOWER.T,
+        np.tri(4, k=-1, dtype="f4"),
+        (1 - LOWER) * -1e9,
+        (1 - LOWER[None, None]) * -1e4,
+        np.tri(4, 6, 2, dtype="f4"),
+        np.array([[0, -1e9, 0, -1e9]], "f4"),
+    ],
+    ids=["0/1", "1/0", "upper", "no diagonal", "-1e9", "4-d", "cached", "padding"],
+)
+def test_arrays_of_two_numbers_that_hide_something_are_masks(mask: np.ndarray) -> None:
+    assert trained(node("Add", ["x", "m"], ["y"]), m=mask.astype("f4")) == []
+    assert trained(node("Mul", ["x", "m"], ["y"]), m=mask.astype("f4")) == []
+
+
+@pytest.mark.parametrize(
+    "weight",
+    [np.eye(4), np.ones((4, 4)), np.zeros((4, 4)), LOWER * ROW, [[0, 1], [0, 0]]],
+    ids=["identity", "ones", "zeros", "triangular", "too small to tell"],
+)
+def test_weights_that_look_like_masks_are_trained(weight: Any) -> None:
+    product = node("MatMul", ["x", "w"], ["y"])
+    assert trained(product, w=np.asarray(weight, "f4")) == ["w"]
+
+
 def test_weights_are_trained_wherever_they_come_in() -> None:
     for kind in "MatMul", "Add", "Mul", "Sub":
         assert trained(node(kind, ["x", "w"], ["y"]), w=np.outer(ROW, ROW)) == ["w"]

@@ -37,6 +37,7 @@ KINDS = (
     "conformance",
     "doctor",
     "reproduction",
+    "collective_bench",
 )
 OLD = ("bench-0.1.0", "operator-0.1.0", "recipe-0.1.0")
 JUNK: tuple = (None, True, -1, 1e308, "<b>\x1b[31m\n", [], [None], {}, {"x": {"y": []}})
@@ -110,6 +111,8 @@ def made(tmp_path_factory):
             )
             == 0
         )
+        collective = ["--transport", "virtual", "--size", "8", "1KiB", "--ranks", "3"]
+        assert cli.main(["bench", "collective", *collective]) == 0
         # their verbs chose the folder themselves
         for line in (folder / "home" / "runs").iterdir():
             kind = bundle.read(line).kind

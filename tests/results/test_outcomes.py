@@ -142,7 +142,7 @@ def test_a_real_run_as_a_page(finished):
 GOOD, SPREAD = [97, 97.1, 97.2, 97.3, 97.4, 97.5], [90, 94, 96, 96, 97, 98]
 VERDICTS = {
     "clear": (GOOD, 95, "acceptable: ", "acceptable"),
-    "unsure": (SPREAD, 95, "acceptable, but not surely: ", "unsure"),
+    "unsure": (SPREAD, 95, "acceptable, but not surely: ", "inconclusive"),
     "missed": (GOOD, 99, "NOT acceptable: ", "not-acceptable"),
     "missed, perhaps": (SPREAD, 97, "NOT acceptable: ", "not-acceptable"),
     "no target": (GOOD, None, "nothing was asked for: ", "measured"),

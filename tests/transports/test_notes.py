@@ -1,10 +1,13 @@
 """What follows from the notes of ranks that cannot go on."""
 
+from dataclasses import replace
+
 import pytest
 
 from deep500.contracts.transport import (
     CollectiveMismatch,
     Deadlock,
+    MessageMismatch,
     OtherRankFailed,
 )
 from deep500.transports._notes import Note, failure
@@ -32,7 +35,7 @@ def notes(*all_notes: Note) -> dict[int, Note]:
 
 
 def test_a_note_survives_its_text() -> None:
-    note = receiving(3, 1)
+    note = replace(receiving(3, 1), form="int8[1]", sends=((1, 2, "int8[2]"),))
     assert Note.from_json(note.to_json()) == note
 
 
@@ -62,6 +65,35 @@ def test_different_collectives() -> None:
     found = failure(notes(reducing(0, 2), reducing(1, 2, "Barrier")), size=2)
     assert isinstance(found, CollectiveMismatch)
     assert "number 3 is AllReduce on rank 0 and Barrier on rank 1" in str(found)
+
+
+def sent(rank: int, to: int, *forms: str) -> Note:
+    """A rank that waits for another to receive messages of these forms."""
+    sends = tuple((to, 0, form) for form in forms)
+    return Note(rank, reason="a send", waits_for=(to,), run=1, sends=sends)
+
+
+def test_a_message_of_another_form() -> None:
+    waiting = replace(receiving(1, 0), form="float32[4]")
+    found = failure(notes(sent(0, 1, "float32[3]"), waiting), size=2)
+    assert isinstance(found, MessageMismatch)
+    line = "rank 1 expects float32[4] from rank 0 (tag 0), which sent float32[3]"
+    assert (str(found), found.reported_by) == (line, 0)
+
+
+@pytest.mark.parametrize(
+    "sender",
+    [
+        sent(0, 1, "float32[3]", "float32[4]"),
+        sent(0, 2, "float32[3]"),
+        sent(0, 1),
+    ],
+    ids=["behind another", "to another rank", "nothing"],
+)
+def test_a_message_of_the_right_form_may_be_late(sender: Note) -> None:
+    waiting = replace(receiving(1, 0), form="float32[4]")
+    found = failure(notes(sender, waiting), size=2)
+    assert not isinstance(found, MessageMismatch)
 
 
 def test_a_program_that_has_ended() -> None:

@@ -1,36 +1,13 @@
 """Operators that are given together: rivals on the same inputs, with names that tell them apart."""
 
-import ast
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ... import registry
-from ...errors import Deep500Error
+from ...custom.operator_text import OperatorText, parsed_operator
 from .jobs import BenchProblem
-
-WITH_SETTINGS = re.compile(
-    r"(?P<address>(?:.*?\.\w+:)?\w+)\((?P<settings>.*)\)", re.DOTALL
-)
-
-
-@dataclass(frozen=True)
-class Rival:
-    """An operator as it is named on the command line, and the attributes that are set there for it alone."""
-
-    address: str  # Gelu, my_op.py:MyGelu, gelu.cpp:gelu
-    attributes: Mapping[str, Any]
-
-    @property
-    def file(self) -> str:
-        return self.address.rpartition(":")[0]
-
-    @property
-    def name(self) -> str:
-        return self.address.rpartition(":")[2]
 
 
 def rival_problems(
@@ -44,6 +21,9 @@ def rival_problems(
     To a user's operator alone, the built-in operator of its name is added, or the one that is its reference.
     """
     rivals = _with_built_in(_distinct(operators), reference)
+    for rival in rivals:
+        if not rival.file and not Path(rival.name).suffix:
+            registry.find("operators", rival.name)  # raises if there is none
     rivals.sort(key=lambda rival: bool(rival.file))
     labels = _labels(rivals)
     problems = []
@@ -60,48 +40,18 @@ def rival_problems(
     return problems
 
 
-def _distinct(operators: Sequence[str]) -> list[Rival]:
+def _distinct(operators: Sequence[str]) -> list[OperatorText]:
     """Every operator once, although it may be written in several ways."""
-    rivals: dict[tuple[str, str, str], Rival] = {}
+    rivals: dict[tuple[str, str, str], OperatorText] = {}
     for text in operators:
-        rival = _parsed(text)
+        rival = parsed_operator(text)
         place = str(Path(rival.file).resolve()) if rival.file else ""
         key = (place, rival.name, repr(rival.attributes))
         rivals.setdefault(key, rival)
     return list(rivals.values())
 
 
-def _parsed(text: str) -> Rival:
-    """A name, or a name with attributes such as 'Gelu(approximate="tanh")'."""
-    call = WITH_SETTINGS.fullmatch(text)
-    if call is None:
-        return Rival(text, {})
-    problem = Deep500Error(
-        f"{text!r} cannot be read: write attributes as name=value, such as 'Gelu(approximate=\"tanh\")'"
-    )
-    try:
-        tree = ast.parse(f"f({call['settings']})", mode="eval").body
-    except (SyntaxError, ValueError):
-        raise problem from None
-    assert isinstance(tree, ast.Call)
-    if tree.args or any(keyword.arg is None for keyword in tree.keywords):
-        raise problem
-    attributes = {}
-    for keyword in tree.keywords:
-        try:
-            value = ast.literal_eval(keyword.value)
-        except ValueError:
-            raise problem from None
-        attributes[str(keyword.arg)] = _attribute(value)
-    return Rival(call["address"], attributes)
-
-
-def _attribute(value: Any) -> Any:
-    """A list as a tuple, as --set gives it."""
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _with_built_in(rivals: list[Rival], reference: str) -> list[Rival]:
+def _with_built_in(rivals: list[OperatorText], reference: str) -> list[OperatorText]:
     """With the built-in operator that a user's own is to be compared with, where that is clear."""
     built_in = {_letters(name): name for name in registry.known("operators")}
     if not all(rival.file for rival in rivals):
@@ -111,14 +61,14 @@ def _with_built_in(rivals: list[Rival], reference: str) -> list[Rival]:
         name = built_in.get(_letters(rivals[0].name))
     if name is None:
         return rivals
-    return [Rival(name, {}), *rivals]
+    return [OperatorText(name, {}), *rivals]
 
 
 def _letters(name: str) -> str:
     return name.replace("_", "").lower()
 
 
-def _labels(rivals: Sequence[Rival]) -> list[str]:
+def _labels(rivals: Sequence[OperatorText]) -> list[str]:
     """The names, each with as much of its path as tells it from others of the name."""
     names = Counter(rival.name for rival in rivals)
     labels = []
@@ -130,7 +80,7 @@ def _labels(rivals: Sequence[Rival]) -> list[str]:
     return labels
 
 
-def _short_path(rival: Rival, rivals: Sequence[Rival]) -> str:
+def _short_path(rival: OperatorText, rivals: Sequence[OperatorText]) -> str:
     """The last parts of the path of its file, as few as no other operator of its name has."""
     parts = Path(rival.file).parts
     others = []

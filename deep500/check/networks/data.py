@@ -9,6 +9,7 @@ import numpy as np
 from ...contracts.network import Network, Node
 from ...contracts.operator import TensorSpec
 from ...errors import Deep500Error, one_line, unknown
+from ...graph.arrays import check_kinds
 from ..operators.examples import generator
 from ..operators.formats import FORMATS
 
@@ -145,7 +146,7 @@ def data_from_file(network: Network, path: str | Path) -> dict[str, np.ndarray]:
 def checked_data(network: Network, arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """The arrays in the dtypes of the network's inputs.
 
-    Raises `Deep500Error` if one is missing or has a wrong shape.
+    Raises `Deep500Error` if one is missing, has a wrong shape, or would lose something.
     """
     data = {}
     for name, spec in network.inputs.items():
@@ -154,8 +155,25 @@ def checked_data(network: Network, arrays: Mapping[str, Any]) -> dict[str, np.nd
             raise Deep500Error(
                 f"the data have no {name!r}, an input of the network; there are: {names}"
             )
-        array = np.asarray(arrays[name])
-        data[name] = array.astype(spec.dtype)
+        data[name] = _converted(name, arrays[name], spec)
     shapes = {name: array.shape for name, array in data.items()}
     network.check_shapes(list(network.inputs), shapes)
     return data
+
+
+def _converted(name: str, value: Any, spec: TensorSpec) -> np.ndarray:
+    """The value as an array of the input's dtype; a Deep500Error if it is none, or if its numbers do not fit in it."""
+    try:
+        check_kinds({name: spec}, {name: value})
+        array = np.asarray(value)
+        converted = array.astype(spec.dtype)
+    except (TypeError, ValueError) as error:
+        reason = one_line(error)
+        raise Deep500Error(
+            f"the input {name!r} is no array of {spec.dtype}: {reason}"
+        ) from None
+    if converted.dtype.kind in "iu" and not np.array_equal(converted, array):
+        raise Deep500Error(
+            f"the input {name!r} is of {array.dtype}, and some of its numbers are none of {spec.dtype}, which is wanted"
+        )
+    return converted

@@ -124,20 +124,26 @@ def _gradient_check(
         elif want is None or bound is None:
             deviations.append(Deviation(fault=f"{label} is not declared"))
         else:
-            worst = _kind_fault(label, gradient, want.shape, example.dtype)
-            if worst is None:
-                worst = deviation(label, gradient, want, bound, example.dtype)
+            faults = _kind_faults(label, gradient, want.shape, example.dtype)
+            if faults:
+                deviations.append(_wrong_kind(faults[0]))
+                continue
+            worst = deviation(label, gradient, want, bound, example.dtype)
             deviations.append(worst)
     return joined(example, name, deviations)
 
 
 def shape_check(example: Example, outputs: Values) -> CheckResult:
-    """Shapes and dtypes of the outputs against the truth and against what infer foretold."""
+    """Shapes and dtypes of the outputs against the truth and against what infer foretold.
+
+    It is called "dtype" if the shapes are right, and a dtype is not.
+    """
     operator = example.operator
     inferred = operator.infer(*example.tensors)
     names = operator.result_names(len(outputs))
     right = example.outputs
-    deviations = []
+    faults = []
+    dtype_faults = []
     dtypes = _right_dtypes(example, [tensor.dtype for tensor in inferred])
     results = zip(names, outputs, right, inferred, dtypes, strict=False)
     for name, output, want, tensor, dtype in results:
@@ -145,16 +151,18 @@ def shape_check(example: Example, outputs: Values) -> CheckResult:
         if not is_foretold and not operator.data_dependent:
             foretold = list(tensor.shape)
             actual = list(want.shape)
-            fault = f"{name}: infer foretells {foretold}, right is {actual}"
-            deviations.append(Deviation(fault=fault))
-        kind_fault = _kind_fault(name, output, want.shape, dtype)
-        deviations.append(kind_fault or Deviation())
+            faults.append(f"{name}: infer foretells {foretold}, right is {actual}")
+        if np.shape(output) != want.shape:
+            faults += _kind_faults(name, output, want.shape, dtype)
+        else:
+            dtype_faults += _kind_faults(name, output, want.shape, dtype)
     # native kernels may leave some out
     fewest = len(right) if operator.variadic else 1
     if not fewest <= len(outputs) <= len(right):
-        fault = f"{len(outputs)} outputs where there are {len(right)}"
-        deviations.append(Deviation(fault=fault))
-    return joined(example, "shape", deviations, numbers=False)
+        faults.append(f"{len(outputs)} outputs where there are {len(right)}")
+    if dtype_faults and not faults:
+        return example.check("dtype", False, text=dtype_faults[0])
+    return example.check("shape", not faults, text=faults[0] if faults else "")
 
 
 def _right_dtypes(example: Example, foretold: list[str]) -> list[str]:
@@ -166,17 +174,10 @@ def _right_dtypes(example: Example, foretold: list[str]) -> list[str]:
     return dtypes
 
 
-def joined(
-    example: Example,
-    name: str,
-    deviations: Sequence[Deviation],
-    numbers: bool = True,
-) -> CheckResult:
-    """One check of several arrays: the first fault, and the worst value with its bound (unless `numbers` is False)."""
+def joined(example: Example, name: str, deviations: Sequence[Deviation]) -> CheckResult:
+    """One check of several arrays: the first fault, and the worst value with its bound."""
     faults = [deviation.fault for deviation in deviations if deviation.fault]
     text = faults[0] if faults else ""
-    if not numbers:
-        return example.check(name, not faults, text=text)
     worst = max(deviations, key=_share, default=Deviation())
     return example.check(name, not faults, worst.value, worst.bound, text)
 
@@ -187,16 +188,16 @@ def _share(deviation: Deviation) -> float:
     return np.inf if np.isnan(share) else share
 
 
-def _kind_fault(
+def _kind_faults(
     name: str, output: Any, shape: tuple[int, ...], dtype: str
-) -> Deviation | None:
-    """A fault if the array has another shape or dtype."""
+) -> list[str]:
+    """What is wrong if the array has another shape or dtype; nothing if it has these."""
     array = np.asarray(output)
     if array.shape == tuple(shape) and array.dtype.name == dtype:
-        return None
+        return []
     actual = f"{array.dtype.name}{list(array.shape)}"
     right = f"{dtype}{list(shape)}"
-    return _wrong_kind(f"{name}: {actual} where {right} is right")
+    return [f"{name}: {actual} where {right} is right"]
 
 
 def _wrong_kind(fault: str) -> Deviation:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import Deep500Error, with_place
 from ...frameworks import framework as find_framework
-from .formats import Values, map_arrays, map_floats
+from .formats import Values, cast, map_arrays
 from .opaque import shaken, shaken_by_evaluation, with_errors_inside
 
 MODULES = {"pytorch": "torch", "jax": "jax", "tensorflow": "tensorflow"}
@@ -62,7 +62,7 @@ class FrameworkFunction:
         results = self(*inputs)
         if noise.dtype != "float32":
             return tuple(shaken(results, noise, inputs))
-        rounded = self(*map_floats(np.float32, inputs))
+        rounded = self(*cast(inputs, "float32"))
         return shaken_by_evaluation(results, rounded, noise, inputs)
 
 

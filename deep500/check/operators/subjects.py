@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import registry, user_files
+from ...contracts.axis_ranges import check_axes
 from ...contracts.calls import results as as_tuple
 from ...contracts.inputs import canonical_inputs
 from ...contracts.operator import Operator, TensorSpec
@@ -68,7 +69,8 @@ def examples_for(
     else:
         instance = operator() if is_class else operator
         examples = _examples_of_instance(instance, inputs, seed, domain)
-    return [replace(e, reference=reference, seed=seed) for e in examples]
+    referred_to = [replace(e, reference=reference, seed=seed) for e in examples]
+    return referred_to if is_class and inputs is None else _working(referred_to)
 
 
 def _no_cases(cls: type) -> Deep500Error:
@@ -91,7 +93,7 @@ def _examples_of_instance(
     for i, values in enumerate(every_inputs):
         example = Example(f"{name}-{i}", operator, values, domain=domain)
         examples.append(example)
-    return _working(examples)
+    return examples
 
 
 def declared_domain(operator: Operator) -> Domain:
@@ -355,6 +357,7 @@ def _working(examples: list[Example]) -> list[Example]:
     reasons = []
     for example in examples:
         try:
+            check_axes(example.operator, example.inputs)
             example.operator.infer(*example.tensors)
             _ = example.outputs
             working.append(example)
@@ -364,6 +367,8 @@ def _working(examples: list[Example]) -> list[Example]:
             # a formula may raise anything for such inputs
             raise_if_mistake(error)
             reasons.append(first_line(error))
+    if not working and _takes(examples[0]):
+        raise _without_truth(examples[0], reasons[0])
     if not working:
         example = examples[0]
         name = type(example.operator).__name__
@@ -373,6 +378,25 @@ def _working(examples: list[Example]) -> list[Example]:
             advice += ", or the framework that it is written for"
         raise Deep500Error(f"{name} does not take {inputs}: {reasons[0]}; {advice}")
     return working
+
+
+def _takes(example: Example) -> bool:
+    """Whether a user's operator takes the inputs as they are, though not in float64."""
+    if is_ours(example.operator) or example.reference is not None:
+        return False
+    try:
+        example.truth(example.inputs)
+    except Exception as error:
+        raise_if_mistake(error)
+        return False
+    return True
+
+
+def _without_truth(example: Example, reason: str) -> Deep500Error:
+    name = type(example.operator).__name__
+    return Deep500Error(
+        f"{name} takes {example.dtype} and no float64, in which its own code is the truth ({reason}): give a reference"
+    )
 
 
 def first_line(error: Exception) -> str:

@@ -19,6 +19,7 @@ from ...contracts.operator import TensorSpec
 from ...errors import Deep500Error, Unsupported
 from ..building import COMMON, INCLUDE, build
 from ..cpp import LANGUAGE, TYPES, CppOp, float_of
+from ..cuda_building import SUFFIX as CUDA_SUFFIX
 from ..operators import Arrays
 from .reports import USER, Finding, ProgramMemory, findings
 
@@ -72,6 +73,11 @@ def sanitized(
     one finds something: with address and undefined, with thread, and with thread while two calls run at once.
     Raises Unsupported without the sanitizers, and Deep500Error if the operator fails or does not end in time.
     """
+    if op.source.suffix == CUDA_SUFFIX:
+        raise Unsupported(
+            f"{op.name} is compiled by nvcc, and these sanitizers are GCC's: leave --sanitize out, or use NVIDIA's "
+            "compute-sanitizer"
+        )
     specs = [TensorSpec(x.shape, x.dtype.name) for x in inputs]
     dtype = float_of(specs)
     op = op.in_dtype(dtype)

@@ -1,4 +1,4 @@
-"""JAX on the CPU."""
+"""JAX on the CPU, a GPU or a TPU."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ...contracts.calls import Call
+from ...contracts.device import HOST, DeviceInfo
 from ...contracts.dtypes import ALL
 from ...contracts.framework import (
     Abilities,
@@ -47,7 +48,8 @@ class Jax(Framework):
     """jax.Array is the native value.
 
     The first use sets two options for the whole process: 64-bit types are enabled (labels and indices are int64, checks
-    need float64; float32 stays float32), and calls return when the result is there (so that timers need not wait).
+    need float64; float32 stays float32), and calls on the CPU return when the result is there (so that timers need not
+    wait). All arrays are committed to the adapter's device, and programs run where their arrays are.
     """
 
     name = "jax"
@@ -78,11 +80,50 @@ class Jax(Framework):
     def _namespace(self) -> Namespace:
         from .namespace import JaxNamespace
 
-        return JaxNamespace()
+        xp = JaxNamespace()
+        xp.threads = self.threads or 0
+        return xp
+
+    def devices(self) -> list[DeviceInfo]:
+        self.require()
+        from .devices import devices
+
+        return devices()
+
+    @property
+    def place(self) -> "jax.Device":
+        """JAX's own object for the device."""
+        self.require()
+        from .devices import local_device
+
+        return local_device(self.device)
+
+    @property
+    def on_cpu(self) -> bool:
+        """Whether its device is one of the host's, of which JAX can have several."""
+        return DeviceInfo(self.device).kind == HOST
+
+    def sync(self, outputs: Any = None) -> None:
+        """Wait for the outputs; without them, for every array on the device that is still referenced."""
+        jax = self.module
+        if outputs is not None:
+            jax.block_until_ready(outputs)
+        elif not self._waits_by_itself():
+            arrays = jax.live_arrays()
+            jax.block_until_ready([x for x in arrays if self.place in x.devices()])
+
+    def _waits_by_itself(self) -> bool:
+        """Whether calls return when their results are there."""
+        if not self.on_cpu:
+            return False
+        return not self.module.config.read("jax_cpu_enable_async_dispatch")
 
     def tensor(self, array: Any, dtype: str | None = None) -> "jax.Array":
         """Return a copy, since JAX may share NumPy's memory and relies on it never to change."""
-        return self.module.numpy.array(array, dtype)
+        jax = self.module
+        if isinstance(array, jax.Array):
+            return jax.device_put(jax.numpy.array(array, dtype), self.place)
+        return jax.device_put(np.array(array, dtype), self.place)
 
     def array(self, tensor: Any) -> np.ndarray:
         return np.asarray(tensor)
@@ -116,7 +157,8 @@ class Jax(Framework):
     def _evaluate(
         self, operator: Operator, inputs: Sequence[Any], composed: bool
     ) -> list[np.ndarray]:
-        results = _run(operator, "composed" if composed else "native", inputs)
+        variant: Variant = "composed" if composed else "native"
+        results = _run(self, operator, variant, inputs)
         return [self.array(y) for y in operator.published(results)]
 
     def _gradient(
@@ -126,7 +168,7 @@ class Jax(Framework):
         grads: Sequence[np.ndarray | None],
     ) -> list[np.ndarray | None]:
         values = [*inputs, *grads]
-        gradients = _run(operator, "gradient", values, len(inputs))
+        gradients = _run(self, operator, "gradient", values, len(inputs))
         return [None if g is None else self.array(g) for g in gradients]
 
     def compile(self, function: Callable) -> Callable:
@@ -143,7 +185,7 @@ class Jax(Framework):
         """Return a differentiable function of arrays, for jit, grad and vmap."""
         from .custom import custom_op
 
-        return custom_op(operator)
+        return custom_op(self, operator)
 
     def _executor(self, network: Network, seed: int, execution: str) -> "JaxExecutor":
         from .executor import JaxExecutor
@@ -171,24 +213,33 @@ custom_op = FRAMEWORK.custom_op
 
 
 def _run(
-    operator: Operator, variant: Variant, values: Sequence[Any], inputs: int = 0
+    framework: Jax,
+    operator: Operator,
+    variant: Variant,
+    values: Sequence[Any],
+    inputs: int = 0,
 ) -> Sequence[Any]:
     """Run one operator, compiled as a whole: JAX would compile its steps one by one otherwise."""
     arrays = {}
     static = []
     for i, value in enumerate(values):
         if isinstance(value, np.ndarray):
-            arrays[i] = FRAMEWORK.tensor(value)
+            arrays[i] = framework.tensor(value)
         else:
             static.append((i, value))
     key = cache_key(operator, [value for _, value in static])
-    program = _program(operator, variant, tuple(static), inputs, key)
+    program = _program(framework, operator, variant, tuple(static), inputs, key)
     return program(arrays)
 
 
 @lru_cache(maxsize=256)
 def _program(
-    operator: Operator, variant: Variant, static: tuple, inputs: int, key: str
+    framework: Jax,
+    operator: Operator,
+    variant: Variant,
+    static: tuple,
+    inputs: int,
+    key: str,
 ) -> Callable[[dict[int, Any]], Sequence[Any]]:
     """A compiled function of the arrays by position.
 
@@ -201,12 +252,14 @@ def _program(
         values = [by_position[i] for i in sorted(by_position)]
         if variant == "gradient":
             return gradient_formula(
-                FRAMEWORK.xp, operator, values[:inputs], values[inputs:]
+                framework.xp, operator, values[:inputs], values[inputs:]
             )
         if variant == "native":
-            kernel, _ = FRAMEWORK.kernel(operator, inputs=values)
+            kernel, _ = framework.kernel(operator, inputs=values)
         else:
-            kernel = FRAMEWORK.formula(operator)
+            kernel = framework.formula(operator)
         return kernel(*values)
 
-    return FRAMEWORK.module.jit(run)
+    # without an input, only this says where
+    place = framework.module.sharding.SingleDeviceSharding(framework.place)
+    return framework.module.jit(run, out_shardings=place)

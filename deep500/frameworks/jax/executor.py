@@ -8,12 +8,17 @@ import numpy as np
 from jax import numpy as jnp
 
 from ...contracts.executor import Values
-from ...contracts.framework import Framework
 from ...contracts.network import Network
 from ...contracts.operator import Operator
 from ...contracts.optimizer import Optimizer
 from ...graph import tape
-from ...graph.functional import FunctionalExecutor, Program, check_traced
+from ...graph.functional import (
+    PACKED_KEYS,
+    FunctionalExecutor,
+    Program,
+    check_traced,
+)
+from . import Jax
 from .step import JaxStep
 
 ARRAY = type(jnp.zeros(()))
@@ -28,15 +33,20 @@ class JaxExecutor(FunctionalExecutor):
     `params` holds the current arrays: a training step reuses their memory and replaces them by new ones.
     """
 
+    framework: Jax
+
     def __init__(
         self,
-        framework: Framework,
+        framework: Jax,
         network: Network,
         seed: int = 0,
         execution: str = "compiled",
     ):
         super().__init__(framework, network, seed, execution)
-        self.params = copies(network.params)
+        tensor = framework.tensor
+        self.params = {name: tensor(value) for name, value in network.params.items()}
+        # a compiled program runs where its parameters are
+        self._follows_params = bool(network.params) and execution != "eager"
         # by the names of the inputs
         self._calls: dict[tuple[str, ...], Call] = {}
 
@@ -57,10 +67,10 @@ class JaxExecutor(FunctionalExecutor):
         program, used = self.program(key, lambda: self._inference(inputs))
         specs = self.structure.inputs
         dtypes = []
-        for name in used:
-            if name in inputs:
-                dtype = np.dtype(specs[name].dtype)
-                dtypes.append((name, dtype))
+        for name in self.given(inputs, used):
+            dtype = np.dtype(specs[name].dtype)
+            dtypes.append((name, dtype))
+        draws = self.keys_among(used)
         outputs = self.structure.computable(inputs)
         in_order = outputs == sorted(outputs)
         native, ordered = self.native, self.ordered
@@ -72,6 +82,8 @@ class JaxExecutor(FunctionalExecutor):
                 if type(value) is not ARRAY or value.dtype is not dtype:
                     value = native(value, dtype.name)
                 values.append(value)
+            if draws:
+                values.append(self.packed_keys(inputs, draws))
             results = program(params, values)
             return results if in_order else ordered(results)
 
@@ -114,6 +126,7 @@ class JaxExecutor(FunctionalExecutor):
         differentiate = jax.grad(loss, has_aux=True)
 
         def run(params: Values, inputs: Values) -> tuple[Values, Values, Values]:
+            inputs = self.unpacked(inputs, used)
             check_traced(structure, inputs, used)
             trained = {name: params[name] for name in structure.trainable}
             gradients, results = differentiate(trained, params, inputs)
@@ -129,22 +142,33 @@ class JaxExecutor(FunctionalExecutor):
         return {name: outputs[name] for name in names if name in outputs}
 
     def native(self, value: Any, dtype: str) -> Any:
-        """Return an array of this dtype; compiled functions take NumPy's arrays as they are."""
+        """Return an array of this dtype; a function that follows its parameters takes NumPy's arrays as they are."""
         if not isinstance(value, jax.Array):
             array = np.asarray(value, dtype)
-            # which NumPy would compute with if nothing is traced
-            return jnp.asarray(array) if self.execution == "eager" else array
+            return array if self._follows_params else self.placed(array)
         if value.dtype == dtype:
             return value
         return value.astype(dtype)
 
+    def placed(self, array: np.ndarray) -> jax.Array:
+        """Return the array on the executor's device; JAX may share NumPy's memory."""
+        return jax.device_put(array, self.framework.place)
+
     def jitted(
         self, function: Callable[..., Any], donated: Sequence[int] = ()
     ) -> Callable[..., Any]:
-        """Return the function compiled by XLA, or as it is for an eager execution."""
+        """Return the function compiled by XLA, or for an eager execution on the executor's device."""
         if self.execution == "eager":
-            return function
+            return self._eager(function)
         return jax.jit(function, donate_argnums=donated)
+
+    def _eager(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*values: Any) -> Any:
+            # for the arrays that formulas create
+            with jax.default_device(self.framework.place):
+                return function(*values)
+
+        return run
 
     def with_derivative(self, operator: Operator, inputs: Sequence[Any]) -> tuple:
         return formula(self.framework.xp, operator, inputs)
@@ -153,11 +177,14 @@ class JaxExecutor(FunctionalExecutor):
         structure = self.structure
         outputs = structure.computable(inputs)
         nodes, used = structure.part(outputs, training=False)
-        names = [name for name in used if name in inputs]
+        names = self.given(inputs, used)
+        if self.keys_among(used):
+            names.append(PACKED_KEYS)
 
         def run(params: Values, values: Sequence[Any]) -> Values:
             """Takes the inputs in a list, which JAX flattens faster than a mapping."""
             named_values = dict(zip(names, values, strict=True))
+            named_values = self.unpacked(named_values, used)
             check_traced(structure, named_values, used)
             return self.forward(nodes, params | named_values, outputs)
 
@@ -166,11 +193,6 @@ class JaxExecutor(FunctionalExecutor):
     def _backprop(self, y: str, training: bool) -> Program:
         run, used = self.backprop(y, training)
         return self.jitted(run), used
-
-
-def copies(arrays: Mapping[str, np.ndarray]) -> Values:
-    """Return copies as JAX arrays: JAX may share NumPy's memory, and a training step overwrites its arguments."""
-    return {name: jnp.array(value) for name, value in arrays.items()}
 
 
 def formula(xp: Any, operator: Operator, inputs: Sequence[Any]) -> tuple:

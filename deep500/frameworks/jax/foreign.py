@@ -13,11 +13,14 @@ from typing import Any
 import jax
 import numpy as np
 
+from ...contracts.device import HOST
 from ...custom.building import build
 from ...custom.cpp import TensorT
 from ...errors import one_line
+from .platforms import only_on
 
 TARGET = "deep500_custom_op"
+CUDA = "cuda"
 FUNCTION = ctypes.CFUNCTYPE(
     ctypes.c_void_p,
     ctypes.POINTER(TensorT),
@@ -34,24 +37,33 @@ MOST_TEXTS = 100  # so many calls may fail at the same time
 
 
 def call_foreign(
+    name: str,
     address: int,
     inputs: int,
     outputs: int,
     kinds: Sequence[Any],
     xs: Sequence[jax.Array],
     threads: int = 0,
+    cuda_address: int = 0,
 ) -> tuple:
-    """Return the results of the function at an address; they have the shapes and dtypes of `kinds`."""
+    """Return the results of the function at an address; they have the shapes and dtypes of `kinds`.
+
+    On CUDA, the function at `cuda_address` is called. A program that is compiled for any other platform is refused,
+    with the function's name; without `cuda_address`, one for CUDA is, too.
+    """
     _register()
-    results = [jax.ShapeDtypeStruct(kind.shape, kind.dtype) for kind in kinds]
-    call = jax.ffi.ffi_call(TARGET, results, vmap_method="sequential")
+    shapes = [jax.ShapeDtypeStruct(kind.shape, kind.dtype) for kind in kinds]
+    call = jax.ffi.ffi_call(TARGET, shapes, vmap_method="sequential")
     attributes = {
         "function": np.int64(address),
+        "cuda_function": np.int64(cuda_address),
         "inputs": np.int64(inputs),
         "outputs": np.int64(outputs),
         "threads": np.int64(threads),
     }
-    return tuple(call(*xs, **attributes))
+    results = call(*xs, **attributes)
+    platforms = [HOST, CUDA] if cuda_address else [HOST]
+    return tuple([only_on(result, name, platforms) for result in results])
 
 
 def call_python(
@@ -78,7 +90,8 @@ def call_python(
     native = FUNCTION(callback)
     CALLBACKS.append(native)
     address = ctypes.cast(native, ctypes.c_void_p).value or 0
-    return call_foreign(address, len(xs), len(kinds), kinds, xs)
+    name = getattr(function, "__qualname__", type(function).__name__)
+    return call_foreign(name, address, len(xs), len(kinds), kinds, xs)
 
 
 def _shape(value: Any) -> tuple[tuple[int, ...], np.dtype]:
@@ -114,5 +127,7 @@ def _register() -> None:
         depends=jax.lib.__version__,
     )
     library = ctypes.CDLL(str(path))
-    handler = jax.ffi.pycapsule(getattr(library, TARGET))
-    jax.ffi.register_ffi_target(TARGET, handler, platform="cpu")
+    on_host = jax.ffi.pycapsule(getattr(library, TARGET))
+    on_cuda = jax.ffi.pycapsule(getattr(library, f"{TARGET}_cuda"))
+    jax.ffi.register_ffi_target(TARGET, on_host, platform=HOST)
+    jax.ffi.register_ffi_target(TARGET, on_cuda, platform="CUDA")

@@ -1,12 +1,12 @@
 """A training step in JAX: forward, backward and the optimizer's formula, compiled as one function or as two."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import jax
+import jax.export
 import numpy as np
-from jax import numpy as jnp
 
 from ...contracts.executor import Values
 from ...contracts.optimizer import Optimizer, State
@@ -39,14 +39,35 @@ class JaxStep(FunctionalStep):
         states = jax.jit(first_states)()
         leaves, self._structure = jax.tree.flatten(states)
         # one tuple for all arrays of the state: JAX takes longer for trees of dictionaries at every call
-        copies = [jnp.array(np.asarray(leaf)) for leaf in leaves]
+        # copies: equal constants may share memory, which a step could not donate twice
+        tensor = executor.framework.tensor
+        copies = [tensor(np.asarray(leaf)) for leaf in leaves]
         self._leaves = tuple(copies)
-        self._device_count = jnp.zeros((), "float32")
+        self._device_count = tensor(np.zeros((), np.float32))
         self._names = tuple(params)
         self.programs: Programs[Program] = Programs()
         self._half = executor.jitted(self._updated_values, (0, 2, 3))
 
     def __call__(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
+        program, arguments = self._bound(inputs, first_row)
+        outputs, new, self._leaves, self._device_count = program(*arguments)
+        executor = self.executor
+        executor.params = executor.params | new
+        self._done()
+        return executor.ordered(outputs)
+
+    def exported(self, inputs: Mapping[str, Any], platform: str) -> jax.export.Exported:
+        """The whole step on such a batch as XLA gets it for a platform ("cuda", "rocm", "tpu"), which need not be here.
+
+        Raises `Unsupported` if the network calls a function of the host.
+        """
+        program, arguments = self._bound(inputs)
+        return jax.export.export(jax.jit(program), platforms=(platform,))(*arguments)
+
+    def _bound(
+        self, inputs: Mapping[str, Any], first_row: int = 0
+    ) -> tuple[Callable[..., tuple], tuple]:
+        """The program of a step on this batch, and its arguments."""
         executor = self.executor
         training = executor.training
         structure = executor.structure
@@ -59,12 +80,7 @@ class JaxStep(FunctionalStep):
         if training:
             for name in structure.state_updates:
                 changing[name] = fixed.pop(name)
-        outputs, new, self._leaves, self._device_count = program(
-            changing, self._leaves, self._device_count, fixed, values
-        )
-        executor.params = executor.params | new
-        self._done()
-        return executor.ordered(outputs)
+        return program, (changing, self._leaves, self._device_count, fixed, values)
 
     def _update(self) -> None:
         executor = self.executor
@@ -78,7 +94,7 @@ class JaxStep(FunctionalStep):
         executor.params = params | dict(zip(names, new, strict=True))
 
     def set_device_count(self, count: np.ndarray) -> None:
-        self._device_count = jnp.array(count)
+        self._device_count = self.executor.framework.tensor(count)
 
     @property
     def states(self) -> States:  # type: ignore[override]
@@ -88,7 +104,7 @@ class JaxStep(FunctionalStep):
     def set_state(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
         states = self.states
         for key, value in arrays.items():
-            states[name][key] = jnp.array(value)
+            states[name][key] = self.executor.framework.tensor(value)
         self._leaves = tuple(jax.tree.leaves(states))
 
     def _trained(self) -> Values:

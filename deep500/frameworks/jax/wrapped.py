@@ -8,7 +8,6 @@ import numpy as np
 from jax import numpy as jnp
 
 from ...contracts.executor import Values
-from ...contracts.framework import Framework
 from ...contracts.loss import Loss
 from ...graph import tape
 from ...graph.functional import Program
@@ -19,6 +18,7 @@ from ...graph.wrapping import (
     arguments_of,
     loss_expected,
 )
+from . import Jax
 from .executor import JaxExecutor
 
 
@@ -31,7 +31,7 @@ class WrappedFunction(JaxExecutor):
 
     def __init__(
         self,
-        framework: Framework,
+        framework: Jax,
         function: Callable[..., Any],
         wrapping: Wrapping,
         seed: int | None,
@@ -76,8 +76,11 @@ class WrappedFunction(JaxExecutor):
         names = self._wrapped.known(inputs)
         arrays = {name: _array(inputs[name]) for name in names}
         if self.execution == "eager":
-            return {name: jnp.asarray(value) for name, value in arrays.items()}
+            return {name: self._on_device(value) for name, value in arrays.items()}
         return arrays
+
+    def _on_device(self, value: Any) -> jax.Array:
+        return value if isinstance(value, jax.Array) else self.placed(value)
 
     def _inference(self, inputs: Collection[str]) -> Program:
         names = [*inputs]
@@ -97,9 +100,7 @@ class WrappedFunction(JaxExecutor):
             self.structure = network.outline()
         return outputs
 
-    def _loss(
-        self, framework: Framework, loss: Any
-    ) -> Callable[[Any, Any], Any] | None:
+    def _loss(self, framework: Jax, loss: Any) -> Callable[[Any, Any], Any] | None:
         if isinstance(loss, Loss):
             return NativeLoss(loss, framework.xp, self._kernel)
         if loss is not None and (not callable(loss) or isinstance(loss, type)):

@@ -1,4 +1,4 @@
-"""ONNX Runtime on the CPU: formulas and nodes are recorded as ONNX graphs, which run in sessions."""
+"""ONNX Runtime on any provider: formulas and nodes are recorded as ONNX graphs, which run in sessions."""
 
 import importlib.util
 from collections.abc import Callable, Sequence
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from ...contracts.calls import Call
+from ...contracts.device import DeviceInfo
 from ...contracts.dtypes import ALL
 from ...contracts.framework import (
     Abilities,
@@ -19,7 +20,9 @@ from ...contracts.network import Network
 from ...contracts.operator import Operator, TensorSpec
 from ...custom.operators import Custom, CustomOp
 from ...errors import Unsupported
+from ...measure.machine.host import nvidia
 from ...namespace import Namespace
+from .providers import Provider, provided_devices, provider_of
 
 if TYPE_CHECKING:
     import onnx
@@ -57,7 +60,16 @@ class OnnxRuntime(Framework):
         from ...onnx.recording.namespace import OnnxRecorder
         from .kernels import OnnxRuntimeKernels
 
-        return OnnxRecorder(OnnxRuntimeKernels())
+        return OnnxRecorder(OnnxRuntimeKernels(self.provider))
+
+    def devices(self) -> list[DeviceInfo]:
+        available = self.module.get_available_providers()
+        return provided_devices(available, nvidia.device_names())
+
+    @property
+    def provider(self) -> Provider:
+        """The execution provider of the device."""
+        return provider_of(self.device)
 
     def tensor(self, array: Any, dtype: str | None = None) -> Any:
         native = self.module.OrtValue
@@ -67,7 +79,11 @@ class OnnxRuntime(Framework):
             array = self.array(array)
         values = np.asarray(array, dtype, order="C")
         self.dtype(values.dtype.name)
-        return from_numpy(values)
+        return from_numpy(values, self.provider)
+
+    def owned(self, array: np.ndarray) -> Any:
+        """Return a value with a copy of the array."""
+        return self.tensor(np.array(array, order="C"))
 
     def array(self, tensor: Any) -> np.ndarray:
         """Return a copy, since OrtValue.numpy returns a view that does not keep its memory alive."""
@@ -83,8 +99,11 @@ class OnnxRuntime(Framework):
         self.threads = count
 
     def session(self, model: "onnx.ModelProto") -> Any:
-        """Load and optimise a model, and return a session that runs it."""
-        return _session(model.SerializeToString(), self.threads)
+        """Load and optimise a model, and return a session that runs it on the device."""
+        self.require()
+        from .sessions import open_session
+
+        return open_session(model.SerializeToString(), self.threads, self.provider)
 
     def kernel(
         self, operator: Operator, outputs: int = 1, inputs: Sequence[Any] = ()
@@ -147,7 +166,9 @@ class OnnxRuntime(Framework):
         kinds = _kinds(values)
         static = [kind for kind in kinds if not isinstance(kind, TensorSpec)]
         key = cache_key(operator, static)
-        return _operator_session(operator, kinds, variant, self.threads, inputs, key)
+        return _operator_session(
+            self, operator, kinds, variant, self.threads, inputs, key
+        )
 
     def _run(self, session: Any, values: Sequence[Any]) -> dict[str, np.ndarray]:
         feed = {}
@@ -173,7 +194,7 @@ class OnnxRuntime(Framework):
             return self._host.forward_call(operator, inputs, kernel)
         from .calls import forward
 
-        return forward(operator, inputs, kernel)
+        return forward(self, operator, inputs, kernel)
 
     def _backward_call(
         self,
@@ -186,21 +207,34 @@ class OnnxRuntime(Framework):
             return self._host.backward_call(operator, inputs, grads, kernel)
         from .calls import backward
 
-        return backward(operator, inputs, grads, kernel)
+        return backward(self, operator, inputs, grads, kernel)
 
     def _custom_op(self, operator: CustomOp) -> Callable[..., Any]:
         """Return a function of OrtValues or of NumPy arrays; networks are split around it."""
+        self._check_custom(operator.name)
         from .custom import custom_op
 
         return custom_op(operator)
 
+    def _check_custom(self, name: str) -> None:
+        """Raise an error if a custom operator, which NumPy runs, cannot read the device's memory."""
+        if not self.provider.in_host_memory:
+            raise Unsupported(
+                f"{name} runs in the host's memory, and ONNX Runtime would copy its values from {self.device} "
+                "and back: leave the device out (`--device cpu`)"
+            )
+
     def _executor(self, network: Network, seed: int, execution: str) -> "Executor":
-        if any(isinstance(node.operator, Custom) for node in network.nodes):
-            from .custom import SplitExecutor
+        for node in network.nodes:
+            if isinstance(node.operator, Custom):
+                self._check_custom(type(node.operator).__name__)
+                from .custom import SplitExecutor
 
-            return SplitExecutor(self, network, seed, execution)
-        from .executor import OnnxRuntimeExecutor
+                return SplitExecutor(self, network, seed, execution)
+        from .executor import DeviceExecutor, OnnxRuntimeExecutor
 
+        if not self.provider.in_host_memory:
+            return DeviceExecutor(self, network, seed, execution)
         return OnnxRuntimeExecutor(self, network, seed, execution)
 
 
@@ -209,20 +243,9 @@ from_model = FRAMEWORK.from_model
 custom_op = FRAMEWORK.custom_op
 
 
-def _session(model: bytes, threads: int) -> Any:
-    ort = FRAMEWORK.module
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.log_severity_level = 3  # errors only
-    try:
-        return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    except ort.capi.onnxruntime_pybind11_state.NotImplemented as error:
-        reason = str(error).splitlines()[0]
-        raise Unsupported(f"ONNX Runtime has no kernel for this: {reason}") from error
-
-
 @lru_cache(maxsize=256)
 def _operator_session(
+    framework: OnnxRuntime,
     operator: Operator,
     kinds: tuple,
     variant: Variant,
@@ -233,7 +256,7 @@ def _operator_session(
     """A session of one operator, recorded for values of these kinds.
 
     For gradients, the first `inputs` values are inputs, and the others are the gradients of the outputs. `key` tells
-    equal static values of different types apart, such as 1 and True.
+    equal static values of different types apart, such as 1 and True; the framework has so many `threads` now.
     """
     from ...onnx.recording.arrays import argument, build
 
@@ -246,24 +269,28 @@ def _operator_session(
             arguments[f"i{k}"] = value
         values.append(value)
     outputs = {}
-    for k, result in enumerate(_recorded(operator, variant, values, inputs)):
+    results = _recorded(framework, operator, variant, values, inputs)
+    for k, result in enumerate(results):
         if result is not None:
             outputs[f"o{k}"] = result
-    model = build(arguments, outputs)
-    return _session(model.SerializeToString(), threads)
+    return framework.session(build(arguments, outputs))
 
 
 def _recorded(
-    operator: Operator, variant: Variant, values: list[Any], inputs: int
+    framework: OnnxRuntime,
+    operator: Operator,
+    variant: Variant,
+    values: list[Any],
+    inputs: int,
 ) -> list[Any]:
     if variant == "gradient":
         return gradient_formula(
-            FRAMEWORK.xp, operator, values[:inputs], values[inputs:]
+            framework.xp, operator, values[:inputs], values[inputs:]
         )
     if variant == "native":
-        run, _ = FRAMEWORK.kernel(operator)
+        run, _ = framework.kernel(operator)
     else:
-        run = FRAMEWORK.formula(operator)
+        run = framework.formula(operator)
     return list(operator.published(run(*values)))
 
 

@@ -4,13 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from onnxruntime import OrtValue  # type: ignore[import-untyped]
-from onnxruntime.capi import (  # type: ignore[import-untyped]
-    onnxruntime_pybind11_state as native,
-)
+from onnxruntime import OrtDevice, OrtValue  # type: ignore[import-untyped]
 
 from ...contracts.dtypes import SMALL
 from ...contracts.executor import Values
+from .providers import Provider
 
 ARRAY = np.ndarray
 Signature = tuple[tuple[str, tuple[int, ...], np.dtype], ...]
@@ -23,7 +21,13 @@ class BoundSession:
     `signature` and the declared inputs of the network have done all of these checks before.
     """
 
-    def __init__(self, session: Any, params: Values, places: Mapping[str, OrtValue]):
+    def __init__(
+        self,
+        session: Any,
+        params: Values,
+        places: Mapping[str, OrtValue],
+        provider: Provider,
+    ):
         self._keeper = session.io_binding()
         self._binding = self._keeper._iobinding
         # looked up once, since a lookup takes as long as some of these calls
@@ -36,8 +40,7 @@ class BoundSession:
         outputs = [output.name for output in session.get_outputs()]
         self._places = [*enumerate(outputs)]
         self._new = []
-        cpu, memory = native.OrtDevice.cpu(), native.OrtDevice.default_memory()
-        self._device = native.OrtDevice(cpu, memory, 0)
+        self._device = OrtDevice.make(*provider.place)._get_c_device()
         self.inputs = []
         for session_input in session.get_inputs():
             name = session_input.name
@@ -49,7 +52,7 @@ class BoundSession:
             if name in places:
                 self._keeper.bind_ortvalue_output(name, places[name])
             else:
-                self._keeper.bind_output(name)
+                self._keeper.bind_output(name, *provider.place)
                 self._new.append(name)
 
     def __call__(self, inputs: Mapping[str, np.ndarray]) -> Values:

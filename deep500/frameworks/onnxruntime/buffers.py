@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 import numpy as np
-from onnxruntime import OrtValue  # type: ignore[import-untyped]
 
 from ...contracts.executor import Values
 from ...contracts.layout import Layout
+from .providers import Provider
 from .values import from_numpy
 
 
@@ -33,6 +33,23 @@ class Buffers:
         self.current[name].update_inplace(value)
 
 
+class SeparateValues:
+    """The tensors of a layout as OrtValues in memory that the host cannot read, each in memory of its own."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        provider: Provider,
+        arrays: Mapping[str, np.ndarray] | None = None,
+    ):
+        self.vectors: Values = {}  # there are none
+        self.tensors: Values = {}
+        for name, zeros in layout.views(layout.zeros()).items():
+            array = arrays[name] if arrays else zeros
+            array = np.array(array, zeros.dtype, order="C")
+            self.tensors[name] = from_numpy(array, provider)
+
+
 class FlatValues:
     """The tensors of a layout as OrtValues over flat NumPy buffers (`arrays`), and the whole buffers (`vectors`)."""
 
@@ -47,8 +64,3 @@ class FlatValues:
         self.tensors: Values = {}
         for name, view in layout.views(self.arrays).items():
             self.tensors[name] = from_numpy(view)
-
-
-def owned(array: np.ndarray) -> OrtValue:
-    """Return a value with a copy of the array."""
-    return from_numpy(np.array(array, order="C"))

@@ -1,6 +1,7 @@
 """One run of an operator as one run of a session, so that a timer does not measure the recording of the graph."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import zip_longest
 from typing import Any
 
@@ -15,31 +16,39 @@ from ...contracts.calls import (
 from ...contracts.operator import Operator
 from ...errors import Unsupported
 from ...onnx.recording.arrays import argument, build
-from . import FRAMEWORK
+from . import OnnxRuntime
+from .bound import outputs_of
+from .providers import Provider
 
 
-def forward(operator: Operator, inputs: Sequence[Any], kernel: str) -> Call:
+def forward(
+    framework: OnnxRuntime, operator: Operator, inputs: Sequence[Any], kernel: str
+) -> Call:
     """Return a run of the ONNX node itself ("native"), or of our recorded formula.
 
     Raises Unsupported if ONNX Runtime has no such kernel.
     """
     if kernel == "native":
-        run, kind = FRAMEWORK.kernel(operator, inputs=inputs)
+        run, kind = framework.kernel(operator, inputs=inputs)
         if kind != "native":
             name = type(operator).__name__
             raise Unsupported(f"ONNX Runtime has no node for {name}: ask for composed")
     else:
         _check_kernel(kernel)
-        run = FRAMEWORK.formula(operator)
+        run = framework.formula(operator)
     values = arrays(inputs)
     arguments = _arguments("i", values)
     recorded_inputs = fill(inputs, inputs, [*arguments.values()])
     results = operator.published(run(*recorded_inputs))
-    return _call(arguments, [*results], values)
+    return _call(framework, arguments, [*results], values)
 
 
 def backward(
-    operator: Operator, inputs: Sequence[Any], grads: Sequence[Any], kernel: str
+    framework: OnnxRuntime,
+    operator: Operator,
+    inputs: Sequence[Any],
+    grads: Sequence[Any],
+    kernel: str,
 ) -> Call:
     """Return a run of our recorded derivative, whose arguments include the results of the forward pass.
 
@@ -52,7 +61,7 @@ def backward(
     _check_kernel(kernel)
     check_differentiable(operator)
     values = arrays(inputs)
-    results = _forward_results(operator, inputs)
+    results = _forward_results(framework, operator, inputs)
     published = operator.published(results)
 
     def output_grads(grads: Sequence[Any]) -> list[np.ndarray]:
@@ -72,17 +81,19 @@ def backward(
     dy = _arguments("d", output_grads(grads))
     dys, ys = [*dy.values()], [*y.values()]
     recorded_inputs = fill(inputs, inputs, [*x.values()])
-    gradients = operator.gradients(FRAMEWORK.xp, dys, recorded_inputs, ys)
-    return _call(x | y | dy, gradients, grads, every)
+    gradients = operator.gradients(framework.xp, dys, recorded_inputs, ys)
+    return _call(framework, x | y | dy, gradients, grads, every)
 
 
-def _forward_results(operator: Operator, inputs: Sequence[Any]) -> list[np.ndarray]:
+def _forward_results(
+    framework: OnnxRuntime, operator: Operator, inputs: Sequence[Any]
+) -> list[np.ndarray]:
     """All results of the operator's formula, which its derivative may use."""
     values = arrays(inputs)
     arguments = _arguments("i", values)
     recorded_inputs = fill(inputs, inputs, [*arguments.values()])
-    results = operator.run(FRAMEWORK.xp, *recorded_inputs)
-    return _call(arguments, [*results], values).run()
+    results = operator.run(framework.xp, *recorded_inputs)
+    return _call(framework, arguments, [*results], values).run()
 
 
 def _check_kernel(kernel: str) -> None:
@@ -100,6 +111,7 @@ def _arguments(prefix: str, values: Sequence[np.ndarray]) -> dict[str, Any]:
 
 
 def _call(
+    framework: OnnxRuntime,
     arguments: dict[str, Any],
     results: list,
     values: Sequence[Any],
@@ -115,7 +127,7 @@ def _call(
         if result is not None:
             recorded[f"o{k}"] = result
     names = [*recorded]
-    session = FRAMEWORK.session(build(arguments, recorded))
+    session = framework.session(build(arguments, recorded))
 
     def outputs(tensors: Sequence[Any]) -> list:
         remaining = iter(tensors)
@@ -124,13 +136,29 @@ def _call(
             if result is None:
                 by_result.append(None)
             else:
-                by_result.append(FRAMEWORK.array(next(remaining)))
+                by_result.append(framework.array(next(remaining)))
         return by_result
 
     def bind(new: Sequence[Any]) -> tuple:
         feed = {}
         for name, value in zip(arguments, every(new), strict=True):
-            feed[name] = FRAMEWORK.tensor(value)
+            feed[name] = framework.tensor(value)
         return names, feed
 
-    return Call(session.run_with_ort_values, bind(values), outputs, bind)
+    run = session.run_with_ort_values
+    if not framework.provider.in_host_memory:
+        run = partial(_on_device, session, framework.provider)
+    return Call(run, bind(values), outputs, bind)
+
+
+def _on_device(
+    session: Any, provider: Provider, names: Sequence[str], feed: Mapping[str, Any]
+) -> list[Any]:
+    """A run whose results stay where the provider keeps them."""
+    binding = session.io_binding()
+    for name, value in feed.items():
+        binding.bind_ortvalue_input(name, value)
+    for name in names:
+        binding.bind_output(name, *provider.place)
+    session.run_with_iobinding(binding)
+    return list(outputs_of(binding, names).values())

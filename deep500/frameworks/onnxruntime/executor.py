@@ -7,15 +7,16 @@ import numpy as np
 import onnx
 from onnxruntime import OrtValue  # type: ignore[import-untyped]
 
-from ...contracts.executor import HostMemoryExecutor, Values
+from ...contracts.executor import Executor, HostMemoryExecutor, Values
 from ...contracts.network import Network, Node
 from ...contracts.optimizer import Optimizer
 from ...graph.programs import Programs
 from ...onnx.recording.graphs import NEW, backward_model, inference_model
 from . import OnnxRuntime
 from .bound import BoundSession, is_direct, outputs_of, signature
-from .buffers import Buffers, FlatValues, owned
+from .buffers import Buffers, FlatValues, SeparateValues
 from .kernels import kernel_kind
+from .placement import PlacedNode, placed_nodes
 from .step import OnnxRuntimeStep
 from .values import to_numpy
 
@@ -42,12 +43,9 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         execution: str = "deferred",
     ):
         super().__init__(framework, network, seed, execution)
-        self.flat = (
-            FlatValues(self.layout, network.params),
-            FlatValues(self.layout),
-        )
+        self.flat = (self._stored(network.params), self._stored())
         self.buffers = self._buffers(network)
-        self.flat_gradient = FlatValues(self.layout)
+        self.flat_gradient = self._stored()
         inputs = self.structure.inputs
         self._dtypes = {name: tensor.dtype for name, tensor in inputs.items()}
         # the outputs that can be computed, by the names of the inputs
@@ -57,7 +55,12 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         # sessions for NumPy arrays, by their signature
         self._bound: Programs[BoundSession] = Programs()
 
+    def _stored(self, arrays: Mapping[str, np.ndarray] | None = None) -> Any:
+        """Memory for all trained parameters, or for their gradients, with these values or zeros."""
+        return FlatValues(self.layout, arrays)
+
     def _buffers(self, network: Network) -> Buffers:
+        owned = self.framework.owned
         trained, other = (flat.tensors for flat in self.flat)
         first = {}
         for name, value in network.params.items():
@@ -99,16 +102,30 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
     def _infer(
         self, outputs: Sequence[str], inputs: Mapping[str, Any], key: Hashable
     ) -> Values:
+        values = self.natives(inputs, self._inputs_of(outputs))
+        record = self._recorder(outputs)
+        session = self._session(("inference", *outputs), values, record)
+        self._keep_bound(key, session, {})
+        return self._run_into(session, values, {})
+
+    def _recorder(self, outputs: Sequence[str]) -> Record:
         def record(shapes: dict[str, Sequence[int]]) -> onnx.ModelProto:
             kinds = self._kernel_kinds
             return inference_model(
                 self.framework.xp, self.structure, outputs, shapes, kinds
             )
 
+        return record
+
+    def placement(self, inputs: Mapping[str, Any]) -> list[PlacedNode]:
+        """Return the nodes of the optimised graph that inference runs on these inputs, with the provider of each."""
+        inputs = self.keyed(inputs)
+        outputs = self.structure.computable(inputs)
         values = self.natives(inputs, self._inputs_of(outputs))
-        session = self._session(("inference", *outputs), values, record)
-        self._keep_bound(key, session, {})
-        return self._run_into(session, values, {})
+        shapes = {name: value.shape() for name, value in values.items()}
+        model = self._recorder(outputs)(shapes)
+        threads, provider = self.framework.threads, self.framework.provider
+        return placed_nodes(model, values | self.params, threads, provider)
 
     def inference_and_backprop(
         self,
@@ -164,7 +181,10 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
             return
         arrays = key[0]
         if arrays is not None and is_direct(arrays, self._dtypes):
-            self._bound.find(key, lambda: BoundSession(session, self.params, places))
+            provider = self.framework.provider
+            self._bound.find(
+                key, lambda: BoundSession(session, self.params, places, provider)
+            )
 
     def _training_step(self, optimizer: Optimizer, y: str) -> OnnxRuntimeStep:
         return OnnxRuntimeStep(self, optimizer, y)
@@ -186,7 +206,7 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         params = {}
         for name in missing:
             if name in self.params:
-                params[name] = owned(to_numpy(self.params[name]))
+                params[name] = self.framework.owned(to_numpy(self.params[name]))
             else:
                 passed.append(name)
         values = results | self.natives(inputs, passed) | params
@@ -242,7 +262,7 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
             if name in places:
                 binding.bind_ortvalue_output(name, places[name])
             else:
-                binding.bind_output(name)
+                binding.bind_output(name, *self.framework.provider.place)
         session.run_with_iobinding(binding)
         return outputs_of(binding, names)
 
@@ -260,3 +280,20 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
 
     def _write(self, name: str, value: np.ndarray) -> None:
         self.buffers.write(name, value)
+
+
+class DeviceExecutor(OnnxRuntimeExecutor):
+    """Runs a network in memory that the host cannot read: flat buffers are copies, which are counted."""
+
+    def _stored(self, arrays: Mapping[str, np.ndarray] | None = None) -> SeparateValues:
+        return SeparateValues(self.layout, self.framework.provider, arrays)
+
+    def _load_flat_gradients(self, buffers: Mapping[str, np.ndarray]) -> None:
+        self.copies["to device"] += 1
+        for name, view in self.layout.views(buffers).items():
+            self.flat_gradient.tensors[name].update_inplace(np.ascontiguousarray(view))
+        self.gradients = self.flat_gradient.tensors
+
+    _flat_params = Executor._flat_params
+    _flat_gradients = Executor._flat_gradients
+    _load_flat_params = Executor._load_flat_params

@@ -1,4 +1,4 @@
-"""Which dtypes and kernels for ONNX's nodes ONNX Runtime has on the CPU."""
+"""Which dtypes and kernels for ONNX's nodes a provider of ONNX Runtime has."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -12,6 +12,7 @@ from ...onnx.recording.graphs import is_native
 from ...onnx.recording.kernels import OPSET, Kernels, type_name, typed_inputs
 from ...onnx.recording.namespace import OnnxRecorder
 from . import FRAMEWORK
+from .providers import CPU, Provider
 
 Settings = dict[str, Any]
 
@@ -40,6 +41,10 @@ class OnnxRuntimeKernels(Kernels):
 
     by_float32 = ("bfloat16",)
 
+    def __init__(self, provider: Provider):
+        self.provider = provider
+        self.one_vector = provider.in_host_memory
+
     def dtype(self, name: str) -> str:
         return FRAMEWORK.dtype(name)
 
@@ -66,7 +71,8 @@ class OnnxRuntimeKernels(Kernels):
         if name in DIVISIONS and dtypes[0] in ("int32", "int64"):
             return False  # the smallest integer divided by -1 ends the process
         pairs = typed_inputs(name, dtypes)
-        return any(_fits(types, pairs) for types in _kernel_types(name))
+        kernels = _kernel_types(name, self.provider.name)
+        return any(_fits(types, pairs) for types in kernels)
 
 
 def kernel_kind(
@@ -99,18 +105,28 @@ def _runs_on(dtype: str) -> set[str]:
 
 
 @cache
-def _kernel_types(operator: str) -> list[dict[str, list[str]]]:
-    """For every kernel on the CPU, the types that it takes, by the names of ONNX's type constraints."""
-    import onnxruntime  # type: ignore[import-untyped]
+def _kernel_types(operator: str, provider: str) -> list[dict[str, list[str]]]:
+    """For every kernel of a provider, the types that it takes, by the names of ONNX's type constraints.
 
+    A provider that compiles graphs lists no kernels: it is taken to have those of the CPU.
+    """
     since = onnx.defs.get_schema(operator, OPSET).since_version
-    kernels: Callable = onnxruntime.capi.onnxruntime_pybind11_state.get_all_opkernel_def
-    key = (operator, "", "CPUExecutionProvider")
+    kernels = _all_kernels()
+    if not any(kernel.provider == provider for kernel in kernels):
+        provider = CPU.name
+    key = (operator, "", provider)
     constraints = []
-    for kernel in kernels():
+    for kernel in kernels:
         if (kernel.op_name, kernel.domain, kernel.provider) != key:
             continue
         versions = kernel.version_range
         if versions[0] <= since <= versions[1]:
             constraints.append(kernel.type_constraints)
     return constraints
+
+
+@cache
+def _all_kernels() -> list[Any]:
+    import onnxruntime  # type: ignore[import-untyped]
+
+    return onnxruntime.capi.onnxruntime_pybind11_state.get_all_opkernel_def()

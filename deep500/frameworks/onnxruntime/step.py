@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
+from onnxruntime import OrtValue  # type: ignore[import-untyped]
 
 from ...contracts.executor import TrainingStep, Values, matching
 from ...contracts.optimizer import Optimizer
@@ -20,8 +21,8 @@ from ...onnx.recording.graphs import (
     step_model,
     update_model,
 )
-from .buffers import Buffers, owned
-from .values import to_numpy
+from .buffers import Buffers
+from .values import from_numpy, moved, to_numpy
 
 if TYPE_CHECKING:
     from .executor import OnnxRuntimeExecutor
@@ -42,9 +43,10 @@ class OnnxRuntimeStep(TrainingStep):
     def __init__(self, executor: "OnnxRuntimeExecutor", optimizer: Optimizer, y: str):
         super().__init__(executor, optimizer, y)
         self._used = executor.needed(y)
-        self._is_flat = is_flat(executor.structure, optimizer)
+        recorded = (executor.framework.xp, executor.structure, optimizer)
+        self._is_flat = is_flat(*recorded)
         state = self._first_state()
-        self.buffers = Buffers(_owned(state), _owned(state))
+        self.buffers = Buffers(self._owned(state), self._owned(state))
         self._graphs: Programs[_Graph] = Programs()
 
     def __call__(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
@@ -151,6 +153,10 @@ class OnnxRuntimeStep(TrainingStep):
         results = session.run_with_ort_values(names, feed)
         return dict(zip(names, map(to_numpy, results), strict=True))
 
+    def _owned(self, arrays: Mapping[str, np.ndarray]) -> Values:
+        owned = self.executor.framework.owned
+        return {name: owned(array) for name, array in arrays.items()}
+
     def _by_param(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Convert the state of the vector of all parameters to the state of every parameter."""
         layout = self.executor.layout
@@ -194,16 +200,18 @@ class _Graph:
 
     def __init__(self, step: OnnxRuntimeStep, model: onnx.ModelProto, values: Values):
         self.step = step
-        self.session = step.executor.framework.session(model)
+        framework = step.executor.framework
+        self._owned, self._provider = framework.owned, framework.provider
+        self.session = framework.session(model)
         self.inputs: Values = {}
         for name, value in values.items():
-            self.inputs[name] = owned(to_numpy(value))
-        self.inputs[STEP] = owned(np.zeros((), np.float32))
+            self.inputs[name] = self._owned(to_numpy(value))
+        self.inputs[STEP] = self._owned(np.zeros((), np.float32))
         self.outputs: Values = {}
         for output in self.session.get_outputs():
             if not output.name.startswith(NEW):
                 zeros = np.zeros(output.shape, DTYPES[output.type])
-                self.outputs[output.name] = owned(zeros)
+                self.outputs[output.name] = self._owned(zeros)
         self._bindings: dict[tuple[int, int], Any] = {}
 
     def run(self, values: Values, count: int) -> Values:
@@ -214,7 +222,13 @@ class _Graph:
             self.inputs[name].update_inplace(value)
         self.inputs[STEP].update_inplace(np.asarray(count, np.float32))
         self.session.run_with_iobinding(self._bindings[turns])
-        return {name: owned(value.numpy()) for name, value in self.outputs.items()}
+        return {name: self._copy(value) for name, value in self.outputs.items()}
+
+    def _copy(self, value: OrtValue) -> OrtValue:
+        """A copy where the value is: the next step writes into its memory."""
+        if self._provider.in_host_memory:
+            return from_numpy(np.array(value.numpy(), order="C"))
+        return moved(value, *self._provider.place)
 
     def _bind(self, params_turn: int, state_turn: int) -> Any:
         """A binding that reads these sets and writes the others."""
@@ -232,10 +246,3 @@ class _Graph:
                 place = self.outputs[name]
             binding.bind_ortvalue_output(name, place)
         return binding
-
-
-def _owned(arrays: Mapping[str, np.ndarray]) -> Values:
-    values = {}
-    for name, array in arrays.items():
-        values[name] = owned(array)
-    return values

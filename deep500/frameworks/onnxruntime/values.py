@@ -6,16 +6,33 @@ import math
 import numpy as np
 from onnxruntime import OrtValue  # type: ignore[import-untyped]
 
+from ...contracts.device import HOST
 from ...contracts.dtypes import (
     NAMES,
     NUMBERS,
     SMALL,
     bits,
 )
+from .providers import CPU, Provider
 
 
-def from_numpy(array: np.ndarray) -> OrtValue:
-    """Return a value over the array's memory, or over that of a packed copy."""
+def from_numpy(array: np.ndarray, provider: Provider = CPU) -> OrtValue:
+    """Return a value over the array's memory, or over that of a packed copy; a copy in the provider's own memory."""
+    value = _on_host(array)
+    if provider.in_host_memory:
+        return value
+    return moved(value, *provider.place)
+
+
+def moved(value: OrtValue, memory: str, index: int) -> OrtValue:
+    """Return a copy in this memory, without the host in between."""
+    shape, element_type = value.shape(), value.element_type()
+    copy = OrtValue.ortvalue_from_shape_and_type(shape, element_type, memory, index)
+    copy.update_inplace(value)
+    return copy
+
+
+def _on_host(array: np.ndarray) -> OrtValue:
     name = array.dtype.name
     if name not in SMALL:
         return OrtValue.ortvalue_from_numpy(array)
@@ -30,6 +47,8 @@ def to_numpy(value: OrtValue) -> np.ndarray:
     name = NAMES.get(value.element_type(), "")
     if name not in SMALL:
         return value.numpy().copy()
+    if value.device_name() != HOST:
+        value = moved(value, HOST, 0)
     shape = tuple(value.shape())
     size = math.prod(shape)
     dtype = np.dtype(name)

@@ -3,7 +3,10 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <deep500/deep500.h>
 #include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
 #include <torch/csrc/autograd/function.h>
@@ -14,6 +17,7 @@
 namespace {
 
 using function_t = const char *(*)(deep500::tensor_t *, int, int, void **, int);
+using queue_t = const char *(*)(deep500::tensor_t *, int, int, void **, void *);
 using prepare_t = int (*)(void *op, const int64_t *numbers);  // of every input: type, rank, sizes
 
 struct Plan {
@@ -22,6 +26,7 @@ struct Plan {
     std::vector<std::vector<uint32_t>> sizes;
     std::vector<deep500::tensor_t> tensors;
     function_t forward = nullptr, backward = nullptr;
+    queue_t forward_cuda = nullptr, backward_cuda = nullptr;  // where the operator has them
 };
 
 struct Op {
@@ -65,6 +70,16 @@ struct Op {
         const char *fault = function(plan.tensors.data(), inputs, outputs, data, at::get_num_threads());
         TORCH_CHECK(!fault, name, ": ", fault);
     }
+    // Queues kernels on the current stream of the tensors' device: no copy, and nobody waits.
+    void queue(Plan &plan, queue_t function, const char *method, void **data, c10::Device device) const {
+        TORCH_CHECK_NOT_IMPLEMENTED(function, name, " has no ", method, ", which it needs on ", device,
+                                    ": write it in a .cu file, or leave the device out");
+        c10::DeviceGuard current(device);
+        c10::impl::VirtualGuardImpl devices(device.type());
+        void *stream = devices.getStreamNativeHandle(devices.getStream(device));
+        const char *fault = function(plan.tensors.data(), inputs, outputs, data, stream);
+        TORCH_CHECK(!fault, name, ": ", fault);
+    }
 };
 
 using Tensors = c10::SmallVector<at::Tensor, 8>;
@@ -82,12 +97,28 @@ void replace(torch::jit::Stack *stack, size_t count, Tensors &made) {
         stack->emplace_back(std::move(tensor));
 }
 
+c10::Device device_of(const Op &op, const Tensors &given) {
+    if (given.empty())
+        return c10::kCPU;
+    for (auto &tensor : given)
+        TORCH_CHECK(tensor.device() == given[0].device(), op.name, " takes tensors of one device, not of ",
+                    given[0].device(), " and ", tensor.device());
+    return given[0].device();
+}
+
+at::Tensor uninitialised(const Plan &plan, int i, c10::Device device) {
+    if (device.is_cpu())
+        return at::detail::empty_cpu(plan.shapes[i], plan.types[i]);
+    return at::empty(plan.shapes[i], at::TensorOptions(device).dtype(plan.types[i]));
+}
+
 struct Forward : c10::OperatorKernel {
     Op *op;
     explicit Forward(Op *op) : op(op) {}
 
     void operator()(const c10::OperatorHandle &, c10::DispatchKeySet, torch::jit::Stack *stack) {
         auto xs = take(stack, op->inputs);
+        auto device = device_of(*op, xs);
         auto plan = op->plan(xs.data());
         Tensors ys;
         c10::SmallVector<void *, 8> data;
@@ -96,10 +127,13 @@ struct Forward : c10::OperatorKernel {
             data.push_back(x.data_ptr());
         }
         for (int i = op->inputs; i < op->inputs + op->outputs; ++i) {
-            ys.push_back(at::detail::empty_cpu(plan->shapes[i], plan->types[i]));
+            ys.push_back(uninitialised(*plan, i, device));
             data.push_back(ys.back().data_ptr());
         }
-        op->call(*plan, plan->forward, data.data());
+        if (device.is_cpu())
+            op->call(*plan, plan->forward, data.data());
+        else
+            op->queue(*plan, plan->forward_cuda, "forward_cuda", data.data(), device);
         replace(stack, xs.size(), ys);
     }
 };
@@ -110,6 +144,7 @@ struct Backward : c10::OperatorKernel {  // gradients of outputs, inputs, output
 
     void operator()(const c10::OperatorHandle &, c10::DispatchKeySet, torch::jit::Stack *stack) {
         auto given = take(stack, 2 * op->outputs + op->inputs);
+        auto device = device_of(*op, given);
         auto plan = op->plan(given.data() + op->outputs);
         Tensors made;
         c10::SmallVector<void *, 16> data;
@@ -118,10 +153,13 @@ struct Backward : c10::OperatorKernel {  // gradients of outputs, inputs, output
             data.push_back(tensor.data_ptr());
         }
         for (int i = 0; i < op->inputs; ++i) {
-            made.push_back(at::detail::empty_cpu(plan->shapes[i], plan->types[i]));
+            made.push_back(uninitialised(*plan, i, device));
             data.push_back(made.back().data_ptr());
         }
-        op->call(*plan, plan->backward, data.data());
+        if (device.is_cpu())
+            op->call(*plan, plan->backward, data.data());
+        else
+            op->queue(*plan, plan->backward_cuda, "backward_cuda", data.data(), device);
         replace(stack, given.size(), made);
     }
 };
@@ -206,6 +244,9 @@ torch::CppFunction boxed(Op *op) {
     return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Kernel>(op));
 }
 
+// Other devices have no functions of these operators.
+constexpr auto BACKENDS = {c10::DispatchKey::CPU, c10::DispatchKey::CUDA, c10::DispatchKey::PrivateUse1};
+
 thread_local std::string registration_fault;
 
 }  // namespace
@@ -216,12 +257,14 @@ D500_VISIBLE void *deep500_define(const char *name, const char *schema, const ch
         auto *op = new Op{name, inputs, outputs, prepare, {}, {}, {}};  // for as long as the process runs
         const std::vector<at::Tag> tags{at::Tag::pt2_compliant_tag};
         library().def(torch::schema(schema), tags);
-        library().impl(name, torch::dispatch(c10::DispatchKey::CPU, boxed<Forward>(op)));
+        for (auto backend : BACKENDS)
+            library().impl(name, torch::dispatch(backend, boxed<Forward>(op)));
         if (*backward_schema) {
             auto back = std::string(name) + "_backward";
             library().impl(name, torch::dispatch(c10::DispatchKey::Autograd, boxed<Autograd>(op)));
             library().def(torch::schema(backward_schema), tags);
-            library().impl(back.c_str(), torch::dispatch(c10::DispatchKey::CPU, boxed<Backward>(op)));
+            for (auto backend : BACKENDS)
+                library().impl(back.c_str(), torch::dispatch(backend, boxed<Backward>(op)));
             library().impl(back.c_str(), torch::dispatch(c10::DispatchKey::Autograd,
                                                          torch::autograd::autogradNotImplementedFallback()));
         }
@@ -237,10 +280,12 @@ D500_VISIBLE const char *deep500_fault() { return registration_fault.c_str(); }
 D500_VISIBLE void deep500_refuse(void *op, const char *fault) { static_cast<Op *>(op)->fault = fault; }
 
 // `numbers`: of every input and output its PyTorch type, ours, its rank and its sizes.
-D500_VISIBLE void deep500_plan(void *handle, const int64_t *numbers, function_t forward, function_t backward) {
+D500_VISIBLE void deep500_plan(void *handle, const int64_t *numbers, function_t forward, function_t backward,
+                               queue_t forward_cuda, queue_t backward_cuda) {
     auto *op = static_cast<Op *>(handle);
     auto plan = std::make_shared<Plan>();
     plan->forward = forward, plan->backward = backward;
+    plan->forward_cuda = forward_cuda, plan->backward_cuda = backward_cuda;
     for (int i = 0; i < op->inputs + op->outputs; ++i) {
         plan->types.push_back(at::ScalarType(*numbers++));
         auto type = deep500::tensortype_t(*numbers++);

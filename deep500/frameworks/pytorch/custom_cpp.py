@@ -47,7 +47,7 @@ def define(op: CppOp, name: str, schema: str, backward: str) -> None:
             tensors = (*inputs, *op.infer(*inputs))
             library = op.library(_float_dtype(tensors))
             codes = _encoded(tensors)
-            bridge.deep500_plan(handle, codes, library.forward, library.backward)
+            bridge.deep500_plan(handle, codes, *library.functions)
             return 0
         except Exception as error:  # C++ waits for an answer
             bridge.deep500_refuse(handle, str(error).encode())
@@ -101,7 +101,7 @@ def _bridge() -> ctypes.CDLL:
     library.deep500_fault.restype = text
     library.deep500_refuse.argtypes = [pointer, text]
     numbers = ctypes.POINTER(ctypes.c_int64)
-    library.deep500_plan.argtypes = [pointer, numbers, pointer, pointer]
+    library.deep500_plan.argtypes = [pointer, numbers, *[pointer] * 4]
     return library
 
 

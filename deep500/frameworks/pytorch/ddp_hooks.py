@@ -40,13 +40,22 @@ def create_hook(codec: Codec, seed: int = 0, timeout_s: float = TIMEOUT_S) -> Ho
     group = dist.new_group(timeout=timedelta(seconds=timeout_s))
     buckets = CodedBuckets(codec, seed, group)
     worker = ThreadPoolExecutor(1, thread_name_prefix="deep500-codec")
+    failures: list[Exception] = []
+
+    def raise_failure() -> None:
+        worker.submit(int).result()  # all buckets that came before are done
+        if failures:
+            raise failures[0]
 
     # DDP reads the annotations, and refuses others.
     def coded_allreduce(
         state: object, bucket: dist.GradBucket
     ) -> torch.futures.Future[torch.Tensor]:
         future: torch.futures.Future[torch.Tensor] = torch.futures.Future()
-        worker.submit(_complete, buckets, bucket, future)
+        worker.submit(_complete, buckets, bucket, future, failures)
+        if bucket.is_last():
+            # what is raised here leaves backward() as it is; of a future, DDP would say that it is no tensor
+            torch.autograd.Variable._execution_engine.queue_callback(raise_failure)
         return future
 
     coded_allreduce.buckets = buckets  # type: ignore[attr-defined]
@@ -54,12 +63,18 @@ def create_hook(codec: Codec, seed: int = 0, timeout_s: float = TIMEOUT_S) -> Ho
 
 
 def _complete(
-    buckets: "CodedBuckets", bucket: Any, future: "torch.futures.Future"
+    buckets: "CodedBuckets",
+    bucket: Any,
+    future: "torch.futures.Future",
+    failures: list[Exception],
 ) -> None:
-    """Set the mean of a bucket, or what went wrong, which DDP then raises."""
+    """Set the mean of a bucket, or note what went wrong; after a failure nothing is exchanged any more."""
     try:
+        if failures:
+            raise failures[0]
         future.set_result(buckets.mean(bucket))
     except Exception as error:
+        failures.append(error)
         future.set_exception(error)
 
 

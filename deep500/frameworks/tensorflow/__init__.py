@@ -1,7 +1,9 @@
-"""TensorFlow on the CPU."""
+"""TensorFlow on the CPU, a GPU or a TPU."""
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -9,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...contracts.calls import Call
+from ...contracts.device import HOST, DeviceInfo
 from ...contracts.dtypes import PLAIN
 from ...contracts.framework import Abilities, Framework
 from ...contracts.network import Network
+from ...contracts.operator import Operator
 from ...custom.operators import CustomOp
-from ...errors import Unsupported
+from ...errors import Deep500Error, Unsupported
 from ...graph.wrapping import Wrapping
 from ...namespace import Namespace
 from .optimizers import AdaGradOptimizer as AdaGradOptimizer
@@ -37,7 +41,7 @@ THREADS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
 
 
 class TensorFlow(Framework):
-    """tf.Tensor is the native value."""
+    """tf.Tensor is the native value. Everything is created and called in the scope of the adapter's device."""
 
     name = "tensorflow"
     module_name = "tensorflow"
@@ -75,6 +79,53 @@ class TensorFlow(Framework):
 
         return TensorFlowNamespace()
 
+    def devices(self) -> list[DeviceInfo]:
+        self.require()
+        from .devices import devices
+
+        return devices()
+
+    @property
+    def scope_name(self) -> str:
+        """The device as `tf.device` names it; empty on a machine without another one."""
+        self.require()
+        from .devices import scope_name
+
+        return scope_name(self.device)
+
+    def scope(self) -> AbstractContextManager:
+        """A context whose tensors and operators are on the device."""
+        name = self.scope_name
+        return self.module.device(name) if name else nullcontext()
+
+    def scoped(self, function: Callable) -> Callable:
+        """The function, called in the scope of the device."""
+        name = self.scope_name
+        if not name:
+            return function
+        device = self.module.device
+
+        def run(*values: Any, **options: Any) -> Any:
+            with device(name):
+                return function(*values, **options)
+
+        return run
+
+    def check_place(self, tensor: Any, subject: str) -> None:
+        """Raise an error if a tensor is on another device: a graph would copy it without a word."""
+        expected = self.scope_name
+        if expected and not tensor.device.endswith(expected.removeprefix("/")):
+            actual = tensor.device.rpartition("device:")[2]
+            raise Deep500Error(
+                f"{subject} is on {actual}, and the network on {self.device}: create it in "
+                f"`with tf.device({expected!r})`, or give a NumPy array"
+            )
+
+    def sync(self, outputs: Any = None) -> None:
+        config = self.module.config.experimental
+        if self.device != HOST or not config.get_synchronous_execution():
+            self.module.test.experimental.sync_devices()
+
     def tensor(self, array: Any, dtype: str | None = None) -> Any:
         """Return a copy, since TensorFlow may share NumPy's memory and relies on it never to change."""
         if self.module.is_tensor(array):
@@ -83,7 +134,8 @@ class TensorFlow(Framework):
             return self.module.cast(array, dtype)
         values = np.array(array, dtype)
         self.dtype(values.dtype.name)
-        return self.module.convert_to_tensor(values)
+        with self.scope():
+            return self.module.convert_to_tensor(values)
 
     def array(self, tensor: Any) -> np.ndarray:
         if self.module.is_tensor(tensor):
@@ -114,7 +166,41 @@ class TensorFlow(Framework):
 
     def compile(self, function: Callable) -> Callable:
         """Compile a function of tensors by XLA."""
-        return self.module.function(function, jit_compile=True, autograph=False)
+        compiled = self.module.function(function, jit_compile=True, autograph=False)
+        return self.scoped(compiled)
+
+    def native(self, operator: Operator) -> Callable[..., Any] | None:
+        function = super().native(operator)
+        return function and self.scoped(function)
+
+    def formula(self, operator: Operator) -> Callable[..., tuple]:
+        return self.scoped(super().formula(operator))
+
+    def _gradient(
+        self,
+        operator: Operator,
+        inputs: Sequence[Any],
+        grads: Sequence[np.ndarray | None],
+    ) -> list[np.ndarray | None]:
+        with self.scope():
+            return super()._gradient(operator, inputs, grads)
+
+    def _forward_call(
+        self, operator: Operator, inputs: Sequence[Any], kernel: str
+    ) -> Call:
+        call = super()._forward_call(operator, inputs, kernel)
+        return replace(call, function=self.scoped(call.function))
+
+    def _backward_call(
+        self,
+        operator: Operator,
+        inputs: Sequence[Any],
+        grads: Sequence[Any],
+        kernel: str,
+    ) -> Call:
+        with self.scope():
+            call = super()._backward_call(operator, inputs, grads, kernel)
+        return replace(call, function=self.scoped(call.function))
 
     def _derivative(
         self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]
@@ -125,6 +211,11 @@ class TensorFlow(Framework):
 
     def _custom_op(self, operator: CustomOp) -> Callable[..., Any]:
         """Return a differentiable function of tensors, for tf.function and GradientTape."""
+        if DeviceInfo(self.device).kind != HOST:
+            raise Unsupported(
+                f"{operator.name} runs in the host's memory, and TensorFlow would copy its tensors from "
+                f"{self.device} and back: leave the device out (`--device cpu`)"
+            )
         from .custom import custom_op
 
         return custom_op(operator)

@@ -7,7 +7,6 @@ import numpy as np
 import tensorflow as tf  # type: ignore[import-untyped]
 
 from ...contracts.executor import Values
-from ...contracts.framework import Framework
 from ...contracts.native_optimizer import NativeOptimizer
 from ...contracts.network import Network, Node
 from ...contracts.operator import Operator
@@ -15,6 +14,7 @@ from ...contracts.optimizer import Optimizer
 from ...graph import tape
 from ...graph.channels import LAST, channels_second
 from ...graph.functional import FunctionalExecutor, Program, check_traced
+from . import TensorFlow
 from .step import TensorFlowStep
 
 ACTIVATIONS = {
@@ -36,15 +36,18 @@ class TensorFlowExecutor(FunctionalExecutor):
     `params` are the live variables: a training step assigns to them, while `arrays` copies.
     """
 
+    framework: TensorFlow
+
     def __init__(
         self,
-        framework: Framework,
+        framework: TensorFlow,
         network: Network,
         seed: int = 0,
         execution: str = "deferred",
     ):
         super().__init__(framework, network, seed, execution)
-        self.params = self._own_variables(network)
+        with framework.scope():
+            self.params = self._own_variables(network)
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
         inputs = self.keyed(inputs)
@@ -83,6 +86,7 @@ class TensorFlowExecutor(FunctionalExecutor):
         nodes, used = structure.part(targets, training)
 
         def run(inputs: Values) -> tuple[Values, Values]:
+            inputs = self.unpacked(inputs, used)
             check_traced(structure, inputs, used)
             params = self._values()
             trained = {name: params[name] for name in structure.trainable}
@@ -101,16 +105,22 @@ class TensorFlowExecutor(FunctionalExecutor):
 
     def traced(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function as graphs, which XLA compiles if asked to; or, for an eager execution, as it is."""
-        if self.execution == "eager":
-            return function
-        return Traced(function, compile=self.execution == "compiled")
+        if self.execution != "eager":
+            function = Traced(function, compile=self.execution == "compiled")
+        return self.framework.scoped(function)
 
     def native(self, value: Any, dtype: str) -> Any:
         if not tf.is_tensor(value):
-            return tf.convert_to_tensor(np.asarray(value, dtype))
+            return self.placed(np.asarray(value, dtype))
+        self.framework.check_place(value, "an input")
         if value.dtype.name == dtype:
             return value
         return tf.cast(value, dtype)
+
+    def placed(self, array: np.ndarray) -> Any:
+        """Return the array on the executor's device; TensorFlow may share NumPy's memory."""
+        with self.framework.scope():
+            return tf.convert_to_tensor(array)
 
     def with_derivative(self, operator: Operator, inputs: Sequence[Any]) -> tuple:
         return formula(self.framework.xp, operator, inputs)
@@ -125,7 +135,8 @@ class TensorFlowExecutor(FunctionalExecutor):
         return super()._kernel(node, inputs)
 
     def _write(self, name: str, value: np.ndarray) -> None:
-        self.params[name].assign(value)
+        with self.framework.scope():
+            self.params[name].assign(value)
 
     def _own_variables(self, network: Network) -> Values:
         variables = {}
@@ -139,6 +150,7 @@ class TensorFlowExecutor(FunctionalExecutor):
         nodes, used = structure.part(outputs, training=False)
 
         def run(inputs: Values) -> Values:
+            inputs = self.unpacked(inputs, used)
             check_traced(structure, inputs, used)
             return self.forward(nodes, self._values() | inputs, outputs)
 

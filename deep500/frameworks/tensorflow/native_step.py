@@ -25,7 +25,8 @@ class KerasOptimizerStep(TensorFlowStep):
         first_rate = optimizer.rate_at(1)
         self._keras_optimizer = optimizer.create(keras.optimizers, first_rate)
         variables = [executor.params[name] for name in self.states]
-        self._keras_optimizer.build(variables)
+        with executor.framework.scope():
+            self._keras_optimizer.build(variables)
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the number of steps as "step", and the variables of the optimizer by number and name."""
@@ -38,8 +39,9 @@ class KerasOptimizerStep(TensorFlowStep):
         arrays = matching("optimizer state", self.state(), state)
         self.count = int(arrays["step"])
         self.set_device_count(arrays["step"])
-        for name, variable in self._variables().items():
-            variable.assign(arrays[name])
+        with self.executor.framework.scope():
+            for name, variable in self._variables().items():
+                variable.assign(arrays[name])
 
     def _variables(self) -> dict[str, Any]:
         """The optimizer's variables, numbered because several have the same name; their order is always the same."""

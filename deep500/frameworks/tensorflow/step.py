@@ -22,18 +22,13 @@ class TensorFlowStep(FunctionalStep):
 
     def __init__(self, executor: "TensorFlowExecutor", optimizer: Optimizer, y: str):
         super().__init__(executor, optimizer, y)
-        xp = executor.framework.xp
-        self.states = {}
-        for name in executor.structure.trainable:
-            param = tf.convert_to_tensor(executor.params[name])
-            first = optimizer.init_named(xp, name, param)
-            variables = {}
-            for key, value in first.items():
-                variables[key] = tf.Variable(value)
-            self.states[name] = variables
         self.programs: Programs[Program] = Programs()
         self._half: Callable[..., Any] | None = None
-        self._device_count = tf.Variable(tf.zeros((), "float32"))
+        with executor.framework.scope():
+            self.states = {}
+            for name in executor.structure.trainable:
+                self.states[name] = self._first_state(name)
+            self._device_count = tf.Variable(tf.zeros((), "float32"))
 
     def __call__(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
         executor = self.executor
@@ -52,11 +47,19 @@ class TensorFlowStep(FunctionalStep):
         self._half(self.executor.gradients)
 
     def set_device_count(self, count: np.ndarray) -> None:
-        self._device_count.assign(count)
+        with self.executor.framework.scope():
+            self._device_count.assign(count)
 
     def set_state(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
-        for key, value in arrays.items():
-            self.states[name][key].assign(value)
+        with self.executor.framework.scope():
+            for key, value in arrays.items():
+                self.states[name][key].assign(value)
+
+    def _first_state(self, name: str) -> dict[str, Any]:
+        """The optimizer's first state of one parameter, as variables."""
+        param = tf.convert_to_tensor(self.executor.params[name])
+        first = self.optimizer.init_named(self.executor.framework.xp, name, param)
+        return {key: tf.Variable(value) for key, value in first.items()}
 
     def _assign(self, gradients: Values) -> Any:
         """Update by TensorFlow's own kernels if the optimizer has them, or by its formula, one parameter at a time."""

@@ -11,7 +11,6 @@ from keras.src.models.functional import Functional  # type: ignore[import-untype
 
 from ...contracts import random_key
 from ...contracts.executor import Values
-from ...contracts.framework import Framework
 from ...contracts.loss import Loss
 from ...contracts.network import Network
 from ...contracts.operator import TensorSpec
@@ -27,6 +26,7 @@ from ...graph.wrapping import (
     arguments_of,
     loss_expected,
 )
+from . import TensorFlow
 from .executor import TensorFlowExecutor
 
 # arguments of `call` that Keras passes by itself
@@ -45,7 +45,7 @@ class WrappedKeras(TensorFlowExecutor):
 
     def __init__(
         self,
-        framework: Framework,
+        framework: TensorFlow,
         model: keras.Model,
         wrapping: Wrapping,
         seed: int | None,
@@ -61,6 +61,8 @@ class WrappedKeras(TensorFlowExecutor):
         arguments = _arguments(model, wrapping.inputs)
         name = type(model).__name__
         self._wrapped = Wrapped(name, self._call, arguments, wrapping, loss)
+        for name, variable in self._variables.items():
+            framework.check_place(variable.value, f"the variable {name}")
         super().__init__(framework, self._outline(), seed or 0, execution)
         if seed is not None:
             self._seed_generators(seed)
@@ -87,7 +89,12 @@ class WrappedKeras(TensorFlowExecutor):
     def natives(self, inputs: Mapping[str, Any], used: Iterable[str]) -> Values:
         """Return the inputs that the model or the loss takes, in the dtypes that they have."""
         names = self._wrapped.known(inputs)
-        return {name: tf.convert_to_tensor(inputs[name]) for name in names}
+        values = {}
+        with self.framework.scope():
+            for name in names:
+                values[name] = tf.convert_to_tensor(inputs[name])
+                self.framework.check_place(values[name], f"the input {name}")
+        return values
 
     def _inference(self, inputs: Collection[str]) -> Program:
         program = self.traced(lambda values: self._run(values, training=False))
@@ -122,7 +129,7 @@ class WrappedKeras(TensorFlowExecutor):
         return {name: variable.value for name, variable in self._variables.items()}
 
     def _loss(
-        self, framework: Framework, loss: Any
+        self, framework: TensorFlow, loss: Any
     ) -> Callable[[Any, Any], Any] | None:
         if isinstance(loss, Loss):
             return NativeLoss(loss, framework.xp, self._kernel)

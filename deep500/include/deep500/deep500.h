@@ -28,12 +28,20 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #ifdef _OPENMP
 #include <omp.h>
+#endif
+
+#ifdef __CUDACC__
+#include <cuda_fp16.h>
+#define D500_BOTH __host__ __device__  // for the host and for the device
+#else
+#define D500_BOTH
 #endif
 
 #define D500_EXPORTED extern "C"
@@ -72,42 +80,50 @@ struct short_float {
 
     short_float() = default;
     template<typename N, typename = std::enable_if_t<std::is_arithmetic_v<N>>>
-    short_float(N value) : bits(Bits::pack(static_cast<float>(value))) {}
-    operator float() const { return Bits::unpack(bits); }
+    D500_BOTH short_float(N value) : bits(Bits::pack(static_cast<float>(value))) {}
+    D500_BOTH operator float() const { return Bits::unpack(bits); }
 
-    short_float &operator+=(float other) { return *this = *this + other; }
-    short_float &operator-=(float other) { return *this = *this - other; }
-    short_float &operator*=(float other) { return *this = *this * other; }
-    short_float &operator/=(float other) { return *this = *this / other; }
+    D500_BOTH short_float &operator+=(float other) { return *this = *this + other; }
+    D500_BOTH short_float &operator-=(float other) { return *this = *this - other; }
+    D500_BOTH short_float &operator*=(float other) { return *this = *this * other; }
+    D500_BOTH short_float &operator/=(float other) { return *this = *this / other; }
 };
 
 struct bfloat16_bits {
-    static uint16_t pack(float value) {
+    D500_BOTH static uint16_t pack(float value) {
         uint32_t bits;
-        std::memcpy(&bits, &value, sizeof bits);
+        memcpy(&bits, &value, sizeof bits);
         if (value != value)
             return uint16_t(bits >> 16 | 64);  // still not a number
         return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);  // to the nearest, ties to even
     }
-    static float unpack(uint16_t bits) {
+    D500_BOTH static float unpack(uint16_t bits) {
         uint32_t wide = uint32_t(bits) << 16;
         float value;
-        std::memcpy(&value, &wide, sizeof value);
+        memcpy(&value, &wide, sizeof value);
         return value;
     }
 };
 
 struct float16_bits {
-    static uint16_t pack(float value) {
+    D500_BOTH static uint16_t pack(float value) {
+#ifdef __CUDA_ARCH__
+        return __half_as_ushort(__float2half_rn(value));
+#else
         _Float16 narrow = static_cast<_Float16>(value);
         uint16_t bits;
         std::memcpy(&bits, &narrow, sizeof bits);
         return bits;
+#endif
     }
-    static float unpack(uint16_t bits) {
+    D500_BOTH static float unpack(uint16_t bits) {
+#ifdef __CUDA_ARCH__
+        return __half2float(__ushort_as_half(bits));
+#else
         _Float16 narrow;
         std::memcpy(&narrow, &bits, sizeof bits);
         return static_cast<float>(narrow);
+#endif
     }
 };
 
@@ -266,10 +282,23 @@ struct openmp_threads {  // as many as asked for, until the call ends
 #endif
 };
 
-template<typename Op>
-const char *run(bool backward, creator own, tensor_t *tensors, int inputs, int outputs, void **data, int threads) {
+template<typename Body>
+const char *fault_of(Body body) {  // nothing, or what went wrong
     thread_local std::string fault;
     try {
+        body();
+        return nullptr;
+    } catch (const std::exception &error) {
+        fault = error.what();
+    } catch (...) {
+        fault = "an exception that is no std::exception";
+    }
+    return fault.c_str();
+}
+
+template<typename Op>
+const char *run(bool backward, creator own, tensor_t *tensors, int inputs, int outputs, void **data, int threads) {
+    return fault_of([&] {
         int asked = threads_asked;
         openmp_threads bounded(asked ? asked : threads);
         auto op = operator_for<Op>(own, tensors, inputs, outputs);
@@ -280,14 +309,54 @@ const char *run(bool backward, creator own, tensor_t *tensors, int inputs, int o
             method<decltype(&Op::forward)>::call(*op, &Op::forward, data);
         else if constexpr (has_backward<Op>::value)
             method<decltype(&Op::backward)>::call(*op, &Op::backward, data);
-        return nullptr;
-    } catch (const std::exception &error) {
-        fault = error.what();
-    } catch (...) {
-        fault = "an exception that is no std::exception";
-    }
-    return fault.c_str();
+    });
 }
+
+#ifdef __CUDACC__
+// Operators of .cu files may have forward_cuda and backward_cuda: they take the pointers of forward and backward, into the
+// device's memory, then the framework's stream. They queue kernels on it, and neither wait nor allocate.
+
+template<typename Op, typename = void> struct has_forward_cuda : std::false_type {};
+template<typename Op> struct has_forward_cuda<Op, std::void_t<decltype(&Op::forward_cuda)>> : std::true_type {};
+template<typename Op, typename = void> struct has_backward_cuda : std::false_type {};
+template<typename Op> struct has_backward_cuda<Op, std::void_t<decltype(&Op::backward_cuda)>> : std::true_type {};
+
+template<typename Member> struct parameters;
+template<typename Op, typename... P> struct parameters<void (Op::*)(P...)> {
+    using type = std::tuple<P...>;
+    using then_stream = std::tuple<P..., cudaStream_t>;
+};
+template<typename Op, typename... P> struct parameters<void (Op::*)(P...) const> : parameters<void (Op::*)(P...)> {};
+
+template<typename Host, typename Cuda>
+constexpr bool takes_stream = std::is_same_v<typename parameters<Cuda>::type, typename parameters<Host>::then_stream>;
+
+template<typename Op>
+const char *run_cuda(bool backward, creator own, tensor_t *tensors, int inputs, int outputs, void **data, void *stream) {
+    return fault_of([&] {
+        auto op = operator_for<Op>(own, tensors, inputs, outputs);
+        std::vector<void *> arguments(data, data + (backward ? 2 : 1) * (inputs + outputs));
+        arguments.push_back(stream);
+        if constexpr (has_forward_cuda<Op>::value) {
+            using member = decltype(&Op::forward_cuda);
+            static_assert(takes_stream<decltype(&Op::forward), member>,
+                          "forward_cuda takes the pointers of forward, then a cudaStream_t");
+            if (!backward)
+                method<member>::call(*op, &Op::forward_cuda, arguments.data());
+        }
+        if constexpr (has_backward_cuda<Op>::value) {
+            using member = decltype(&Op::backward_cuda);
+            static_assert(takes_stream<decltype(&Op::backward), member>,
+                          "backward_cuda takes the pointers of backward, then a cudaStream_t");
+            if (backward)
+                method<member>::call(*op, &Op::backward_cuda, arguments.data());
+        }
+        cudaError_t status = cudaGetLastError();  // of the launches; errors of kernels are the framework's to find
+        if (status != cudaSuccess)
+            throw std::runtime_error(cudaGetErrorString(status));
+    });
+}
+#endif
 
 template<typename Op>
 std::string signature() {
@@ -327,6 +396,27 @@ void *create_new_op(deep500::tensor_t *, int, deep500::tensor_t *, int);
 
 #define D500_VISIBLE extern "C" __attribute__((visibility("default")))
 
+#ifdef __CUDACC__
+#define D500_REGISTER_CUDA(...)                                                                                       \
+    D500_VISIBLE int d500_has_cuda(int d500_backward) {                                                               \
+        return d500_backward ? deep500::has_backward_cuda<__VA_ARGS__>::value                                         \
+                             : deep500::has_forward_cuda<__VA_ARGS__>::value;                                         \
+    }                                                                                                                 \
+    D500_VISIBLE const char *d500_forward_cuda(deep500::tensor_t *d500_tensors, int d500_inputs, int d500_outputs,    \
+                                               void **d500_data, void *d500_stream) {                                 \
+        return deep500::run_cuda<__VA_ARGS__>(false, create_new_op, d500_tensors, d500_inputs, d500_outputs,          \
+                                              d500_data, d500_stream);                                                \
+    }                                                                                                                 \
+    D500_VISIBLE const char *d500_backward_cuda(deep500::tensor_t *d500_tensors, int d500_inputs, int d500_outputs,   \
+                                                void **d500_data, void *d500_stream) {                                \
+        return deep500::run_cuda<__VA_ARGS__>(true, create_new_op, d500_tensors, d500_inputs, d500_outputs,           \
+                                              d500_data, d500_stream);                                                \
+    }                                                                                                                 \
+    static_assert(true, "ends with a semicolon")
+#else
+#define D500_REGISTER_CUDA(...) static_assert(true, "only nvcc compiles functions of the device")
+#endif
+
 // `data` holds the pointers: inputs, outputs; or gradients of outputs, inputs, outputs, gradients of inputs.
 // Both return nothing, or what went wrong. An operator may have any name that does not begin with d500_.
 #define D500_REGISTER_OP(...)                                                                                         \
@@ -349,4 +439,4 @@ void *create_new_op(deep500::tensor_t *, int, deep500::tensor_t *, int);
         return deep500::run<__VA_ARGS__>(true, create_new_op, d500_tensors, d500_inputs, d500_outputs, d500_data,     \
                                          d500_threads);                                                               \
     }                                                                                                                 \
-    static_assert(true, "ends with a semicolon")
+    D500_REGISTER_CUDA(__VA_ARGS__)

@@ -7,6 +7,7 @@ from types import TracebackType
 
 from ...errors import Deep500Error
 from ..machine.host.files import HostFiles
+from .conditions import GpuSensor
 from .energy import GpuEnergy, PackageEnergy
 from .process import (
     Bytes,
@@ -22,6 +23,7 @@ __all__ = ["Reading", "Sensors", "sensors"]
 
 # Started from first to last and read from last to first: time is the innermost, and no bytes are ours.
 SENSORS: tuple[type[Sensor], ...] = (
+    GpuSensor,
     GpuEnergy,
     PackageEnergy,
     MemorySensor,

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import time
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from ..machine.host import nvidia
 from ..machine.host.files import HostFiles, Unavailable
+from ..machine.host.nvml import Nvml
 from .process import Reading, Sensor, attempt
 
 POWERCAP = "/sys/class/powercap"
 MOST_WATT = 1000.0  # of one package whose kernel does not tell its limit
+PERIOD_S = 0.1  # in which the counters of NVIDIA's devices advance
+LEAST_PERIODS = 20  # for an error of a twentieth at the most
+
+
+class EnergyWindow(NamedTuple):
+    """A time between two readings of energy counters."""
+
+    seconds: float
+    joule: float
 
 
 class Package(NamedTuple):
@@ -59,41 +71,68 @@ class PackageEnergy(Sensor):
 
 
 class GpuEnergy(Sensor):
-    """Energy of all NVIDIA devices; everything that runs on them is counted."""
+    """Energy of the NVIDIA device that a run uses, or of all that it may see; whatever runs on them is counted.
+
+    Their counters advance about every 100 ms: a window that is too short for that has no value.
+    """
+
+    def __init__(self, host: HostFiles, device: str | None = None) -> None:
+        """`device` is a framework's word for one, such as "cuda:1"; None is every visible device."""
+        super().__init__(host)
+        self.device = device
 
     def start(self) -> None:
-        self.library: Any = None
-        self.before: list[int] | Unavailable
+        self.nvml: Nvml | None = None
+        self.before: dict[int, int] = {}  # the counters by device
+        self.missing = Unavailable("the window has ended: start the sensor again")
         try:
-            self.library = nvidia.open_library()
-            self.before = nvidia.energy_mj(self.library)
+            self.nvml = Nvml()
+            devices = nvidia.used_devices(self.nvml, self.device)
+            self.before = self._counters(self.nvml, devices)
         except Unavailable as reason:
-            self.before = reason
+            self.missing = reason
+        self.since = time.monotonic()
 
     def read(self) -> dict[str, Reading]:
-        source = "NVML total energy consumption, all devices"
-        reading = attempt(source, "J", "cost", self._joule)
-        if self.library is not None:
-            self.library.nvmlShutdown()
+        subject = self.device or "all visible devices"
+        source = f"NVML total energy consumption, {subject}"
+        reading = attempt(source, "J", "cost", lambda: resolved([self.window()]))
         return {"energy_gpu": reading}
 
-    def _joule(self) -> float:
-        if isinstance(self.before, Unavailable):
-            raise self.before
-        after = nvidia.energy_mj(self.library)
-        if not after:
-            raise Unavailable("NVML lists no device")
-        if len(after) != len(self.before):
-            raise Unavailable(
-                f"NVML listed {len(self.before)} devices before and {len(after)} after"
-            )
-        pairs = zip(self.before, after, strict=True)
-        used = [end - start for start, end in pairs]
+    def window(self) -> EnergyWindow:
+        """What was used since the start, resolved by the counters or not; this ends the window."""
+        nvml, self.nvml = self.nvml, None
+        if nvml is None:
+            raise self.missing
+        with nvml:
+            if not self.before:
+                raise self.missing
+            after = self._counters(nvml, list(self.before))
+        seconds = time.monotonic() - self.since
+        used = [after[device] - start for device, start in self.before.items()]
         if min(used) < 0:
             raise Unavailable(
                 "an energy counter of NVML went back: the driver was loaded again"
             )
-        return sum(used) / 1000
+        return EnergyWindow(seconds, sum(used) / 1000)
+
+    def _counters(self, nvml: Nvml, devices: list[int]) -> dict[int, int]:
+        return {device: nvml.energy_mj(device) for device in devices}
+
+
+def resolved(windows: Sequence[EnergyWindow]) -> float:
+    """The energy of windows in joule; raises `Unavailable` if NVML's counters cannot resolve their time.
+
+    The counter's error at the ends of a window grows with the root of their number, their time with the number itself.
+    """
+    seconds = sum(window.seconds for window in windows)
+    needed = LEAST_PERIODS * PERIOD_S * math.sqrt(len(windows))
+    if seconds < needed:
+        raise Unavailable(
+            f"NVML's counter advances about every {PERIOD_S:g} s, too rarely for {seconds:.3g} s: measure or repeat "
+            f"for {needed:.3g} s or longer"
+        )
+    return sum(window.joule for window in windows)
 
 
 def _packages(host: HostFiles) -> list[str]:

@@ -343,8 +343,9 @@ def _of_processes(series: list[Array], quantile: float, level: float) -> Interva
 def _check_processes(series: list[Array], quantile: float) -> None:
     count = len(series)
     if count < 3:
+        processes = "1 process" if count == 1 else f"{count} processes"
         raise TooFewSamples(
-            f"an interval over {count} processes was asked for; at least 3 are needed"
+            f"an interval over {processes} was asked for; at least 3 are needed"
         )
     fewest = 1
     if quantile != 0.5:

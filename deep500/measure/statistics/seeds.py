@@ -31,8 +31,9 @@ def seeds_interval(
     level = checked_fraction("level", level)
     count = len(values)
     if count < FEWEST_SEEDS:
+        seeds = "1 seed" if count == 1 else f"{count} seeds"
         raise TooFewSamples(
-            f"an interval over {count} seeds was asked for; at least {FEWEST_SEEDS} are needed"
+            f"an interval over {seeds} was asked for; at least {FEWEST_SEEDS} are needed"
         )
     ordered = sorted(values)
     if ordered[0] == ordered[-1]:

@@ -81,8 +81,8 @@ def step_model(
         xp, network, y, shapes, training, implementations
     )
     params = {name: inputs[name] for name in network.trainable}
-    if is_flat(network, optimizer):
-        params = _updated_params(network, optimizer)
+    if is_flat(xp, network, optimizer):
+        params = _updated_params(xp, network, optimizer)
         gradients = {FLAT: _flat_gradient(xp, network, gradients)}
     more_inputs, updates = _updates(xp, network, optimizer, params, gradients)
     all_inputs = inputs | params | more_inputs
@@ -97,7 +97,7 @@ def update_model(
 
     Gradients are inputs whose names begin with GRADIENT.
     """
-    params = _updated_params(network, optimizer)
+    params = _updated_params(xp, network, optimizer)
     gradients = {}
     gradient_inputs = {}
     for name, param in params.items():
@@ -142,7 +142,7 @@ def state_model(
     xp: OnnxRecorder, network: Network, optimizer: Optimizer
 ) -> onnx.ModelProto:
     """A model of the optimizer's state before the first step, under the names "parameter.key"."""
-    params = _updated_params(network, optimizer)
+    params = _updated_params(xp, network, optimizer)
     state: dict[str, Recorded] = {}
     for name, param in params.items():
         initial = optimizer.init_named(xp, name, param)
@@ -155,7 +155,7 @@ def state_kinds(
 ) -> dict[str, dict[str, TensorSpec]]:
     """Shape and dtype of the optimizer's state, by parameter and key."""
     specs: dict[str, dict[str, TensorSpec]] = {}
-    for name, param in _updated_params(network, optimizer).items():
+    for name, param in _updated_params(xp, network, optimizer).items():
         initial = optimizer.init_named(xp, name, param)
         specs[name] = {}
         for key, value in initial.items():
@@ -163,9 +163,11 @@ def state_kinds(
     return specs
 
 
-def is_flat(network: Network, optimizer: Optimizer) -> bool:
+def is_flat(xp: OnnxRecorder, network: Network, optimizer: Optimizer) -> bool:
     """Whether the optimizer's rule is applied to all parameters as one vector."""
-    return optimizer.elementwise and len(network.layout().sizes) == 1
+    if not optimizer.elementwise or not xp.kernels.one_vector:
+        return False
+    return len(network.layout().sizes) == 1
 
 
 def is_native(
@@ -305,9 +307,11 @@ def _params(network: Network, nodes: Sequence[Node]) -> dict[str, Recorded]:
     return arguments
 
 
-def _updated_params(network: Network, optimizer: Optimizer) -> dict[str, Recorded]:
+def _updated_params(
+    xp: OnnxRecorder, network: Network, optimizer: Optimizer
+) -> dict[str, Recorded]:
     """Arguments for what the optimizer's rule is applied to: every trained parameter, or all of them as one vector."""
-    if is_flat(network, optimizer):
+    if is_flat(xp, network, optimizer):
         [(dtype, size)] = network.layout().sizes.items()
         return {FLAT: argument((size,), dtype)}
     arguments = {}

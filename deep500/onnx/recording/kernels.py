@@ -17,6 +17,8 @@ class Kernels:
 
     # Dtypes whose formulas are computed in float32.
     by_float32: ClassVar[tuple[str, ...]] = ()
+    # whether tensors can be parts of one vector in the engine's memory
+    one_vector: bool = True
 
     def dtype(self, name: str) -> str:
         """The name itself; raises `Unsupported` if the engine has no such dtype."""

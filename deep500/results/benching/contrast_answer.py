@@ -14,7 +14,7 @@ WORDS = {
     "faster": "faster",
     "slower": "slower",
     "same": "as fast",
-    "inconclusive": "not decided",
+    "inconclusive": "inconclusive",
 }
 
 
@@ -40,11 +40,11 @@ def verdict_of_answer(answer: Answer) -> str:
 def _one(name: str, answer: Answer) -> list[Text]:
     label = clean(name)
     if isinstance(answer, TooFewSamples):
-        return [f"Not decided whether {label} is faster in A or in B: {clean(answer)}"]
+        return [f"Inconclusive whether {label} is faster in A or in B: {clean(answer)}"]
     factor = ratio(answer.ratio, answer.low, answer.high, answer.n)
     number = Number(factor.value, factor.interval)
     if answer.verdict == "inconclusive":
-        return [f"Not decided: {label} takes ", number, " as long in B as in A"]
+        return [f"Inconclusive: {label} takes ", number, " as long in B as in A"]
     word = WORDS[answer.verdict]
     return [f"{label} is {word} in B: it takes ", number, " as long as in A"]
 

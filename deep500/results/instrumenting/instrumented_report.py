@@ -15,7 +15,7 @@ from ...reports.blocks import (
 )
 from ...reports.surroundings import environment_section, raw_data
 from ...reports.tables import NOTHING, measured, number, percent, seconds
-from ...reports.text import Text, clean, plain
+from ...reports.text import Text, clean, counted, plain
 from .numbers import (
     Course,
     QualityNumbers,
@@ -68,7 +68,7 @@ def step_time(time: TimeSummary) -> Text:
 
 def _banner(record: ScriptRecord, derived: ScriptNumbers) -> Banner:
     name = clean(record.plan.name)
-    headline: list[Text] = [f"{name}: {derived.steps} steps"]
+    headline: list[Text] = [f"{name}: {counted(derived.steps, 'step')}"]
     time = derived.step_seconds
     if time.low is not None:
         headline += [", each ", step_time(time)]

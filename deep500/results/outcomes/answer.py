@@ -16,7 +16,7 @@ OTHERS = {
     "worse": "worse in B",
     "different": "different",
     "same": "the same",
-    "inconclusive": "not decided",
+    "inconclusive": "inconclusive",
 }
 
 
@@ -76,7 +76,7 @@ def _sentence(a: MetricSummary, b: MetricSummary, answer: MetricContrast) -> lis
         ]
     if answer.value is None:
         return [
-            f"Not decided: {answer.name} is {value_a} in A and {value_b} in B; {answer.note}"
+            f"Inconclusive: {answer.name} is {value_a} in A and {value_b} in B; {answer.note}"
         ]
     over = f", over {_seeds(a, b)}"
     if answer.effect == "ratio":
@@ -90,7 +90,7 @@ def _sentence(a: MetricSummary, b: MetricSummary, answer: MetricContrast) -> lis
         ]
     if answer.verdict == "inconclusive":
         return [
-            f"Not decided: B reaches {value_b} where A reaches {value_a} in {answer.name}{MEDIANS}: "
+            f"Inconclusive: B reaches {value_b} where A reaches {value_a} in {answer.name}{MEDIANS}: "
             f"{_effect_name(answer)} is ",
             difference,
             over,
@@ -115,7 +115,7 @@ def _ratio_sentence(answer: MetricContrast, value_a: str, value_b: str) -> list[
         ]
     begin = "B has "
     if answer.verdict == "inconclusive":
-        begin = "Not decided: B has "
+        begin = "Inconclusive: B has "
     return [
         f"{begin}{value_b} where A has {value_a} in {answer.name}{MEDIANS}: {_effect_name(answer)} is ",
         number,
@@ -157,7 +157,7 @@ def _seeds(a: MetricSummary, b: MetricSummary) -> str:
 
 
 def _others(answers: Sequence[MetricContrast]) -> str:
-    """The verdicts on the other metrics: better in B: x; not decided: y, z."""
+    """The verdicts on the other metrics: better in B: x; inconclusive: y, z."""
     names: dict[str, list[str]] = {}
     for answer in answers:
         names.setdefault(answer.verdict, []).append(answer.name)

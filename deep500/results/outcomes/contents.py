@@ -33,12 +33,14 @@ from .remarks import recipe_remarks
 
 WORDS = {
     "acceptable": "acceptable",
-    "unsure": "acceptable, but not surely",
+    "inconclusive": "acceptable, but not surely",
     "not acceptable": "NOT acceptable",
     "measured": "nothing was asked for",
     "unfinished": "unfinished",
 }
 
+# as the same is called in the other tables of the report
+CLAIM_WORDS = {"not decided": "inconclusive"}
 CHANGES_SHOWN = 8
 MOST_SEEDS_NAMED = 3  # of those that were not trained to the end
 LONGEST_REASON = 100
@@ -57,7 +59,7 @@ def verdict(data: OutcomeData) -> VerdictWord:
     if not all(metric.acceptable for metric in judged):
         return VerdictWord("not acceptable")
     if not all(metric.sure for metric in judged):
-        return VerdictWord("unsure")
+        return VerdictWord("inconclusive")
     return VerdictWord("acceptable")
 
 
@@ -278,7 +280,7 @@ def claims(data: OutcomeData) -> Table:
     for claim in data.numbers.claims:
         row = [
             Code(clean(claim.claim)),
-            VerdictWord(claim.verdict),
+            VerdictWord(CLAIM_WORDS.get(claim.verdict, claim.verdict)),
             clean(claim.reason),
         ]
         rows.append(row)

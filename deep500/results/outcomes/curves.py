@@ -26,7 +26,7 @@ from ...training.metric_summary import qualities
 from ..benching.series import LARGEST, thinned
 from .data import OutcomeData
 from .drawable import drawable
-from .metric_text import metric_name
+from .metric_text import metric_name, seed_count
 from .seed_bands import SeedBand, draw_median, draw_range, seed_band
 
 if TYPE_CHECKING:
@@ -348,5 +348,5 @@ def _legend(canvas: "Figure", axes: "Axes", seeds: int) -> None:
 def _count(drawn: Sequence[Any], data: OutcomeData) -> str:
     total = len(data.runs)
     if len(drawn) == total:
-        return f"{total} seeds"
-    return f"{total} seeds, of which {len(drawn)} are drawn"
+        return seed_count(total)
+    return f"{seed_count(total)}, of which {len(drawn)} are drawn"

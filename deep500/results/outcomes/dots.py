@@ -20,7 +20,7 @@ from ...reports.canvas import (
 from ..benching.series import LARGEST
 from .curves import WIDE
 from .data import OutcomeData
-from .metric_text import has_goal, metric_name, never
+from .metric_text import has_goal, metric_name, never, seed_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +45,7 @@ def dots(data: OutcomeData) -> Picture | None:
     for axes, metric in zip(panels, drawn, strict=True):
         _panel(axes, metric, colours)
     image = svg(canvas, "seeds", "Metrics per seed")
-    caption = f"{CAPTION} n = {len(data.numbers.seeds)} seeds."
+    caption = f"{CAPTION} n = {seed_count(len(data.numbers.seeds))}."
     return Picture("seeds", "Every metric, seed by seed", image, caption)
 
 
@@ -67,7 +67,7 @@ def _panel(axes: "Axes", metric: MetricSummary, colours: list[str]) -> None:
     title += f", n = {seeds}"
     if never(metric):
         verb = "never reached it" if has_goal(metric) else "have no value"
-        title += f"; {never(metric)} of {seeds} seeds {verb}"
+        title += f"; {never(metric)} of {seed_count(seeds)} {verb}"
     axes.set_title(wrapped(title), loc="left")
     axes.set_ylim(1.35, -0.2)
     axes.set_yticks([])

@@ -10,7 +10,7 @@ from ...reports.blocks import Block, Bullets, Table
 from ...reports.tables import Number, count, number, percent
 from ...reports.text import Text, VerdictWord
 from .data import RecipeRecord, numbers_of
-from .metric_text import POINTS, difference_unit, metric_name
+from .metric_text import POINTS, difference_unit, metric_name, seed_count
 
 Answer = Equivalence | str  # the tests, or why there are none
 
@@ -154,7 +154,7 @@ def _tested(
     try:
         return median_equivalence(differences, margin, 1 - level)
     except TooFewSamples as reason:
-        return f"no test: {reason} (A has {len(seeds_a)} seeds, B has {len(seeds_b)})"
+        return f"no test: {reason} (A has {seed_count(len(seeds_a))}, B has {len(seeds_b)})"
 
 
 def _overall(answers: Mapping[str, Answer]) -> str:

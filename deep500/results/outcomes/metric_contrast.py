@@ -22,7 +22,7 @@ from ...measure.statistics.ranks import (
 from ...measure.statistics.scales import POSITIVE, REAL, Scale
 from ...measure.statistics.seeds import FEWEST_SEEDS, seeds_interval
 from ...reports.tables import percent
-from ...reports.text import clean
+from ...reports.text import clean, counted
 from .metric_text import (
     POINTS,
     difference_unit,
@@ -301,7 +301,7 @@ def _of_pairs(
     count = len(differences)
     if count < FEWEST_SEEDS:
         raise TooFewSamples(
-            f"{count} pairs of seeds were given; at least {FEWEST_SEEDS} are needed"
+            f"{counted(count, 'pair')} of seeds; at least {FEWEST_SEEDS} are needed"
         )
     if not all(map(math.isfinite, differences)):
         low, high = -math.inf, math.inf

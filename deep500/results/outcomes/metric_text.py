@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ...contracts.metric import Scale, usual_scale
 from ...contracts.metric_summary import MetricSummary
 from ...reports.tables import NOTHING, Number, count, number, quantity, seconds
-from ...reports.text import Text, VerdictWord, clean, plain
+from ...reports.text import Text, VerdictWord, clean, counted, plain
 
 SIGNS = {"higher": "≥ ", "lower": "≤ "}
 # The units whose differences and margins are points.
@@ -105,13 +105,13 @@ def target(metric: MetricSummary) -> str:
 
 
 def met(metric: MetricSummary) -> str:
-    """Whether the target is met: met, unsure or missed."""
+    """Whether the target is met: met, inconclusive or missed."""
     if metric.target is None:
         return NOTHING
     if not metric.acceptable:
         return VerdictWord("missed")
     if not metric.sure:
-        return VerdictWord("unsure")
+        return VerdictWord("inconclusive")
     return VerdictWord("met")
 
 
@@ -206,6 +206,4 @@ def seed_range(metric: MetricSummary) -> str:
 
 def seed_count(n: int) -> str:
     """1 seed, 2 seeds."""
-    if n == 1:
-        return "1 seed"
-    return f"{n} seeds"
+    return counted(n, "seed")

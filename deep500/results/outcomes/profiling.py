@@ -26,7 +26,7 @@ from ...reports.blocks import (
     Table,
 )
 from ...reports.tables import Number, count, number, percent
-from ...reports.text import Text, clean, plain, shortened
+from ...reports.text import Text, clean, counted, plain, shortened
 from .data import RecipeRecord, numbers_of
 from .metric_text import metric_name, words_for_metric
 from .recipe_text import merged_entries
@@ -66,8 +66,8 @@ class RunsProfile:
     def report(self) -> Report:
         """The page: who is within which factor of the best, how often, and how sure the order is."""
         systems = len(self.profiles.systems)
-        problems = _counted(len(self.profiles.problems), "problem")
-        title = f"{_counted(systems, 'system')} on {problems}"
+        problems = counted(len(self.profiles.problems), "problem")
+        title = f"{counted(systems, 'system')} on {problems}"
         return Report("Deep500 performance profiles", title, self.blocks())
 
     def blocks(self) -> list[Block]:
@@ -117,7 +117,7 @@ class RunsProfile:
         else:
             verb = "is" if problem_count == 1 else "are"
             notes.append(
-                f"{_counted(problem_count, 'problem')} {verb} few: others may rank these systems otherwise, and scores "
+                f"{counted(problem_count, 'problem')} {verb} few: others may rank these systems otherwise, and scores "
                 f"have no interval below {FEWEST_PROBLEMS} problems."
             )
         return [*notes, *self.warnings]
@@ -257,11 +257,6 @@ def _score_table(profiles: Profiles) -> Table:
         "solved",
     ]
     return Table(headers, rows, "llrrrr")
-
-
-def _counted(n: int, noun: str) -> str:
-    """1 problem, 2 problems."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def _stability(profiles: Profiles) -> str:

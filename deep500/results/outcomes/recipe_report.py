@@ -14,7 +14,7 @@ from ...reports.blocks import (
     Section,
 )
 from ...reports.surroundings import environment_section, raw_data
-from ...reports.text import clean, flat
+from ...reports.text import clean, counted, flat
 from .contents import (
     claims,
     headline,
@@ -67,9 +67,10 @@ def _banner(data: OutcomeData) -> Banner:
     for metric in data.metrics:
         if metric.target is None or several_targets:
             figures.append((metric_name(metric), amount(metric)))
-    epochs = f"{progress(data)}; planned were {data.plan.epochs} epochs each."
+    planned = counted(data.plan.epochs, "epoch")
+    epochs = f"{progress(data)}; planned: {planned} each."
     if all(is_complete(data, run) for run in data.runs):
-        epochs = f"{progress(data)}, {data.plan.epochs} epochs each."
+        epochs = f"{progress(data)}, {planned} each."
     status = resuming(data) or epochs
     verdicts = {verdict(data): 1}
     title = [capitalised, *others]

@@ -17,6 +17,7 @@ from ...measure.statistics.intervals import mean_interval
 from ...reports.blocks import Block, Bullets, Section, Table
 from ...reports.tables import Number, count
 from ...reports.tables import ratio as ratio_text
+from ...reports.text import counted
 from ...training.metric_summary import recorded_metric
 from ...training.outcome import trained_runs
 from .data import RecipeRecord
@@ -45,7 +46,8 @@ class TimeSplit:
     time: Factor | None
     steps: Factor | None
     step_time: Factor
-    censored: int
+    censored: int  # of all seeds, those that never reached the target
+    lost: tuple[int, int]  # of those of A and of B
     paired: bool
     level: float
 
@@ -98,7 +100,7 @@ def _split(
     paired = list(by_seed_a) == list(by_seed_b)
     arrivals_a = list(by_seed_a.values())
     arrivals_b = list(by_seed_b.values())
-    censored = sum(not arrival.arrived for arrival in arrivals_a + arrivals_b)
+    lost = _lost(arrivals_a), _lost(arrivals_b)
 
     def factor(logarithm: Callable[[TargetArrival], float]) -> Factor:
         logs_a = list(map(logarithm, arrivals_a))
@@ -107,10 +109,14 @@ def _split(
 
     step_time = factor(lambda arrival: math.log(arrival.seconds / arrival.steps))
     time = steps = None
-    if not censored:
+    if not any(lost):
         time = factor(lambda arrival: math.log(arrival.seconds))
         steps = factor(lambda arrival: math.log(arrival.steps))
-    return TimeSplit(name, time, steps, step_time, censored, paired, level)
+    return TimeSplit(name, time, steps, step_time, sum(lost), lost, paired, level)
+
+
+def _lost(arrivals: Sequence[TargetArrival]) -> int:
+    return sum(not arrival.arrived for arrival in arrivals)
 
 
 def _arrivals(metric: Metric, runs: Sequence[History]) -> dict[int, TargetArrival]:
@@ -199,9 +205,10 @@ def _number(factor: Factor | None) -> Number:
 def _notes(split: TimeSplit) -> Bullets:
     pairing = "paired seed by seed" if split.paired else "seeds are not paired"
     notes = [f"Below 1, B is ahead; {pairing}."]
-    if split.censored:
+    lost_a, lost_b = split.lost
+    if lost_a or lost_b:
         notes.append(
-            f"{split.censored} runs never reached the target: leaving them out would flatter whoever lost them, "
-            "so only the time per step is compared."
+            f"Of A {counted(lost_a, 'seed')}, of B {counted(lost_b, 'seed')} never reached the target: leaving them "
+            "out would flatter whoever lost them, so only the time per step is compared."
         )
     return Bullets(notes)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ...contracts.metric_summary import MetricSummary
 from ...errors import TooFewSamples
 from ...measure.statistics.equivalence import equivalence
+from ...reports.text import counted
 from ..outcomes.equivalent import paired_values, quality_margin
 from ..outcomes.metric_text import metric_name
 from .blocks import (
@@ -55,11 +56,12 @@ def reproduced(seeds: Sequence[SeedComparison], again: SecondRun | None) -> Same
         text = "no seed was trained again"
     elif same == total:
         verdict = YES
-        text = f"all {total} seeds gave the same losses and weights to the last bit"
+        whole = "the only seed" if total == 1 else f"all {total} seeds"
+        text = f"{whole} gave the same losses and weights to the last bit"
     else:
         verdict = NO
         difference = _first_difference(seeds)
-        text = f"{same} of {total} seeds gave the same bits; {difference}"
+        text = f"{same} of {counted(total, 'seed')} gave the same bits; {difference}"
         if again and again.same_setup:
             text += ", although machine, versions and settings are the same"
     return SameBits(verdict, text, total, same)
@@ -109,7 +111,7 @@ def replicated(
         text = f"not decided: {', '.join(undecided)}"
     else:
         verdict = YES
-        text = f"{len(judged)} of {len(judged)} statements hold again"
+        text = f"{len(judged)} of {counted(len(judged), 'statement')} hold again"
     return Replicated(verdict, text, rows)
 
 
@@ -268,9 +270,7 @@ def _median(metric: MetricSummary) -> str:
     if metric.median is None:
         return "not reached"
     value = f"{metric.median:.6g}"
-    end = f"{metric.unit}, n = {metric.n}"
-    if metric.low is None:
-        return f"{value} {end}"
-    low = f"{metric.low:.6g}"
-    high = f"{metric.high:.6g}"
-    return f"{value} [{low}, {high}] {end}"
+    if metric.low is not None:
+        value += f" [{metric.low:.6g}, {metric.high:.6g}]"
+    with_unit = f"{value} {metric.unit}".rstrip()
+    return f"{with_unit}, n = {metric.n}"

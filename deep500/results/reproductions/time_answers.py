@@ -7,6 +7,7 @@ from dataclasses import replace
 from ...contracts.metric_summary import MetricSummary
 from ...measure.sensing.others import BUSY
 from ...measure.statistics.intervals import smallest_sample
+from ...reports.text import counted
 from ..outcomes.conditions import Conditions
 from ..outcomes.metric_contrast import (
     compare_metric,
@@ -81,7 +82,7 @@ def _by_ranks(
     if answer.ratio is not None and 1 / limit <= answer.ratio <= limit:
         return answer
     count = min(len(sides.a), len(sides.b))
-    reason = f"{answer.reason}, and the ranks of {count} seeds do not decide"
+    reason = f"{answer.reason}, and the ranks of {counted(count, 'seed')} do not decide"
     return replace(answer, verdict=UNDECIDED, reason=reason)
 
 

@@ -49,6 +49,22 @@ def gradients(report: Reports) -> set[str]:
     return {c.case for c in report.checks if c.name == "whole backward" and c.ok}
 
 
+def sums(width: int) -> d5.Network:
+    network = d5.Network("sums")
+    network.add_input("x", ("batch", 3))
+    network.add_param("weight", np.ones((3, width), np.float32))
+    network.add_node("MatMul", ("x", "weight"), ["hidden"])
+    network.add_node("ReduceSum", ("hidden", [1]), ["y"])
+    network.add_output("y")
+    return network
+
+
+def test_values_of_one_name_and_other_shapes_are_wrong() -> None:
+    report = d5.check_network(sums(5), against=sums(4), framework="reference")
+    first = report.reports[0].wrong[0]
+    assert first.case == "hidden" and "shape [2, 5] where [2, 4] is right" in first.text
+
+
 @pytest.mark.parametrize("reverse", [False, True], ids=["after", "before"])
 @pytest.mark.parametrize("hidden", [False, True])
 def test_a_tied_weight_before_and_after_an_optimiser(

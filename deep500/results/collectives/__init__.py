@@ -1,0 +1,1 @@
+"""What a benchmark of collectives records and reports."""

@@ -1,0 +1,1 @@
+"""What a benchmark of compression records and reports."""

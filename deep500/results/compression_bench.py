@@ -1,0 +1,26 @@
+"""A benchmark of compression: times on slow networks, accuracy and traffic of every codec."""
+
+from collections.abc import Sequence
+
+from ..contracts.result import Record, ResultKind
+from ..reports.blocks import Report
+from .compression.data import CompressionBlock, CompressionPlan
+from .compression.deriving import numbers_of
+from .compression.numbers import CompressionNumbers
+from .compression.page import page
+
+CompressionRecord = Record[CompressionPlan, CompressionBlock, CompressionNumbers]
+
+
+class CompressionBench(
+    ResultKind[CompressionPlan, CompressionBlock, CompressionNumbers]
+):
+    """Steps and times to an accuracy by codec and network, and below which rate a codec pays."""
+
+    def derive(
+        self, plan: CompressionPlan, blocks: Sequence[CompressionBlock]
+    ) -> CompressionNumbers | None:
+        return numbers_of(plan, blocks) if blocks else None
+
+    def report(self, record: CompressionRecord) -> Report:
+        return page(record)

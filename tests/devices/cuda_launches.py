@@ -1,0 +1,81 @@
+"""What operators in CUDA ask the runtime for: facts, printed as JSON. The argument names which."""
+
+import ctypes
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import deep500 as d5
+from deep500.contracts.operator import TensorSpec
+from deep500.custom.cpp import TensorT, _tensor_t
+from deep500.errors import Deep500Error
+
+from .fake_cudart import Journal
+
+SOURCES = Path(__file__).parent
+JOURNAL = Journal()
+STREAM = 0x7000
+
+
+def called(function: Any, addresses: list[int]) -> str | None:
+    """Call a function of the ABI for a tensor of 1000 elements; returns its fault."""
+    tensors = (TensorT * 2)(*[_tensor_t(TensorSpec((1000,), "float32"))] * 2)
+    data = (ctypes.c_void_p * len(addresses))(*addresses)
+    fault = function(tensors, 1, 1, data, STREAM)
+    return fault and fault.decode()
+
+
+def operator(name: str) -> Any:
+    return d5.compile_custom_cppop(name, SOURCES / f"{name}.cu")
+
+
+def launches() -> dict[str, Any]:
+    op = operator("square")
+    library = op.library("float32")
+    x = np.arange(3, dtype=np.float32)
+    on_host = op.run([x])[0].tolist()
+    launched = JOURNAL.lines()
+    forward = JOURNAL.of(called, library.forward_cuda, [0x1000, 0x2000])
+    backward = JOURNAL.of(
+        called, library.backward_cuda, [0x3000, 0x1000, 0x2000, 0x4000]
+    )
+    return {
+        "on the host": on_host,
+        "launches on the host": launched,
+        "forward": forward,
+        "backward": backward,
+        "kernels": [line.split()[1] for line in (*forward, *backward)],
+    }
+
+
+def faults() -> dict[str, Any]:
+    """Errors of a launch come back as text, and what an operator must not do is written down."""
+    library = operator("square").library("float32")
+    JOURNAL.fake.fake_plant(1)
+    planted = called(library.forward_cuda, [0x1000, 0x2000])
+    after = called(library.forward_cuda, [0x1000, 0x2000])
+    waiting = operator("waiting").library("float32")
+    return {
+        "planted": planted,
+        "after": after,
+        "waiting": JOURNAL.of(called, waiting.forward_cuda, [0x1000, 0x2000]),
+        "without backward": waiting.backward_cuda is None and waiting.differentiable,
+        "streamless": streamless(),
+    }
+
+
+def streamless() -> str:
+    """The error for an operator whose forward_cuda takes no stream."""
+    try:
+        operator("streamless")
+    except Deep500Error as error:
+        return str(error)
+    return ""
+
+
+if __name__ == "__main__":
+    functions = {"launches": launches, "faults": faults}
+    print(json.dumps(functions[sys.argv[1]]()))
