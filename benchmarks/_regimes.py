@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.signal import lfilter
 
+from deep500.measure.bench_blocks import check_blocks
+from deep500.measure.bench_plan import check_plan
 from deep500.measure.plan import make_plan
 from deep500.measure.results import Result
 
@@ -102,7 +104,8 @@ def measured(
             "alone": [_ns(row_a), _ns(row_b)],
         }
         blocks.append(block)
-    return Result(plan.to_json(), blocks)
+    written = check_plan(plan.to_json())
+    return Result(written, check_blocks(written, blocks))
 
 
 def _ns(costs: np.ndarray) -> list:

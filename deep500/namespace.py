@@ -26,7 +26,7 @@ class Namespace:
     overrides those that its framework does faster.
     """
 
-    # that the framework was told to compute with; 0: it was not told
+    # how many the framework was told to compute with; 0: it was not told
     threads: int = 0
     # whether it may compile code that calls Python back, whose results it has to know before
     calls_back: bool = False

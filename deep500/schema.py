@@ -400,6 +400,9 @@ def _described(kind: Any) -> str:
 
 def _short(value: object) -> str:
     """The beginning of a value from anyone, without control characters."""
-    text = value if isinstance(value, str) else repr(value)
+    try:
+        text = value if isinstance(value, str) else repr(value)
+    except ValueError:  # Python does not write out numbers of thousands of digits
+        text = "a huge number"
     cut = text if len(text) <= LONGEST else text[:LONGEST] + "…"
     return cut.encode("unicode_escape").decode() if not cut.isprintable() else cut

@@ -28,7 +28,7 @@ from deep500.results.reproductions.blocks import (
 )
 from deep500.results.reproductions.numbers import TimeAgain
 from deep500.results.reproductions.time_answers import time_answer
-from deep500.schema import decoded
+from deep500.schema import decoded, encoded
 from tests.training.recipe_documents import summary
 
 from .evidence.forging import Forger
@@ -259,7 +259,7 @@ def test_a_forged_answer_is_noticed(made: Path, home: Path) -> None:
 )
 def test_blocks_of_files_from_anyone(made: Path, home: Path, key: str) -> None:
     record = reproduce(made, home / "line.py", home / "again")
-    blocks = json.loads(json.dumps(list(record.blocks)))
+    blocks = json.loads(json.dumps(encoded(list(record.blocks))))
     blocks[-1][key] = [{"claim": 5}]
     with pytest.raises(Deep500Error):
         record.kind.check_blocks(record.plan, blocks)

@@ -6,9 +6,11 @@ from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 from ..check.operators.formats import FORMATS
-from ..contracts.result import Plan, Record
+from ..contracts.result import Record
 from ..errors import Deep500Error
 from ..frameworks import framework
+from ..measure.bench_blocks import TimedBlock
+from ..measure.bench_plan import BenchPlan
 from ..measure.bounds.roofline import SECONDS as PEAKS_S
 from ..measure.bounds.roofline import kept_peaks, peaks, refute_peak
 from ..measure.machine.host.files import HostFiles
@@ -99,17 +101,19 @@ class OperatorBenchmark(Benchmark):
             about["scope"] = self.scope
         return about
 
-    def finished(self, record: Record[Plan, Any, BenchNumbers], notes: Notes) -> None:
+    def finished(
+        self, record: Record[BenchPlan, TimedBlock, BenchNumbers], notes: Notes
+    ) -> None:
         """Discard stored peaks of the machine that a measurement has exceeded, and tell."""
         numbers = record.derived
         if numbers is None:
             return
-        planned_entries = record.plan["entries"]
+        planned_entries = record.plan.entries
         for planned, entry in zip(planned_entries, numbers.entries, strict=True):
             rates = entry.rates
             if not rates or not rates.flops or not _exceeds_peak(rates.roofline):
                 continue
-            dtype = planned["work"]["dtype"]
+            dtype = (planned.work or {})["dtype"]
             rate = rates.flops.value or 0.0
             if refute_peak(dtype, rate):
                 notes.tell(

@@ -17,6 +17,7 @@ from ..measure.plan import (
 )
 from ..measure.quiet import Moment, wait_for_quiet
 from ..measure.running import Progress
+from ..schema import encoded
 from .benchmark import Benchmark, Trial
 from .notes import Notes, Pace, Says, at_the_end, notes_of
 from .trials import nothing_to_time, reasons, together, trials
@@ -47,7 +48,7 @@ def run_benchmark(
     with benchmark.prepared(notes) as ready:
         plan = benchmark_plan(ready, notes, **settings)
         moment = quiet() if quiet else wait_for_quiet(wait_for_quiet_s, progress)
-        plan = _with_facts(plan, moment=moment.to_json())
+        plan = _with_facts(plan, moment=encoded(moment))
 
         def more(record: Recording) -> None:
             last = at_the_end(notes, progress)

@@ -1,25 +1,29 @@
 """Values between the judge and the processes it questions: arrays, tuples and shapes as JSON, checked on the way in.
 
 The bytes of large arrays go through a file that both processes have open, as base64 in JSON costs too much for them.
+What only one check sends, it packs and unpacks itself.
 """
 
 import base64
 import math
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing
 from typing import Any
 
 import numpy as np
 
 from ..contracts.dtypes import ALL
-from ..contracts.operator import Operator, TensorSpec
+from ..contracts.operator import TensorSpec
 
 Array = np.ndarray
+# gives the kind and the content of a value that only this check sends, None for any other
+Pack = Callable[[Any], tuple[str, Any] | None]
+# by kind, what makes the value of its content, or raises `Malformed`
+Unpack = Mapping[str, Callable[[Any], Any]]
 PLAIN = (type(None), bool, int, float, str)
 DTYPES = ALL | {"complex64", "complex128"}  # what is wrong may be complex too
-
-
 LARGE = 4096  # bytes of an array that goes through a file
 LONGEST = 2**30  # bytes of all arrays of a message
 
@@ -31,16 +35,17 @@ class Malformed(ValueError):
 class ArrayFile:
     """A file without a name for the bytes of large arrays; every message writes it from its beginning."""
 
-    def __init__(self, descriptor: int):
+    def __init__(self, descriptor: int, longest: int = LONGEST):
         self.descriptor = descriptor
+        self.longest = longest
         self.end = 0
 
     @classmethod
-    def new(cls) -> "ArrayFile":
+    def new(cls, longest: int = LONGEST) -> "ArrayFile":
         if hasattr(os, "memfd_create"):
-            return cls(os.memfd_create("deep500"))
+            return cls(os.memfd_create("deep500"), longest)
         with tempfile.TemporaryFile() as file:
-            return cls(os.dup(file.fileno()))
+            return cls(os.dup(file.fileno()), longest)
 
     def close(self) -> None:
         os.close(self.descriptor)
@@ -67,38 +72,53 @@ class ArrayFile:
             start += count
 
 
-def encoded(
-    value: Any,
-    number: Callable[[Operator], int] | None = None,
-    file: ArrayFile | None = None,
-) -> Any:
-    """A value as JSON; an operator as its number. With a file, the bytes of large arrays are written there."""
-    if isinstance(value, Operator) and number is not None:
-        return {"operator": number(value)}
-    if isinstance(value, TensorSpec):
-        return {"tensor": [list(value.shape), value.dtype]}
+class ArrayFiles(ExitStack):
+    """The files for the large arrays of questions and of answers; leaving the context closes them."""
+
+    def __init__(self, longest: int = LONGEST) -> None:
+        super().__init__()
+        self.questions = self.enter_context(closing(ArrayFile.new(longest)))
+        self.answers = self.enter_context(closing(ArrayFile.new(longest)))
+
+    @property
+    def descriptors(self) -> tuple[int, int]:
+        return self.questions.descriptor, self.answers.descriptor
+
+
+def encoded(value: Any, pack: Pack | None = None, file: ArrayFile | None = None) -> Any:
+    """A value as JSON, with the bytes of large arrays in the file, if there is one; else a TypeError says why not."""
     if isinstance(value, np.generic):
         return {"scalar": _packed(np.asarray(value))}
+    if isinstance(value, PLAIN):
+        return value
+    if pack is not None and (packed := pack(value)):
+        kind, content = packed
+        return {kind: encoded(content, pack, file)}
+    if isinstance(value, TensorSpec):
+        return {"tensor": [list(value.shape), value.dtype]}
     if isinstance(value, np.ndarray):
         return _encoded_array(value, file)
     if isinstance(value, tuple | list):
         kind = "tuple" if isinstance(value, tuple) else "list"
-        return {kind: [encoded(item, number, file) for item in value]}
+        return {kind: [encoded(item, pack, file) for item in value]}
     if isinstance(value, dict):
-        items = {}
-        for key, item in value.items():
-            items[str(key)] = encoded(item, number, file)
-        return {"dict": items}
-    if isinstance(value, PLAIN):
-        return value
+        return _encoded_dict(value, pack, file)
     name = type(value).__name__
     raise TypeError(f"a {name} cannot be handed to another process")
 
 
+def _encoded_dict(
+    value: dict[Any, Any], pack: Pack | None, file: ArrayFile | None
+) -> dict[str, Any]:
+    if all(isinstance(key, str) for key in value):
+        items = {key: encoded(item, pack, file) for key, item in value.items()}
+        return {"dict": items}
+    pairs = [encoded(pair, pack, file) for pair in value.items()]
+    return {"items": pairs}
+
+
 def decoded(
-    message: Any,
-    operators: list[Operator] | None = None,
-    file: ArrayFile | None = None,
+    message: Any, unpack: Unpack | None = None, file: ArrayFile | None = None
 ) -> Any:
     """The value again; raises `Malformed` for anything that `encoded` does not write."""
     if isinstance(message, PLAIN):
@@ -107,8 +127,6 @@ def decoded(
         raise Malformed("this is no value")
     [(kind, content)] = message.items()
     match kind, content:
-        case "operator", int() if operators and 0 <= content < len(operators):
-            return operators[content]
         case "tensor", [list() as shape, str() as dtype]:
             return TensorSpec(_shape(shape), _dtype(dtype))
         case "scalar", [str(), [], str()]:
@@ -120,15 +138,28 @@ def decoded(
         case "stored", [str() as name, list() as shape, int() as start] if file:
             return _stored(file, name, _shape(shape), start)
         case "tuple", list():
-            return tuple(decoded(item, operators, file) for item in content)
+            return tuple(decoded(item, unpack, file) for item in content)
         case "list", list():
-            return [decoded(item, operators, file) for item in content]
+            return [decoded(item, unpack, file) for item in content]
         case "dict", dict():
             values = {}
             for key, item in content.items():
-                values[key] = decoded(item, operators, file)
+                values[key] = decoded(item, unpack, file)
             return values
+        case "items", list():
+            return _items([decoded(pair, unpack, file) for pair in content])
+    if unpack is not None and kind in unpack:
+        return unpack[kind](decoded(content, unpack, file))
     raise Malformed(f"this is no {kind!r:.40}")
+
+
+def _items(pairs: list[Any]) -> dict[Any, Any]:
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise Malformed("items that are no pairs")
+        if not isinstance(pair[0], PLAIN):
+            raise Malformed("a key that is no number or text")
+    return dict(pairs)
 
 
 def _encoded_array(array: Array, file: ArrayFile | None) -> dict[str, Any]:
@@ -168,7 +199,7 @@ def _stored(file: ArrayFile, name: str, shape: tuple[int, ...], start: int) -> A
     """An array whose bytes lie in the file."""
     dtype = np.dtype(_dtype(name))
     size = math.prod(shape) * dtype.itemsize
-    if not 0 <= start <= start + size <= LONGEST:
+    if not 0 <= start <= start + size <= file.longest:
         raise Malformed("an array that is too large")
     array = np.empty(size, np.uint8)
     file.read(start, array)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ..errors import Deep500Error
 from ..progress import ProgressLine
+from ..schema import encoded
 from . import options
 from .output import show_record
 from .quiet import quiet_moment
@@ -94,7 +95,7 @@ def call(args: argparse.Namespace) -> int:
     )
     with ProgressLine() as progress:
         moment = quiet_moment(args, progress)
-        plan = replace(plan, about={**plan.about, "moment": moment.to_json()})
+        plan = replace(plan, about={**plan.about, "moment": encoded(moment)})
         record = recorded_run(plan, args.out, progress)
     return show_record(args, record, page=args.report)
 

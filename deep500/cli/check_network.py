@@ -55,7 +55,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def call(args: argparse.Namespace) -> int:
     from ..bundle.records.recording import recording
     from ..check.networks.loading import load_network
-    from ..results.network_check import side_block
 
     _check_arguments(args)
     names = _networks(args)
@@ -71,7 +70,7 @@ def call(args: argparse.Namespace) -> int:
     ):
         report = _report(args, networks, dimensions, line)
         for side in report.reports:
-            record.append(side_block(side))
+            record.append(side.document)
         finished = record.finish(files=report.files)
     folder = Path(str(finished.bundle))
     files = [str(folder / name) for name in report.files]

@@ -136,8 +136,8 @@ def _follow(
     args: argparse.Namespace, recipe: "Recipe", distribution: "Distribution"
 ) -> None:
     from ..distributed.communication import launched_rank
-    from ..distributed.crew import follow
     from ..distributed.failures import FOLDER
+    from ..distributed.recipe_ranks import follow
     from ..training.planning import tier_recipe
 
     # what this rank says is shown if rank 0 cannot say anything

@@ -28,39 +28,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         help="a second recipe: both are trained in turn, seed by seed, and compared; the options are for both",
     )
-    options.framework(parser, "the recipe's own", several=False)
-    add(
-        "--optimizer",
-        default=None,
-        metavar="NAME",
-        help="the rule of the step, with settings: 'Adam(0.01)', 'AdamW(0.01) | ClipByNorm(1.0)', 'my.py:Mine(0.01)'",
-    )
-    options.set_(parser, "an entry of the recipe, such as batch_size=32")
-    add(
-        "--division",
-        default="closed",
-        choices=("closed", "open"),
-        help="which entries may be changed: MUTABLE ones only, or FIXED ones too, which the result says (closed)",
-    )
-    add(
-        "--seeds",
-        type=int,
-        default=None,
-        metavar="N",
-        help="how many seeds (the tier's)",
-    )
-    options.tier(
-        parser,
-        "small",
-        "tiny (2 seeds, a tenth of the epochs), small (6 seeds) or full (20 seeds)",
-    )
-    add(
-        "--evaluate-every",
-        type=int,
-        default=None,
-        metavar="STEPS",
-        help="evaluate also within epochs, every so many steps; no step's time includes it (the recipe's)",
-    )
+    _changes(parser)
+    _amount(parser)
     add(
         "--device",
         default=None,
@@ -82,6 +51,47 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--resume",
         action="store_true",
         help="go on with the run in --out, or begin it there",
+    )
+
+
+def _changes(parser: argparse.ArgumentParser) -> None:
+    """What is to be another than the recipe says."""
+    options.framework(parser, "the recipe's own", several=False)
+    parser.add_argument(
+        "--optimizer",
+        default=None,
+        metavar="NAME",
+        help="the rule of the step, with settings: 'Adam(0.01)', 'AdamW(0.01) | ClipByNorm(1.0)', 'my.py:Mine(0.01)'",
+    )
+    options.set_(parser, "an entry of the recipe, such as batch_size=32")
+    parser.add_argument(
+        "--division",
+        default="closed",
+        choices=("closed", "open"),
+        help="which entries may be changed: MUTABLE ones only, or FIXED ones too, which the result says (closed)",
+    )
+
+
+def _amount(parser: argparse.ArgumentParser) -> None:
+    """How much is trained, and how often it is evaluated."""
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        default=None,
+        metavar="N",
+        help="how many seeds (the tier's)",
+    )
+    options.tier(
+        parser,
+        "small",
+        "tiny (2 seeds, a tenth of the epochs), small (6 seeds) or full (20 seeds)",
+    )
+    parser.add_argument(
+        "--evaluate-every",
+        type=int,
+        default=None,
+        metavar="STEPS",
+        help="evaluate also within epochs, every so many steps; no step's time includes it (the recipe's)",
     )
 
 

@@ -66,14 +66,7 @@ class Direct(Collective):
 
     def all_gather_cost(self, size: int, count: int, gamma: float) -> CollectiveCost:
         longest = piece_lengths(count, size)[0] * gamma
-        return CollectiveCost(
-            messages=size - 1,
-            bytes=(size - 1) * longest,
-            rounds=((1, longest),),
-            spacings=((size - 2, longest, 1),),
-            # the receives of what has come while it sent
-            handled=size - 2,
-        )
+        return _exchange_cost(size, longest, (size - 1) * longest)
 
     def all_to_all(
         self,
@@ -87,15 +80,8 @@ class Direct(Collective):
 
     def all_to_all_cost(self, size: int, count: int, gamma: float) -> CollectiveCost:
         lengths = piece_lengths(count, size)
-        longest = lengths[0] * gamma
-        return CollectiveCost(
-            messages=size - 1,
-            bytes=(count - lengths[-1]) * gamma,
-            rounds=((1, longest),),
-            spacings=((size - 2, longest, 1),),
-            # the receives of what has come while it sent
-            handled=size - 2,
-        )
+        sent = (count - lengths[-1]) * gamma
+        return _exchange_cost(size, lengths[0] * gamma, sent)
 
     def _exchanged(
         self,
@@ -115,3 +101,14 @@ class Direct(Collective):
             handle = yield Send(to, outgoing[to], self.tag)
             handles.append(handle)
         yield Wait(handles)
+
+
+def _exchange_cost(size: int, longest: float, sent: float) -> CollectiveCost:
+    return CollectiveCost(
+        messages=size - 1,
+        bytes=sent,
+        rounds=((1, longest),),
+        spacings=((size - 2, longest, 1),),
+        # the receives of what has come while it sent
+        handled=size - 2,
+    )

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..contracts.collective_cost import CollectiveCost
-from ..contracts.sparse_stream import INDEX, SparseStream, joined
+from ..contracts.sparse_stream import INDEX, SparseStream, joined, received_stream
 from ..contracts.transport import Program, ReduceOp
 from ._merging import merged_in_order
 from ._sparse import COPIES, SparseCollective, Union
@@ -52,26 +52,16 @@ class OkTopk(SparseCollective):
     ) -> Program:
         """The entries of all ranges that are above the threshold of which so many are."""
         magnitudes = np.abs(own.values)
-        samples = np.append(
-            _quantiles(np.sort(magnitudes), SAMPLES + 1), magnitudes.size
-        )
+        ascending = np.sort(magnitudes)
+        samples = np.append(_quantiles(ascending, SAMPLES + 1), ascending.size)
         every = yield from all_gathered(rank, size, samples.view(np.uint8), self.tag)
         threshold = _threshold([part.view(np.float64) for part in every], wanted)
         is_kept = magnitudes >= threshold
-        values, indices = own.values[is_kept], _indices(own)[is_kept]
-        payload = np.concatenate([values.view(np.uint8), indices.view(np.uint8)])
-        payloads = yield from all_gathered(rank, size, payload, self.tag)
-        entry = own.dtype.itemsize + INDEX.itemsize
+        kept = SparseStream(own.size, own.values[is_kept], _indices(own)[is_kept])
+        payloads = yield from all_gathered(rank, size, kept.payload(), self.tag)
         streams = []
-        for source, content in enumerate(payloads):
-            boundary = content.size // entry * own.dtype.itemsize
-            streams.append(
-                SparseStream(
-                    starts[source + 1] - starts[source],
-                    content[:boundary].copy().view(own.dtype),
-                    content[boundary:].copy().view(INDEX),
-                )
-            )
+        for (start, stop), payload in zip(pairwise(starts), payloads, strict=True):
+            streams.append(_unpacked(payload, stop - start, own.dtype))
         return joined(streams)
 
     def sparse_all_reduce_cost(
@@ -92,6 +82,13 @@ class OkTopk(SparseCollective):
         cost = agreement.then(scatter_cost(size, part)).then(sampled)
         cost = cost.then(gather_cost(size, part))
         return replace(cost, memory=COPIES * size * part)
+
+
+def _unpacked(payload: np.ndarray, size: int, dtype: np.dtype) -> SparseStream:
+    """The entries of one range, from the bytes of its rank."""
+    content = payload.copy()  # in memory that is aligned for any dtype
+    entries = content.size // (dtype.itemsize + INDEX.itemsize)
+    return received_stream(content, entries, size, dtype)
 
 
 def _sparse(stream: SparseStream) -> SparseStream:

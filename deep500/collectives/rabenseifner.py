@@ -9,7 +9,7 @@ from ._folding import Fold, folded
 
 
 class Rabenseifner(Collective):
-    """As few bytes as a ring, 2 (P - 1) / P of the array from every rank, in log2 P times as many rounds as needed."""
+    """As few bytes as a ring, 2 (P - 1) / P of the array from every rank, in 2 log2 P rounds."""
 
     def all_reduce(
         self, rank: int, size: int, array: np.ndarray, op: ReduceOp = "sum"

@@ -33,9 +33,6 @@ PlanT = TypeVar("PlanT")
 BlockT = TypeVar("BlockT")
 DerivedT = TypeVar("DerivedT")
 
-Plan = Mapping[str, Any]
-Blocks = Sequence[Mapping[str, Any]]
-
 
 @dataclass(frozen=True)
 class Record(Generic[PlanT, BlockT, DerivedT]):
@@ -127,10 +124,16 @@ class ResultKind(Definition, Generic[PlanT, BlockT, DerivedT]):
 
     def _schema(self, place: int, method: str) -> Any:
         """One of the classes in the header of the kind; without them, it needs a method of its own."""
+        given: dict[Any, Any] = {}  # what stands for the parameters of a generic base
         for ancestor in type(self).__mro__:
             for base in getattr(ancestor, "__orig_bases__", ()):
-                if get_origin(base) is ResultKind:
-                    return get_args(base)[place]
+                origin = get_origin(base)
+                if origin is None or not issubclass(origin, ResultKind):
+                    continue
+                classes = [given.get(one, one) for one in get_args(base)]
+                if origin is ResultKind:
+                    return classes[place]
+                given |= dict(zip(origin.__parameters__, classes, strict=True))
         raise lacking(self, method)
 
     def derive(self, plan: PlanT, blocks: Sequence[BlockT]) -> DerivedT | None:

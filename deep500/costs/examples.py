@@ -11,7 +11,7 @@ from ..contracts.operator import TensorSpec
 from ..graph.specializing import RunMode, Specializer, is_open
 from .shapes import value_specs
 
-# of integers that index nothing: 0 and 1 are valid for most operators
+# integers that index nothing lie below it: 0 and 1 are valid for most operators
 DEFAULT_BOUND = 2
 
 

@@ -10,8 +10,8 @@ from ..contracts.operator import TensorSpec
 from ..contracts.optimizer import Optimizer
 from ..errors import Deep500Error
 from ..graph import tape
-from .hollow import WORKSPACE, Buffer, Hollow, Meter, depth_of, new
-from .hollow_namespace import HollowNamespace
+from .abstract_arrays import WORKSPACE, AbstractArray, Buffer, Meter, depth_of, new
+from .abstract_namespace import AbstractNamespace
 
 WEIGHTS, INPUTS, OUTPUTS = "weights", "inputs", "outputs"
 BY_WEIGHTS = "gradients of weights"
@@ -95,7 +95,7 @@ class _Walk:
         self.framework = framework
         self.trainable = set(network.trainable)
         self.meter = Meter()
-        self.xp = HollowNamespace(self.meter)
+        self.xp = AbstractNamespace(self.meter)
         self.nodes: dict[str, NodeMemory] = {}
         self.unknown: list[str] = []
         self.depth = 0
@@ -220,7 +220,10 @@ class _Walk:
         """Move newly allocated arrays to a category, and return how many bytes they have."""
         allocated = 0
         for result in results:
-            if isinstance(result, Hollow) and result.buffer.category == WORKSPACE:
+            if (
+                isinstance(result, AbstractArray)
+                and result.buffer.category == WORKSPACE
+            ):
                 result.buffer.count_as(category)
                 allocated += result.buffer.nbytes
         return allocated
@@ -236,31 +239,33 @@ class _Walk:
         for entry in record:
             sizes = {}  # of each buffer once, though several arrays may lie in it
             for x in (*entry.inputs, *entry.results):
-                if isinstance(x, Hollow) and x.buffer.category != WEIGHTS:
+                if isinstance(x, AbstractArray) and x.buffer.category != WEIGHTS:
                     sizes[id(x.buffer)] = x.buffer.nbytes
             memory = self.nodes[entry.node.name]
             memory.kept = sum(sizes.values())
 
-    def _old_gradients(self, by: Mapping[str, Hollow]) -> list[Hollow]:
+    def _old_gradients(self, by: Mapping[str, AbstractArray]) -> list[AbstractArray]:
         if self.framework is None or self.framework.name not in KEEP_GRADIENTS:
             return []
         return self._gradient_arrays(by)
 
     def _flat_gradients(
-        self, by: Mapping[str, Hollow], optimizer: Optimizer | None
-    ) -> list[Hollow]:
+        self, by: Mapping[str, AbstractArray], optimizer: Optimizer | None
+    ) -> list[AbstractArray]:
         if optimizer is None or self._flat_update_size(optimizer) is None:
             return []
         return self._gradient_arrays(by)
 
-    def _gradient_arrays(self, by: Mapping[str, Hollow]) -> list[Hollow]:
+    def _gradient_arrays(self, by: Mapping[str, AbstractArray]) -> list[AbstractArray]:
         gradients = []
         for param in by.values():
             gradient = new(self.meter, param.shape, param.dtype, BY_WEIGHTS)
             gradients.append(gradient)
         return gradients
 
-    def _state(self, optimizer: Optimizer | None, param: Hollow) -> dict[str, Any]:
+    def _state(
+        self, optimizer: Optimizer | None, param: AbstractArray
+    ) -> dict[str, Any]:
         state = optimizer.init(self.xp, param) if optimizer else {}
         self._count_as(STATE, list(state.values()))
         return state
@@ -296,7 +301,7 @@ class _Walk:
                 states[name] = state
         del new_param
 
-    def _piece(self, param: Hollow, size: int) -> Hollow:
+    def _piece(self, param: AbstractArray, size: int) -> AbstractArray:
         """A part of a parameter, in its memory."""
         flat = self.xp.reshape(param, (param.size,))
         return flat[:size]

@@ -5,10 +5,15 @@ whoever asked; `spent_ns`, what the other process says that its rounds took; `ti
 `untimed_ns` is the sum of the visits before the timed ones.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..errors import Deep500Error
+from ..schema import Count
+
+if TYPE_CHECKING:
+    from .bench_blocks import TimedBlock
 
 LARGEST = 1 << 62
 # share of the wall time; messages and waiting for a CPU take the rest
@@ -23,10 +28,15 @@ NOTICED_NS = 100_000_000  # a shorter difference is the scheduler's
 class Clocks:
     """The times of one or more answers."""
 
-    wall_ns: int = 0
-    spent_ns: int = 0
-    timed_ns: int = 0
-    untimed_ns: int = 0
+    wall_ns: Count
+    spent_ns: Count
+    timed_ns: Count
+    untimed_ns: Count = 0
+
+    def __post_init__(self) -> None:
+        used_ns = self.timed_ns + self.untimed_ns
+        if not used_ns <= self.spent_ns <= self.wall_ns:
+            raise ValueError("times of which each contains the next")
 
     def __add__(self, other: "Clocks") -> "Clocks":
         return Clocks(
@@ -35,9 +45,6 @@ class Clocks:
             timed_ns=self.timed_ns + other.timed_ns,
             untimed_ns=self.untimed_ns + other.untimed_ns,
         )
-
-    def to_json(self) -> dict[str, int]:
-        return asdict(self)
 
 
 def checked_calls(calls: object, entries: int) -> list[int]:
@@ -68,17 +75,17 @@ def checked_preparation(
     parts = prepared if isinstance(prepared, dict) else {}
     untimed = parts.get("untimed")
     after = parts.get("after")
-    if not is_untimed(untimed, entries) or not is_after(after, entries):
+    if not _is_untimed(untimed, entries) or not _is_after(after, entries):
         raise Deep500Error(f"it sent no preparation: {_shown(prepared)}")
     return untimed, after  # type: ignore[return-value]
 
 
-def is_untimed(untimed: object, entries: int) -> bool:
+def _is_untimed(untimed: object, entries: int) -> bool:
     """Whether these can be numbers of untimed visits, one for each entry."""
     return isinstance(untimed, list) and _are_counts(untimed, entries, 0)
 
 
-def is_after(after: object, entries: int) -> bool:
+def _is_after(after: object, entries: int) -> bool:
     """Whether these can be shares of CPU time after the clock stopped, one (or None) for each entry."""
     if not isinstance(after, list) or len(after) != entries:
         return False
@@ -113,20 +120,9 @@ def checked_clocks(
     return Clocks(wall_ns, spent_ns, timed_ns, untimed_ns)
 
 
-def is_clocks(clocks: object) -> bool:
-    """Whether this can be the record of clocks in a block; older ones know no untimed visits."""
-    if not isinstance(clocks, Mapping):
-        return False
-    names = set(Clocks().to_json())
-    if set(clocks) not in (names, names - {"untimed_ns"}):
-        return False
-    if not _are_counts(list(clocks.values()), len(clocks), 0):
-        return False
-    used_ns = clocks["timed_ns"] + clocks.get("untimed_ns", 0)
-    return bool(used_ns <= clocks["spent_ns"] <= clocks["wall_ns"])
-
-
-def disagreement(blocks: Sequence[Mapping], bare: bool, one_group: bool) -> str | None:
+def disagreement(
+    blocks: Sequence["TimedBlock"], bare: bool, one_group: bool
+) -> str | None:
     """A warning if the clocks of a run's blocks disagree; None if they agree or were not recorded.
 
     `bare`: nothing but the timed statements runs in a round, neither emptying of caches nor waiting for a device.
@@ -144,18 +140,18 @@ def disagreement(blocks: Sequence[Mapping], bare: bool, one_group: bool) -> str 
     return None
 
 
-def _total(blocks: Sequence[Mapping]) -> Clocks:
-    total = Clocks()
+def _total(blocks: Sequence["TimedBlock"]) -> Clocks:
+    total = Clocks(0, 0, 0)
     for block in blocks:
-        if "clocks" in block:
-            total += Clocks(**block["clocks"])
+        if block.clocks:
+            total += block.clocks
     return total
 
 
-def _visits(blocks: Sequence[Mapping]) -> int:
+def _visits(blocks: Sequence["TimedBlock"]) -> int:
     visits = 0
     for block in blocks:
-        visits += sum(map(len, block["orders"]))
+        visits += sum(map(len, block.orders))
     return visits
 
 

@@ -2,8 +2,8 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -57,16 +57,16 @@ def derive(result: "Result") -> BenchNumbers:
 
 
 def _measured_seconds(result: "Result") -> float | None:
-    if not all("span_s" in block for block in result.blocks):
+    first = result.blocks[0].span_s
+    last = result.blocks[-1].span_s
+    if not first or not last:
         return None
-    first = result.blocks[0]["span_s"][0]
-    last = result.blocks[-1]["span_s"][1]
-    return round(last - first, 4)
+    return round(last[1] - first[0], 4)
 
 
 def _entry(result: "Result", name: str) -> EntryNumbers:
     index = result.index(name)
-    planned = result.plan["entries"][index]
+    planned = result.plan.entries[index]
     series = [process.seconds[index] for process in result.processes]
     pooled = np.concatenate(series)
     states = [process.states[index] for process in result.processes]
@@ -89,13 +89,13 @@ def _entry(result: "Result", name: str) -> EntryNumbers:
     log_rounds = [np.log(process.rounds[index]) for process in result.processes]
     return EntryNumbers(
         name=name,
-        levels=planned["levels"],
+        levels=planned.levels,
         n=len(pooled),
         processes=len(series),
         median=median,
         low=low,
         high=high,
-        level=result.plan["level"],
+        level=result.plan.level,
         method=middle.method if middle else "none",
         unit="s",
         batch=result.batch(name),
@@ -103,19 +103,20 @@ def _entry(result: "Result", name: str) -> EntryNumbers:
         modes=_modes(result, name),
         quantiles=[_quantile(result, name, q) for q in (0.9, 0.99)],
         notes=notes,
-        untimed=first["untimed"][index] if "untimed" in first else None,
+        untimed=first.untimed[index] if first.untimed else None,
         after=result.after[name],
         neighbours=result.neighbours[name],
         drift=_drift(result, log_rounds),
-        rates=_rates(result, planned.get("work"), times),
+        rates=_rates(result, planned.work, times),
     )
 
 
-def _rates(result: "Result", work: object, times: Times) -> Rates | None:
-    if not isinstance(work, dict):
+def _rates(
+    result: "Result", work: Mapping[str, Any] | None, times: Times
+) -> Rates | None:
+    if work is None:
         return None
-    about = dict(result.plan.get("about") or {})
-    return rates(times, work, about.get("peaks"))
+    return rates(times, work, result.plan.about.peaks)
 
 
 def _circumstance_notes(result: "Result", name: str) -> list[str]:
@@ -124,7 +125,7 @@ def _circumstance_notes(result: "Result", name: str) -> list[str]:
     if share is not None and share > SHARE:
         notes.append(deferred(name, share))
     effect = result.neighbours[name]
-    margin = result.plan["margin"]
+    margin = result.plan.margin
     if effect and effect.exceeds(margin):
         notes.append(
             f"beside the other candidates it takes {effect.ratio:.4g} × [{effect.low:.4g}, {effect.high:.4g}] "
@@ -168,8 +169,8 @@ def _comparison(
             ratio=None,
             low=None,
             high=None,
-            level=result.plan["level"],
-            margin=result.plan["margin"],
+            level=result.plan.level,
+            margin=result.plan.margin,
             verdict="inconclusive",
             n=0,
             quantiles=[],
@@ -181,7 +182,7 @@ def _comparison(
         ratio=c.ratio,
         low=c.low,
         high=c.high,
-        level=result.plan["level"],
+        level=result.plan.level,
         margin=c.margin,
         verdict=c.verdict,
         n=c.n,
@@ -242,9 +243,9 @@ def _log_ratios(result: "Result", a: str, b: str) -> list[np.ndarray]:
 
 def _drift(result: "Result", logs: list[np.ndarray]) -> Drift | None:
     """The change over the run, where the blocks say when they were measured and there are enough of them."""
-    if not all("span_s" in block for block in result.blocks):
+    if not all(block.span_s for block in result.blocks):
         return None
-    return drift(logs, result.plan["level"], dependent=True)
+    return drift(logs, result.plan.level, dependent=True)
 
 
 def _control(result: "Result") -> ControlNumbers | None:
@@ -276,7 +277,7 @@ def _notes(result: "Result") -> list[str]:
 
 def _more(result: "Result") -> int | None:
     """About how many more samples would settle everything; None where that cannot be said."""
-    precision = result.plan["precision"]
+    precision = result.plan.precision
     needed = []
     try:
         if not result.comparisons:
@@ -296,7 +297,7 @@ def _more(result: "Result") -> int | None:
 
 
 def _status(result: "Result", settled: bool, more: int | None) -> str:
-    percent = 100 * result.plan["precision"]
+    percent = 100 * result.plan.precision
     precision = f"±{percent:.3g} %"
     some_withheld = any(_is_withheld(c) for _, _, c in result.comparisons)
     if settled and some_withheld:

@@ -28,7 +28,7 @@ class FreshSession:
             layout = draw_layout(plan.seed, 0, len(plan.entries))
         self.layout = layout
         self.timeout_s = plan.timeout_s
-        self.clocks = Clocks()
+        self.clocks = Clocks(0, 0, 0)
         names = [repr(entry.name) for entry in plan.entries]
         self.names = ", ".join(names)
         # An environment of random size moves the stack, so that its address is not the same in every process.
@@ -93,7 +93,7 @@ class FreshSession:
 
     def take_clocks(self) -> Clocks:
         """The clocks of all blocks since the last call."""
-        taken, self.clocks = self.clocks, Clocks()
+        taken, self.clocks = self.clocks, Clocks(0, 0, 0)
         return taken
 
     def finish(self) -> None:

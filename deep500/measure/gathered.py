@@ -111,7 +111,7 @@ class GatheredSession:
 
     def take_clocks(self) -> Clocks:
         """The clocks of all blocks of all processes since the last call."""
-        total = Clocks()
+        total = Clocks(0, 0, 0)
         for session in self.sessions.values():
             total += session.take_clocks()
         return total

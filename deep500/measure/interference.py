@@ -6,13 +6,13 @@ other there is no such limit: one that is not running holds up all of them.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from ..errors import Refused
+from .bench_blocks import TimedBlock
 from .statistics.comparison import Comparison, verdict_of
 from .statistics.intervals import interval
 
@@ -46,17 +46,16 @@ class Exposure:
     stretch: float  # infinite where nothing bounds it
 
 
-def interference(blocks: Sequence[Mapping[str, Any]]) -> Interference | None:
+def interference(blocks: Sequence[TimedBlock]) -> Interference | None:
     """What other processes used of the machine, from the load in the blocks; None if no block records it."""
     shares: dict[int, list[float]] = {}
     cpus = 0
     for block in blocks:
-        if "load" not in block:
+        if block.load is None:
             continue
-        load = block["load"]
-        cpus = cpus or load["cpus"]
-        process_shares = shares.setdefault(block["process"], [])
-        process_shares.append(load["others"])
+        cpus = cpus or block.load.cpus
+        process_shares = shares.setdefault(block.process, [])
+        process_shares.append(block.load.others)
     if not shares:
         return None
     series = list(shares.values())
@@ -78,7 +77,7 @@ def _share(value: float) -> float:
 
 def exposure(
     load: Interference,
-    blocks: Sequence[Mapping[str, Any]],
+    blocks: Sequence[TimedBlock],
     entry: int,
     name: str,
     threads: int,
@@ -102,10 +101,10 @@ def exposure(
     return Exposure(name=name, threads=threads, contended=True, stretch=stretch)
 
 
-def _cpus_used(blocks: Sequence[Mapping[str, Any]], entry: int) -> list[float]:
+def _cpus_used(blocks: Sequence[TimedBlock], entry: int) -> list[float]:
     """The number of CPUs that an entry kept busy, for every block that records it."""
-    loads = [block["load"] for block in blocks if "load" in block]
-    return [load["used"][entry] for load in loads if load.get("used")]
+    loads = [block.load for block in blocks if block.load]
+    return [load.used[entry] for load in loads if load.used]
 
 
 def judged(
@@ -137,25 +136,3 @@ def judged(
         f"that {COULD_EXPLAIN}; {advice}"
     )
     return replace(c, verdict="inconclusive", notes=(*c.notes, note))
-
-
-def is_load(load: object, entries: int) -> bool:
-    """Whether a block's load is well formed; the file may come from anyone."""
-    if not isinstance(load, dict) or set(load) - {"others", "cpus", "used"}:
-        return False
-    cpus = load.get("cpus")
-    used = load.get("used")
-    if type(cpus) is not int or not 0 < cpus < 1_000_000:
-        return False
-    if not _is_share(load.get("others"), 1.0):
-        return False
-    if used is None:
-        return True
-    if not isinstance(used, list) or len(used) != entries:
-        return False
-    return all(_is_share(cpus, 1e6) for cpus in used)
-
-
-def _is_share(value: object, most: float) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and 0 <= value <= most  # type: ignore[operator]

@@ -1,13 +1,13 @@
 """What running beside others does to the times of a candidate: its visits among theirs against visits in a row."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..errors import TooFewSamples
+from .bench_blocks import TimedBlock
 from .statistics.comparison import log_interval
 from .statistics.dependence import Array
 
@@ -29,13 +29,13 @@ class NeighbourEffect:
 
 
 def neighbour_effect(
-    blocks: Sequence[Mapping[str, Any]], entry: int, level: float
+    blocks: Sequence[TimedBlock], entry: int, level: float
 ) -> NeighbourEffect | None:
     """The effect on one entry; None where too few visits were made in a row."""
-    blocks_of: dict[int, list[Mapping[str, Any]]] = {}
+    blocks_of: dict[int, list[TimedBlock]] = {}
     for block in blocks:
-        if "alone" in block:
-            blocks_of.setdefault(block["process"], []).append(block)
+        if block.alone is not None:
+            blocks_of.setdefault(block.process, []).append(block)
     series = []
     for process_blocks in blocks_of.values():
         logs = _log_ratios(process_blocks, entry)
@@ -57,10 +57,10 @@ def neighbour_effect(
     )
 
 
-def _log_ratios(blocks: Sequence[Mapping[str, Any]], entry: int) -> list[float]:
+def _log_ratios(blocks: Sequence[TimedBlock], entry: int) -> list[float]:
     """The effect in consecutive blocks that together have enough visits in a row; the rest is left out."""
     logs = []
-    group: list[Mapping[str, Any]] = []
+    group: list[TimedBlock] = []
     for block in blocks:
         group.append(block)
         if len(_in_a_row(group, entry)) >= ENOUGH:
@@ -69,16 +69,16 @@ def _log_ratios(blocks: Sequence[Mapping[str, Any]], entry: int) -> list[float]:
     return logs
 
 
-def _log_ratio(blocks: Sequence[Mapping[str, Any]], entry: int) -> float:
-    orders = [np.concatenate(block["orders"]) for block in blocks]
-    times = [np.concatenate(block["ns"]) for block in blocks]
+def _log_ratio(blocks: Sequence[TimedBlock], entry: int) -> float:
+    orders = [np.concatenate(block.orders) for block in blocks]
+    times = [np.concatenate(block.ns) for block in blocks]
     is_entry = np.concatenate(orders) == entry
     beside = np.median(np.concatenate(times)[is_entry])
     alone = np.median(_in_a_row(blocks, entry))
     return math.log(beside / alone)
 
 
-def _in_a_row(blocks: Sequence[Mapping[str, Any]], entry: int) -> Array:
+def _in_a_row(blocks: Sequence[TimedBlock], entry: int) -> Array:
     """The second half of every row: what ran before it is then long ago."""
-    rows = [np.array(block["alone"][entry]) for block in blocks]
+    rows = [np.array(block.alone[entry]) for block in blocks if block.alone]
     return np.concatenate([row[len(row) // 2 :] for row in rows])

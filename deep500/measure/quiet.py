@@ -2,33 +2,16 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 from ..errors import Deep500Error
 from .interference import ROOM
+from .moment import Moment
 from .sensing.others import allowed_cpus, others_now
 
 QUIET = 0.1  # of the CPUs: others may use as much
 LOOK_S = 0.3  # how long others are watched for one look
 
 Progress = Callable[[float, str], None]
-
-
-@dataclass(frozen=True)
-class Moment:
-    """The share of the CPUs that others used just before a run (None if unknown), and how long the run waited."""
-
-    others: float | None
-    asked_s: float
-    waited_s: float
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "others": self.others,
-            "asked_s": self.asked_s,
-            "waited_s": self.waited_s,
-        }
 
 
 def wait_for_quiet(most_s: float, progress: Progress | None = None) -> Moment:

@@ -13,11 +13,13 @@ from .numbers import Rate, Rates, RooflineShare
 Times = tuple[float, float | None, float | None]
 
 
-def rates(times: Times, work: Mapping[str, Any], peaks: object) -> Rates:
+def rates(
+    times: Times, work: Mapping[str, Any], peaks: Mapping[str, Any] | None
+) -> Rates:
     """flop/s and B/s at the median time, with intervals from that of the median, and the fraction of the roofline."""
     flops = _count(work, "flops")
     moved = _count(work, "bytes")
-    machine = peaks_from_json(peaks) if isinstance(peaks, Mapping) else None
+    machine = peaks_from_json(peaks) if peaks is not None else None
     share: RooflineShare | None = None
     reason: str | None = (
         "the peaks of the machine, or the work of a call, are not known"

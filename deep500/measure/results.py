@@ -10,17 +10,14 @@ import numpy as np
 from .. import bundle
 from ..errors import Deep500Error, Refused, TooFewSamples
 from ..schema import encoded
+from .bench_blocks import TimedBlock, check_blocks
+from .bench_plan import BenchPlan, check_plan
 from .derivation import derive
 from .interference import Exposure, Interference, exposure, interference, judged
 from .neighbours import NeighbourEffect, neighbour_effect
 from .numbers import BenchNumbers
 from .plan import CONTROL, level_suffix
-from .samples import (
-    ProcessSamples,
-    arrange,
-    check_blocks,
-    check_plan,
-)
+from .samples import ProcessSamples, arrange
 from .statistics.assumptions import Widening, widening
 from .statistics.comparison import Comparison, compare
 from .statistics.estimands import (
@@ -49,8 +46,8 @@ class Result:
 
     def __init__(
         self,
-        plan: Mapping,
-        blocks: list[dict],
+        plan: BenchPlan,
+        blocks: list[TimedBlock],
         environment: Mapping | None = None,
         arranged: Mapping[int, ProcessSamples] | None = None,
     ):
@@ -62,7 +59,7 @@ class Result:
         # the hash of the bundle it was written to
         self.manifest: str | None = None
         self._estimates: dict[tuple[str, str], tuple[RatioEstimate, RatioEstimate]] = {}
-        self.names: list[str] = [entry["name"] for entry in plan["entries"]]
+        self.names = plan.names
 
     @cached_property
     def processes(self) -> list[ProcessSamples]:
@@ -74,18 +71,17 @@ class Result:
 
     @property
     def each_call_is_a_process(self) -> bool:
-        return self.plan["entries"][0]["kind"] == "command"
+        return self.plan.entries[0].kind == "command"
 
     @property
     def bare(self) -> bool:
         """Whether nothing but the timed code runs in a round."""
-        is_warm = self.plan.get("cache") == "warm"
-        return is_warm and not self.plan.get("synchronised")
+        return self.plan.cache == "warm" and not self.plan.synchronised
 
     @property
     def one_group(self) -> bool:
         """Whether all entries share a process."""
-        groups = {entry.get("group", "") for entry in self.plan["entries"]}
+        groups = {entry.group for entry in self.plan.entries}
         return len(groups) == 1
 
     def samples(self, name: str) -> list[np.ndarray] | np.ndarray:
@@ -119,7 +115,7 @@ class Result:
 
     def batch(self, name: str) -> int:
         """How many calls were timed together."""
-        calls = self.blocks[0]["calls"]
+        calls = self.blocks[0].calls
         return int(calls[self.index(name)])
 
     def compare(
@@ -133,7 +129,7 @@ class Result:
         i = self.index(a)
         j = self.index(b)
         if margin is None:
-            margin = self.plan["margin"]
+            margin = self.plan.margin
         comparison = compare(
             [process.rounds[i] for process in self.processes],
             [process.rounds[j] for process in self.processes],
@@ -172,9 +168,9 @@ class Result:
     @property
     def after(self) -> dict[str, float | None]:
         """CPU time that each candidate used after its clock had stopped, per timed time; None if it is not known."""
-        shares = [None] * len(self.names)
-        if self.blocks:
-            shares = self.blocks[0].get("after", shares)
+        shares = self.blocks[0].after if self.blocks else None
+        if shares is None:
+            return dict.fromkeys(self.names)
         return dict(zip(self.names, shares, strict=True))
 
     @cached_property
@@ -203,7 +199,7 @@ class Result:
         index = self.index(name)
         series = [process.seconds[index] for process in self.processes]
         values = np.concatenate(series)
-        precision = self.plan["precision"]
+        precision = self.plan.precision
         return modes(values, precision)
 
     @cached_property
@@ -222,9 +218,8 @@ class Result:
     @property
     def told_threads(self) -> int | None:
         """The number of threads that frameworks were told to use; None if they were not told."""
-        about = self.plan.get("about") or {}
-        threads = dict(about).get("threads")
-        if type(threads) is int and threads > 0:
+        threads = self.plan.about.threads
+        if isinstance(threads, int) and threads > 0:
             return threads
         return None
 
@@ -242,7 +237,7 @@ class Result:
     @property
     def settled(self) -> bool:
         """Whether every interval is as narrow as asked and every comparison has a verdict."""
-        precision = self.plan["precision"]
+        precision = self.plan.precision
         try:
             if self.comparisons:
                 return all(_is_settled(c, precision) for _, _, c in self.comparisons)
@@ -261,14 +256,14 @@ class Result:
         """Write everything into a new folder as a bundle."""
         writer = bundle.create(folder, self.documents())
         for block in self.blocks:
-            writer.append(dict(block))
+            writer.append(encoded(block))
         self.manifest = writer.finish({"derived.json": encoded(self.derived)})
         return Path(folder)
 
     def documents(self) -> dict[str, object]:
         """What is written before the first sample."""
         return {
-            "plan.json": dict(self.plan),
+            "plan.json": encoded(self.plan),
             "environment.json": dict(self.environment or {}),
         }
 
@@ -295,8 +290,8 @@ class Result:
     @property
     def looked_level(self) -> float:
         """The stricter level at which intervals are computed to make up for looking at the data several times."""
-        level = self.plan["level"]
-        if (self.plan.get("processes") or 1) > 1:
+        level = self.plan.level
+        if (self.plan.processes or 1) > 1:
             return level  # the number of processes was given: nothing was looked at
         if len(self.processes) > 1:
             return 1 - (1 - level) * LOOKS_AT_PROCESSES
@@ -307,9 +302,9 @@ class Result:
         """What is compared: the first candidate and every other one at the same levels."""
         first_at: dict[tuple, str] = {}
         pairs = []
-        for entry in self.plan["entries"]:
-            levels = tuple(entry["levels"].items())
-            name = entry["name"]
+        for entry in self.plan.entries:
+            levels = tuple(entry.levels.items())
+            name = entry.name
             first = first_at.setdefault(levels, name)
             if first != name:
                 pairs.append((first, name))
@@ -317,13 +312,13 @@ class Result:
 
     def is_control(self, name: str) -> bool:
         """Whether this is the first candidate again, at whatever levels."""
-        if not self.plan["control"]:
+        if not self.plan.control:
             return False
-        first = self.plan["entries"][0]
-        levels = self.plan["entries"][self.index(name)]["levels"]
-        first_suffix = level_suffix(first["levels"])
-        plain_length = len(first["name"]) - len(first_suffix)
-        control = first["name"][:plain_length] + CONTROL
+        first = self.plan.entries[0]
+        levels = self.plan.entry(name).levels
+        first_suffix = level_suffix(first.levels)
+        plain_length = len(first.name) - len(first_suffix)
+        control = first.name[:plain_length] + CONTROL
         if not name.startswith(control):
             return False
         suffix = name.removeprefix(control)

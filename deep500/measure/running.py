@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Unpack
 
@@ -14,11 +14,14 @@ import numpy as np
 from .. import bundle
 from ..errors import Wrong
 from ..schema import encoded
+from .bench_blocks import TimedBlock
+from .bench_plan import BenchPlan, check_plan
 from .candidates import resolve
 from .clock import Clock, calibrate
 from .commands import CommandSession
 from .fresh import FreshSession
 from .gathered import GatheredSession
+from .load import Load
 from .machine import environment
 from .plan import Plan, Settings, make_plan
 from .results import Result
@@ -77,19 +80,19 @@ def execute(
 ) -> Result:
     """Run a plan; with a folder, write the result there as a bundle."""
     clock = calibrate()
-    document = plan.to_json() | {"clock": asdict(clock)}
-    result = Result(document, [], environment().to_json())
+    written = check_plan(plan.to_json() | {"clock": asdict(clock)})
+    result = Result(written, [], environment().to_json())
     if folder is None:
-        measure_plan(plan, clock, result.plan, result.blocks.append, progress)
+        measure_plan(plan, clock, written, result.blocks.append, progress)
         return result
     writer = bundle.create(folder, result.documents())
 
-    def record(block: dict) -> None:
-        writer.append(block)
+    def record(block: TimedBlock) -> None:
+        writer.append(encoded(block))
         result.blocks.append(block)
 
     try:
-        readings = measure_plan(plan, clock, result.plan, record, progress)
+        readings = measure_plan(plan, clock, written, record, progress)
         result.manifest = writer.finish(
             {
                 "derived.json": encoded(result.derived),
@@ -108,8 +111,8 @@ def execute(
 def measure_plan(
     plan: Plan,
     clock: Clock,
-    document: Mapping,
-    record: Callable[[dict], None],
+    document: BenchPlan,
+    record: Callable[[TimedBlock], None],
     progress: Progress | None = None,
 ) -> dict[str, dict]:
     """Measure until the plan is fulfilled, hand every block to `record`, and return what the sensors read.
@@ -130,15 +133,15 @@ class _MeasuringRun:
         self,
         plan: Plan,
         clock: Clock,
-        document: Mapping,
-        record: Callable[[dict], None],
+        document: BenchPlan,
+        record: Callable[[TimedBlock], None],
         progress: Progress | None,
     ):
         self.plan = plan
         self.clock = clock
         self.document = document
         self.record = record
-        self.blocks: list[dict] = []
+        self.blocks: list[TimedBlock] = []
         self.progress = progress or (lambda fraction, text: None)
         self.began = time.monotonic()
         self.deadline = self.began + plan.budget_s
@@ -166,7 +169,7 @@ class _MeasuringRun:
             count = process + 1
             if self.alone or count == self.plan.processes:
                 return
-            if self.blocks[-1]["process"] != process:
+            if self.blocks[-1].process != process:
                 return  # there was no time for a round
             if self.plan.processes is not None or count < FEWEST_PROCESSES:
                 continue
@@ -236,7 +239,7 @@ class _MeasuringRun:
         return time.monotonic() + half_s > self.deadline
 
     def _count_rounds(self) -> int:
-        return sum(len(block["orders"]) for block in self.blocks)
+        return sum(len(block.orders) for block in self.blocks)
 
     def _block(
         self,
@@ -254,30 +257,31 @@ class _MeasuringRun:
         others = self.others.share()
         ended = time.monotonic()
         self.round_s = (ended - began) / size
-        block = {
-            "process": process,
-            "calls": self.calls,
-            "untimed": untimed,
-            "orders": rounds,
-            "ns": visits.ns,
-            "span_s": [
-                round(began - self.began, 4),
-                round(ended - self.began, 4),
-            ],
-        }
+        clocks = None
         if isinstance(session, FreshSession | GatheredSession):
-            block["clocks"] = session.take_clocks().to_json()
-        if not self.blocks:
-            block["after"] = self.prepared.after
+            clocks = session.take_clocks()
         self.alone_s += ALONE * (ended - began)
-        rows = self._rows(session, untimed, rounds, visits)
-        if rows:
-            block["alone"] = rows
+        alone = self._rows(session, untimed, rounds, visits)
+        layout = None
         if self.plan.fresh:
-            block["layout"] = self.plan.layout(process).to_json()
+            layout = self.plan.layout(process).to_json()
+        load = None
         if others is not None:
             self.others.start()
-            block["load"] = self._load(others, rounds, visits)
+            load = self._load(others, rounds, visits)
+        block = TimedBlock(
+            process=process,
+            calls=self.calls,
+            untimed=untimed,
+            orders=rounds,
+            ns=visits.ns,
+            span_s=(round(began - self.began, 4), round(ended - self.began, 4)),
+            clocks=clocks,
+            after=None if self.blocks else self.prepared.after,
+            alone=alone,
+            layout=layout,
+            load=load,
+        )
         self._emit(block)
 
     def _rows(
@@ -333,9 +337,9 @@ class _MeasuringRun:
         rest_s = max(0.0, self.round_s - explained_s) / per_round
         return [timed + max(rest_s, 1e-7) for timed in timed_s]
 
-    def _load(self, others: float, orders: list[list[int]], visits: Visits) -> dict:
+    def _load(self, others: float, orders: list[list[int]], visits: Visits) -> Load:
         """The share of the CPUs that others used, and the median number of CPUs that each entry kept busy."""
-        load: dict = {"others": round(others, 4), "cpus": self.others.cpus}
+        load = Load(round(others, 4), self.others.cpus)
         if self.plan.cache == "cold" or self.plan.sync:
             return load  # emptying caches and waiting for devices use CPUs, too
         order = np.concatenate(orders)
@@ -345,7 +349,7 @@ class _MeasuringRun:
         for entry in range(len(self.plan.entries)):
             median = np.median(cpus[order == entry])
             used.append(round(float(median), 3))
-        return load | {"used": used}
+        return replace(load, used=used)
 
     def _share(self) -> None:
         """Divide the budget among processes, now that the time to start one is known."""
@@ -393,13 +397,13 @@ class _MeasuringRun:
             self.arranged = result.arrange()
         return result
 
-    def _emit(self, block: dict) -> None:
+    def _emit(self, block: TimedBlock) -> None:
         self.blocks.append(block)
         self.record(block)
         elapsed_s = time.monotonic() - self.began
         spent = elapsed_s / self.plan.budget_s
         rounds = self._count_rounds()
-        processes = block["process"] + 1
+        processes = block.process + 1
         text = f"{processes} processes, {rounds} rounds"
         self.progress(min(1.0, spent), text)
 

@@ -22,7 +22,7 @@ class TimeToQuality(Metric):
 
     name: str
     target: float
-    # which values are better; `for_qualities` sets it
+    # whether higher or lower values are better; `for_qualities` sets it
     direction: str = "higher"
     unit = "s"
     kind = "cost"

@@ -5,11 +5,11 @@ import logging
 import re
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .blocks import Picture
 from .tables import unit_of
@@ -24,6 +24,7 @@ INK = "#767676"  # a mid-grey that is legible on white and on black; a page may 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 MOST_ENTRIES = 12
 LONGEST_LABEL = 30  # pictures shorten longer names; tables then number them
+T = TypeVar("T")
 WIDTH = 7.4  # inches
 # On a phone of 390 pixels, the text of a picture of this width is as large as the page's small text.
 NARROW_WIDTH = 3.3
@@ -77,6 +78,16 @@ def settings() -> Iterator[None]:
         # The browser draws the text, and may have a glyph that is missing here.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         yield
+
+
+def drawn(artists: Iterable[Callable[[T], Picture | None]], data: T) -> list[Picture]:
+    """The pictures that the data allow, one of each artist at most."""
+    pictures = []
+    with settings():
+        for draw in artists:
+            if picture := draw(data):
+                pictures.append(picture)
+    return pictures
 
 
 @contextmanager

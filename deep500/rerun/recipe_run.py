@@ -20,7 +20,7 @@ from ..contracts.procedure import Procedure
 from ..contracts.recipe import Recipe, construct
 from ..contracts.sampler import Sampler
 from ..distributed.consensus import warn_of_apart_replicas
-from ..distributed.crew import Crew, raise_for_all_ranks
+from ..distributed.recipe_ranks import RecipeRanks, raise_for_all_ranks
 from ..errors import Deep500Error, Deep500Warning, errors_of_user_code
 from ..measure.load import Load
 from ..measure.sensing.others import Others
@@ -67,7 +67,7 @@ class RecipeRun:
         plan: RecipePlan,
         events: Iterable[Event] = (),
         data: str | Path | None = None,
-        crew: Crew | None = None,
+        group: RecipeRanks | None = None,
         expected_data: Mapping[str, str] | None = None,
     ):
         self.recipe = recipe
@@ -75,7 +75,7 @@ class RecipeRun:
         given = (*recipe.entry("events", ()), *events)
         self.events = checked_events(recipe.name, given)
         self.data = data
-        self.crew = crew  # the ranks, if there are several
+        self.group = group  # the ranks, if there are several
         self.expected_data = expected_data or {}
         self.first_states = [copy.deepcopy(event.state()) for event in self.events]
         self.task = recipe_task(recipe)
@@ -118,8 +118,8 @@ class RecipeRun:
 
     def finish(self) -> RecipeRecord:
         """Write the manifest and all numbers, once every seed is trained."""
-        if self.crew:
-            self.crew.order(None)
+        if self.group:
+            self.group.order(None)
         files = {}
         for seed, digest in weights_of(self.blocks).items():
             files[f"weights-{seed}.safetensors"] = self.files.weights(seed, digest)
@@ -137,7 +137,7 @@ class RecipeRun:
             batch_size = self.recipe.entry("batch_size")
             check_data(self.splits, self.task, self.plan.epochs, batch_size)
             self._check_digests()
-            distribution = self.crew.distribution if self.crew else None
+            distribution = self.group.distribution if self.group else None
             rehearsal = rehearse(
                 self.recipe, self.task, self.plan, self.splits, distribution
             )
@@ -166,7 +166,7 @@ class RecipeRun:
             return
         attempts.begin(seed, len(epochs))
         trainer = self._trainer(seed, epochs)
-        if self.crew:
+        if self.group:
             self._order(seed, len(epochs))
         start = None
         if epochs:
@@ -180,7 +180,7 @@ class RecipeRun:
         except (Exception, SystemExit) as error:
             reason = crash_reason(error)
             attempts.failed(seed, reason)
-            if self.crew and self.blocks:
+            if self.group and self.blocks:
                 raise_for_all_ranks(self.recipe, seed, error)
             if not reason or not self._goes_on:
                 raise
@@ -194,12 +194,12 @@ class RecipeRun:
 
         An error before anything was trained is one of the recipe. Ranks have to begin anew together.
         """
-        return bool(self.blocks) and self.crew is None
+        return bool(self.blocks) and self.group is None
 
     def _append_end(self, seed: int, history: History, trainer: Trainer) -> None:
         """End a seed that was trained, with its weights beside the bundle."""
-        if self.crew:
-            warn_of_apart_replicas(self.crew.distribution.scheme, history)
+        if self.group:
+            warn_of_apart_replicas(self.group.distribution.scheme, history)
         weights = self.files.save_weights(seed, save(trainer.trained_arrays()))
         end = SeedEnd(
             seed=seed,
@@ -229,8 +229,8 @@ class RecipeRun:
             _Recorder(self, seed, epochs),
         ]
         plan = self.plan
-        if self.crew:
-            return self.crew.trainer(
+        if self.group:
+            return self.group.trainer(
                 self.task, self.splits, seed, plan.epochs, plan.threads, events
             )
         subject, optimizer = self._subject(seed)
@@ -248,8 +248,8 @@ class RecipeRun:
 
     def _order(self, seed: int, finished_epochs: int) -> None:
         """Tell the other ranks to train a seed."""
-        assert self.crew is not None
-        self.crew.order(
+        assert self.group is not None
+        self.group.order(
             {
                 "epochs": self.plan.epochs,
                 "threads": self.plan.threads,
@@ -276,8 +276,8 @@ class RecipeRun:
         """After an epoch: write the checkpoint, then the block that names it; then delete the checkpoint before."""
         seed, number = epoch.seed, epoch.evaluation.epoch
         self.files.save_checkpoint(seed, number, trainer.checkpoint())
-        if self.crew:
-            self.crew.barrier()  # until every rank has saved its state of this epoch
+        if self.group:
+            self.group.barrier()  # until every rank has saved its state of this epoch
         digest = self.files.checkpoint_digest(seed, number)
         self._append(replace(epoch, checkpoint=digest))
         self.files.remove_checkpoint(seed, number - 1)

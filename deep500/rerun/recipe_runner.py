@@ -10,8 +10,8 @@ from ..bundle.records.resuming import finished_record
 from ..contracts.claim import Claim
 from ..contracts.recipe import Recipe, own_definitions
 from ..contracts.transport import DEADLINE
-from ..distributed.crew import Crew
 from ..distributed.distribution import recipe_distribution
+from ..distributed.recipe_ranks import RecipeRanks
 from ..results.outcomes.data import RecipeRecord, numbers_of
 from ..schema import encoded
 from ..training.events import Event
@@ -103,14 +103,14 @@ def run(
     if distribution is not None:
         form = distribution.form(recipe.entry("batch_size"))
         plan = replace(plan, distribution=form)
-    crew = Crew(recipe, distribution, deadline) if distribution else None
+    group = RecipeRanks(recipe, distribution, deadline) if distribution else None
     if resume and folder:
         earlier = finished_outcome(plan, folder)
         if earlier:
-            if crew:
-                crew.order(None)
+            if group:
+                group.order(None)
             return earlier
-    recipe_run = RecipeRun(recipe, plan, events, data, crew, expected_data)
+    recipe_run = RecipeRun(recipe, plan, events, data, group, expected_data)
     with recipe_run.recording(folder, resume):
         while recipe_run.train_next():
             pass

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ..schema import others
 from .checking.check_kind import CheckKind
@@ -30,8 +29,6 @@ class CheckPlan:
 
 class Check(CheckKind[CheckPlan]):
     """One block per framework, or one in all."""
-
-    plan_class: ClassVar = CheckPlan
 
     def subject(self, plan: CheckPlan) -> str:
         return plan.subject

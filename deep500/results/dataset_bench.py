@@ -2,17 +2,40 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated
 
-from ..contracts.result import Plan
+from ..measure.bench_blocks import TimedBlock
+from ..measure.bench_plan import BenchPlan
 from ..measure.numbers import BenchNumbers, EntryNumbers
 from ..reports.blocks import Bullets, Report, Section, Table
-from ..reports.tables import NOTHING, is_number, number
+from ..reports.tables import NOTHING, number
 from ..reports.text import Text, clean
-from .bench import Bench, BenchRecord, Times
+from ..schema import Between, decoded, optional
+from .bench import Bench, BenchRecord
 
 BEFORE = 2  # blocks of any benchmark: the banner and its problems
-LARGEST = 1e15  # examples; what is more is no count
+ExampleCount = Annotated[float, Between(0, 1e15)]
+
+
+@dataclass(frozen=True)
+class PageCacheState:
+    """Whether the files were in memory, and which share of their pages was."""
+
+    state: str
+    resident: float | None
+
+
+@dataclass(frozen=True)
+class DatasetFacts:
+    """What the plan says about the data: the examples of a call by entry, and the page cache by container."""
+
+    examples: Mapping[str, ExampleCount] = optional({})
+    page_cache: Mapping[str, PageCacheState] = optional({})
+
+
+def dataset_facts(plan: BenchPlan) -> DatasetFacts:
+    """The facts that only the plan of a data set has."""
+    return decoded(DatasetFacts, dict(plan.about.more), "plan.json: /about")
 
 
 @dataclass(frozen=True)
@@ -35,11 +58,13 @@ class DatasetNumbers(BenchNumbers):
 class DatasetBench(Bench):
     """Times as of any benchmark; the examples per second follow from them and from the plan."""
 
-    def derive(self, plan: Plan, blocks: Sequence[Times]) -> DatasetNumbers | None:
+    def derive(
+        self, plan: BenchPlan, blocks: Sequence[TimedBlock]
+    ) -> DatasetNumbers | None:
         times = super().derive(plan, blocks)
         if times is None:
             return None
-        examples = _about(plan, "examples")
+        examples = dataset_facts(plan).examples
         rates = []
         for entry in times.entries:
             rates.append(_rate(entry, examples.get(entry.name)))
@@ -61,16 +86,7 @@ class DatasetBench(Bench):
         return replace(report, kicker="Deep500 data-set benchmark", blocks=blocks)
 
 
-def _about(plan: Plan, key: str) -> Mapping[str, Any]:
-    """A part of what the plan says about the data; a plan may come from anyone."""
-    about = plan.get("about")
-    if not isinstance(about, Mapping):
-        return {}
-    part = about.get(key)
-    return part if isinstance(part, Mapping) else {}
-
-
-def _rate(entry: EntryNumbers, examples: object) -> ExampleRate:
+def _rate(entry: EntryNumbers, examples: float | None) -> ExampleRate:
     return ExampleRate(
         entry.name,
         _per_second(examples, entry.median),
@@ -79,10 +95,8 @@ def _rate(entry: EntryNumbers, examples: object) -> ExampleRate:
     )
 
 
-def _per_second(examples: object, time: float | None) -> float | None:
-    if not is_number(examples) or not 0 < examples < LARGEST:
-        return None
-    return examples / time if time else None
+def _per_second(examples: float | None, time: float | None) -> float | None:
+    return examples / time if examples and time else None
 
 
 def _row(rate: ExampleRate) -> list[Text]:
@@ -92,17 +106,13 @@ def _row(rate: ExampleRate) -> list[Text]:
     return [clean(rate.name), number(rate.value), interval]
 
 
-def _page_cache(plan: Plan) -> list[Text]:
+def _page_cache(plan: BenchPlan) -> list[Text]:
     """The state of every container's files."""
     lines: list[Text] = []
-    for container, state in _about(plan, "page_cache").items():
-        if not isinstance(state, Mapping):
-            continue
+    for container, cache in dataset_facts(plan).page_cache.items():
         resident = "not told"
-        share = state.get("resident")
-        if is_number(share):
-            resident = f"{share:.0%} of the pages in memory"
-        word = clean(str(state.get("state")))
+        if cache.resident is not None:
+            resident = f"{cache.resident:.0%} of the pages in memory"
         name = clean(container)
-        lines.append(f"page cache, {name}: {word} ({resident})")
+        lines.append(f"page cache, {name}: {clean(cache.state)} ({resident})")
     return lines

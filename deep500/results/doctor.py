@@ -3,26 +3,25 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from ..bundle.dates import Dates
 from ..contracts.result import (
-    Plan,
     Record,
     ResultKind,
     derived_document,
 )
-from ..errors import Deep500Error, Refused
+from ..errors import Refused
+from ..measure.bench_blocks import TimedBlock, check_blocks
+from ..measure.bench_plan import BenchPlan
+from ..measure.clock import Clock
 from ..measure.machine import Environment
 from ..measure.results import Result
-from ..measure.samples import check_blocks, check_plan
 from ..reports.blocks import Block, Bullets, Problems, Report, Section, Table
 from ..reports.surroundings import facts_of, raw_data
 from ..reports.tables import NOTHING, is_number, percent, ratio, seconds
 from ..reports.text import Text, clean, plain
-from .bench import Times
 from .benching.contradictions import bench_contradictions
 
 FACTS_SHOWN = (
@@ -70,48 +69,49 @@ class Diagnosis:
     advice: Sequence[str]
 
 
-DoctorRecord = Record[Plan, Times, Diagnosis]
+@dataclass(frozen=True, kw_only=True)
+class DoctorPlan(BenchPlan):
+    """A benchmark of one statement against itself, what is installed, and what to fix."""
+
+    clock: Clock
+    installed: Mapping[str, str | None]
+    advice: Sequence[str]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.names != ["a", "b"]:
+            raise ValueError("a measurement of noise between the entries a and b")
 
 
-class Doctor(ResultKind[Plan, Times, Diagnosis]):
+DoctorRecord = Record[DoctorPlan, TimedBlock, Diagnosis]
+
+
+class Doctor(ResultKind[DoctorPlan, TimedBlock, Diagnosis]):
     """Blocks of a benchmark of one statement against itself; the noise follows from them."""
 
     measurement = False
 
-    def check_plan(self, plan: object) -> Plan:
-        checked = check_plan(plan)
-        installed = checked.get("installed")
-        clock = checked.get("clock")
-        if not isinstance(installed, dict) or not isinstance(clock, dict):
-            raise Deep500Error(
-                "plan.json does not say what is installed, or which clock there is"
-            )
-        if not _is_list_of_texts(checked.get("advice")):
-            raise Deep500Error("plan.json: its advice is not a list of sentences")
-        names = [entry["name"] for entry in checked["entries"]]
-        if names != ["a", "b"]:
-            raise Deep500Error(
-                "plan.json: noise is measured between the entries a and b"
-            )
-        return checked
-
-    def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[Times]:
+    def check_blocks(
+        self, plan: DoctorPlan, blocks: Sequence[object]
+    ) -> list[TimedBlock]:
         return check_blocks(plan, blocks)
 
-    def derive(self, plan: Plan, blocks: Sequence[Times]) -> Diagnosis | None:
+    def derive(
+        self, plan: DoctorPlan, blocks: Sequence[TimedBlock]
+    ) -> Diagnosis | None:
         if not blocks:
             return None
         noise = measure_noise(Result(plan, list(blocks)))
-        return Diagnosis(noise, [*plan["advice"], *_noise_advice(noise)])
+        return Diagnosis(noise, [*plan.advice, *_noise_advice(noise)])
 
     def report(self, record: DoctorRecord) -> Report:
         plan = record.plan
-        known = record.derived.advice if record.derived else plan["advice"]
+        known = record.derived.advice if record.derived else plan.advice
         advice = [clean(line) for line in known]
         blocks = [
             Section("This machine", [_machine(record)]),
             *_noise_section(record.derived),
-            Section("Installed", [_installed(plan["installed"])]),
+            Section("Installed", [_installed(plan.installed)]),
             Section("Sensors", [_sensors(record.sensors or {})]),
             Section("What to fix", [Bullets(advice or [FIT])]),
             raw_data(record.bundle, record.hash),
@@ -128,17 +128,11 @@ class Doctor(ResultKind[Plan, Times, Diagnosis]):
         return {
             "environment": environment.to_json(),
             "completeness": environment.completeness.fraction,
-            "clock": record.plan["clock"],
-            "installed": record.plan["installed"],
+            "clock": record.plan.clock,
+            "installed": record.plan.installed,
             "sensors": record.sensors,
             **noise,
         }
-
-
-def _is_list_of_texts(value: object) -> bool:
-    if not isinstance(value, list):
-        return False
-    return all(isinstance(item, str) for item in value)
 
 
 def measure_noise(result: Result) -> MachineNoise:
@@ -194,7 +188,7 @@ def _machine(record: DoctorRecord) -> Table:
     for group, name in FACTS_SHOWN:
         fact = environment.fact(group, name)
         rows.append([name, clean(fact)])
-    rows.append(["clock", _clock(record.plan["clock"])])
+    rows.append(["clock", _clock(record.plan.clock)])
     complete = environment.completeness
     share = percent(complete.fraction)
     facts = f"{complete.known} of {complete.total} facts ({share})"
@@ -202,11 +196,9 @@ def _machine(record: DoctorRecord) -> Table:
     return Table(["fact", "value"], rows)
 
 
-def _clock(clock: Mapping[str, Any]) -> str:
-    overhead = plain(clock.get("overhead_ns"))
-    resolution = plain(clock.get("resolution_ns"))
-    name = plain(clock.get("name"))
-    return f"{name}: reading it costs {overhead} ns, it steps by {resolution} ns"
+def _clock(clock: Clock) -> str:
+    name = clean(clock.name)
+    return f"{name}: reading it costs {clock.overhead_ns} ns, it steps by {clock.resolution_ns} ns"
 
 
 def _noise_section(diagnosis: Diagnosis | None) -> list[Block]:
@@ -231,7 +223,7 @@ def _share(value: object) -> str:
     return percent(value)
 
 
-def _installed(installed: Mapping[str, Any]) -> Table:
+def _installed(installed: Mapping[str, object]) -> Table:
     rows = []
     for name, version in installed.items():
         state = plain(version) if version else _missing(name)
@@ -246,7 +238,7 @@ def _missing(name: str) -> str:
     return f"not installed: pip install 'deep500-bench[{EXTRAS[name]}]'"
 
 
-def _sensors(readings: Mapping[str, Any]) -> Table:
+def _sensors(readings: Mapping[str, object]) -> Table:
     rows = []
     for name, _, source, reason in facts_of(readings):
         available = f"unavailable: {reason}" if reason else "yes"

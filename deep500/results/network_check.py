@@ -4,15 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..check.networks.divergence import (
-    DIFFERENCE,
-    FLOAT64,
-    node_check,
-    worst_in,
-)
+from ..check.networks.divergence import DIFFERENCE, FLOAT64
 from ..check.report import DIRECTIONS, CheckReport, CheckResult, first_of
-from ..contracts.result import Record, ResultKind, derived_document
-from ..errors import UNDECIDED, Deep500Error
+from ..contracts.result import Record
+from ..errors import Deep500Error
 from ..reports.blocks import (
     Banner,
     Block,
@@ -28,10 +23,12 @@ from ..reports.blocks import (
 from ..reports.surroundings import raw_data
 from ..reports.tables import NOTHING
 from ..reports.text import Code, Text, VerdictWord, clean, listed, shortened
+from ..schema import decoded
+from .checking.check_kind import UNFINISHED, CheckKind
+from .checking.check_numbers import CheckNumbers, JudgedCheck
 from .checking.check_page import number_text
 from .networks.shares import shares
 
-UNFINISHED = "unfinished: the run was ended before all frameworks were checked"
 MOST_FAULTS = 10  # of a framework that are listed
 LONGEST_NAME = 36  # of a node in the overview
 MOST_ROWS = 200  # of a table of nodes
@@ -51,8 +48,8 @@ class NetworkCheckPlan:
 
 
 @dataclass(frozen=True)
-class NodeCheck:
-    """A check of a node, of a parameter after a step or of an output, as the file has it."""
+class FormerNodeCheck:
+    """A check of a node, of a parameter after a step or of an output, as procedure 1 wrote it."""
 
     framework: str
     direction: Literal["forward", "backward", "step", "whole forward", "whole backward"]
@@ -67,87 +64,94 @@ class NodeCheck:
 
     @property
     def result(self) -> CheckResult:
-        return node_check(
-            self.framework,
+        return CheckResult(
             self.direction,
-            self.node,
-            self.operator,
             self.ok,
             self.error,
             self.bound,
             self.text,
-            self.kernel,
-            self.decided,
+            case=self.node,
+            decided=self.decided,
+            where=self.framework,
+            operator=self.operator,
+            kernel=self.kernel,
         )
 
 
 @dataclass(frozen=True)
-class NetworkSide:
-    """A block: all checks on one framework."""
+class FormerNetworkSide:
+    """A block of procedure 1: all checks on one framework."""
 
     framework: str
     isolated: bool
     lost: str
-    checks: Sequence[NodeCheck]
+    checks: Sequence[FormerNodeCheck]
 
     def report(self, network: str) -> CheckReport:
+        checks = [check.result for check in self.checks]
         return CheckReport(
-            "network",
-            network,
-            self.framework,
-            checks=[check.result for check in self.checks],
-            isolated=self.isolated,
-            lost=self.lost,
+            "network", network, self.framework, "", checks, self.isolated, self.lost
         )
 
 
 @dataclass(frozen=True)
-class SideNumbers:
-    """The verdict on one framework, the first divergence, and the worst of every direction."""
+class NetworkCheckNumbers(CheckNumbers):
+    """Whether all is well on every framework, and the first divergence on any of them."""
 
-    framework: str
-    verdict: str
-    checks: int
-    wrong: int
-    unavailable: int  # what is not decided
-    first: NodeCheck | None
-    worst: Mapping[str, NodeCheck]
+    first: JudgedCheck | None
 
 
-@dataclass(frozen=True)
-class NetworkCheckNumbers:
-    """Whether all is well, and the first divergence on any framework."""
-
-    ok: bool
-    first: NodeCheck | None
-    sides: Sequence[SideNumbers]
+NetworkCheckRecord = Record[NetworkCheckPlan, CheckReport, CheckNumbers]
 
 
-NetworkCheckRecord = Record[NetworkCheckPlan, NetworkSide, NetworkCheckNumbers]
-
-
-class NetworkCheck(ResultKind[NetworkCheckPlan, NetworkSide, NetworkCheckNumbers]):
+class NetworkCheck(CheckKind[NetworkCheckPlan]):
     """One block per framework: all its checks. The verdicts, and the first divergence, follow."""
 
+    procedure = 2  # numbers of the common form
+
+    def check_blocks(
+        self, plan: NetworkCheckPlan, blocks: Sequence[object]
+    ) -> list[CheckReport]:
+        reports = []
+        for number, block in enumerate(blocks):
+            if isinstance(block, dict) and "noun" in block:
+                reports += super().check_blocks(plan, [block])
+            else:
+                where = f"samples.jsonl: block {number}"
+                side = decoded(FormerNetworkSide, block, where)
+                reports.append(side.report(plan.models[-1]))
+        return reports
+
     def derive(
-        self, plan: NetworkCheckPlan, blocks: Sequence[NetworkSide]
+        self, plan: NetworkCheckPlan, blocks: Sequence[CheckReport]
     ) -> NetworkCheckNumbers | None:
-        if not blocks:
+        numbers = super().derive(plan, blocks)
+        if numbers is None:
             return None
-        sides = _sides(plan, blocks)
-        numbers = list(map(_numbers, sides))
-        return NetworkCheckNumbers(all(sides), _written(_first(sides)), numbers)
+        first = _first(blocks)
+        judged = JudgedCheck(first.finite, first.verdict) if first else None
+        return NetworkCheckNumbers(numbers.ok, numbers.reports, judged)
+
+    def subject(self, plan: NetworkCheckPlan) -> str:
+        return " and ".join(plan.models)
+
+    def again(self, plan: NetworkCheckPlan) -> str:
+        return f"`--seed {plan.seed}` draws the same inputs again."
+
+    def numbers(self, record: NetworkCheckRecord) -> dict[str, object]:
+        """Every check, beside the verdict and the first divergence."""
+        first = _first(record.blocks)
+        return super().numbers(record) | {"first": first and first.to_json()}
 
     def report(self, record: NetworkCheckRecord) -> Report:
         if not record.blocks:
             raise Deep500Error(
                 f"{record.bundle} holds no checks yet: nothing was checked before it ended"
             )
-        sides = _sides(record.plan, record.blocks)
-        name = clean(" and ".join(record.plan.models))
+        sides = record.blocks
+        name = clean(self.subject(record.plan))
         problems = [] if record.finished else [UNFINISHED]
         remarks = [clean(remark) for remark in record.plan.remarks]
-        seed = record.plan.seed
         faults = []
         nodes: list[Block] = []
         for side in sides:
@@ -162,81 +166,15 @@ class NetworkCheck(ResultKind[NetworkCheckPlan, NetworkSide, NetworkCheckNumbers
             *faults,
             Figures(lambda: shares(sides)),
             PageOnly(nodes),
-            Sentence(f"`--seed {seed}` draws the same inputs again."),
+            Sentence(self.again(record.plan)),
             raw_data(record.bundle, record.hash),
         ]
         return Report("Deep500 check", name, blocks)
-
-    def numbers(self, record: NetworkCheckRecord) -> dict[str, object]:
-        """Every check, beside the verdict."""
-        nodes = [check for side in record.blocks for check in side.checks]
-        numbers: dict[str, object] = {}
-        if record.derived is not None:
-            numbers = derived_document(self, record.derived)
-        return numbers | {"nodes": nodes}
-
-    def accepted(self, record: NetworkCheckRecord) -> bool:
-        return record.derived is not None and record.derived.ok
-
-    def exit_code(self, record: NetworkCheckRecord) -> int:
-        """1 where something is wrong, 3 where nothing is but not everything has a verdict."""
-        if self.accepted(record):
-            return 0
-        if record.derived and record.derived.first:
-            return 1
-        return UNDECIDED
-
-
-def side_block(report: CheckReport) -> NetworkSide:
-    """The report on one framework as a block."""
-    checks = [written_check(check) for check in report.checks]
-    return NetworkSide(report.where, report.isolated, report.lost, checks)
-
-
-def written_check(check: CheckResult) -> NodeCheck:
-    """A check of a node as the file has it."""
-    return NodeCheck(
-        check.where,
-        check.name,  # type: ignore[arg-type]
-        check.case,
-        check.operator,
-        check.ok,
-        check.finite.value,
-        check.finite.bound,
-        check.text,
-        check.kernel,
-        check.decided,
-    )
-
-
-def _written(check: CheckResult | None) -> NodeCheck | None:
-    return written_check(check) if check else None
-
-
-def _sides(plan: NetworkCheckPlan, blocks: Sequence[NetworkSide]) -> list[CheckReport]:
-    return [block.report(plan.models[-1]) for block in blocks]
 
 
 def _first(sides: Sequence[CheckReport]) -> CheckResult | None:
     """The first divergence on any framework."""
     return first_of(check for side in sides for check in side.wrong)
-
-
-def _numbers(side: CheckReport) -> SideNumbers:
-    worst = {}
-    for direction in DIRECTIONS:
-        check = worst_in(side, direction)
-        if check:
-            worst[direction] = written_check(check)
-    return SideNumbers(
-        side.where,
-        side.verdict,
-        len(side.checks),
-        len(side.wrong),
-        len(side.undecided),
-        _written(_first([side])),
-        worst,
-    )
 
 
 def _banner(name: str, sides: Sequence[CheckReport]) -> Banner:

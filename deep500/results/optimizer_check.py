@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ..check.optimizers.unjudged_checks import FORMULA, NEW_PROCESS
 from ..check.report import CheckReport
@@ -25,7 +24,6 @@ class OptimizerCheckPlan:
 class OptimizerCheck(CheckKind[OptimizerCheckPlan]):
     """One block per framework."""
 
-    plan_class: ClassVar = OptimizerCheckPlan
     lists_cases = True
 
     def subject(self, plan: OptimizerCheckPlan) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ..check.report import CheckReport, CheckResult
 from ..schema import decoded
@@ -21,7 +20,7 @@ class SamplerCheckPlan:
 
 
 @dataclass(frozen=True)
-class FormerCheck:
+class FormerSamplerCheck:
     """A check of version 0.1.0: a number of faults with an upper bound, or a probability with a lower one."""
 
     name: str
@@ -40,11 +39,11 @@ class FormerCheck:
 
 
 @dataclass(frozen=True)
-class FormerReport:
+class FormerSamplerReport:
     """A block of version 0.1.0."""
 
     sampler: str
-    checks: Sequence[FormerCheck]
+    checks: Sequence[FormerSamplerCheck]
 
     @property
     def report(self) -> CheckReport:
@@ -56,7 +55,6 @@ class SamplerCheck(CheckKind[SamplerCheckPlan]):
     """One block with all checks."""
 
     procedure = 2  # numbers of the common form
-    plan_class: ClassVar = SamplerCheckPlan
     shows_all = True
 
     def check_blocks(
@@ -68,7 +66,7 @@ class SamplerCheck(CheckKind[SamplerCheckPlan]):
                 reports += super().check_blocks(plan, [block])
             else:
                 where = f"samples.jsonl: block {number}"
-                reports.append(decoded(FormerReport, block, where).report)
+                reports.append(decoded(FormerSamplerReport, block, where).report)
         return reports
 
     def subject(self, plan: SamplerCheckPlan) -> str:

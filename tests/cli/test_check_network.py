@@ -38,11 +38,9 @@ def test_a_right_network_and_its_bundle(capsys, model, tmp_path):
     assert "Nodes on reference" in page
     data = json.loads(run(capsys, "show", folder, "--json")[1])
     assert data["ok"] and data["kind"] == "network_check" and data["first"] is None
-    assert {check["direction"] for check in data["nodes"]} >= {
-        "forward",
-        "backward",
-        "step",
-    }
+    [report] = data["reports"]
+    names = {check["name"] for check in report["checks"]}
+    assert names >= {"forward", "backward", "step"}
 
 
 def test_two_files(capsys, model, tmp_path):

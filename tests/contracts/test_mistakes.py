@@ -14,7 +14,6 @@ from deep500.bundle.records.recording import recording
 from deep500.check.operators import examples
 from deep500.contracts.operator import Operator
 from deep500.contracts.result import ResultKind, result_kind
-from deep500.contracts.shapes import NUMBER, check_object
 from deep500.contracts.task import Array
 from deep500.errors import Deep500Error
 from deep500.training.evaluation import evaluate
@@ -222,19 +221,6 @@ def test_a_loss_makes_the_output_loss() -> None:
         Deep500Error, match="Lost made 'lost': the last node of a loss has"
     ):
         Lost().attach(network)
-
-
-def test_a_value_of_another_type_says_which_one_it_must_be() -> None:
-    for shape, value, word in (
-        (float, 1, "a number with a point"),
-        (NUMBER, "x", "a finite number$"),
-        ([str], "x", "a list, each of it a text"),
-        ((str, type(None)), 1, "a text or null"),
-    ):
-        with pytest.raises(
-            Deep500Error, match=f"plan: 'n' is {value}, and it must be {word}"
-        ):
-            check_object("plan", {"n": value}, {"n": shape})
 
 
 def test_blocks_that_nobody_could_read_are_refused_while_they_are_recorded(

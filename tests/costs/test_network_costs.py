@@ -7,9 +7,9 @@ import pytest
 
 import deep500 as d5
 from deep500.bench.networks.measured_memory import measured_inference, measured_training
+from deep500.costs.abstract_arrays import Meter, new
+from deep500.costs.abstract_namespace import AbstractNamespace
 from deep500.costs.examples import random_inputs
-from deep500.costs.hollow import Meter, new
-from deep500.costs.hollow_namespace import HollowNamespace
 from deep500.costs.memory import inference_memory, training_memory
 from deep500.costs.shapes import input_tensors
 from deep500.errors import Deep500Error
@@ -95,7 +95,7 @@ def test_a_shared_parameter_counts_once():
         ),
     ],
 )
-def test_hollow_arrays_take_the_bytes_that_numpy_takes(operator, shapes):
+def test_abstract_arrays_take_the_bytes_that_numpy_takes(operator, shapes):
     def run(xp, inputs):
         results = operator.run(xp, *inputs)
         seeds = [xp.zeros_like(y) for y in operator.published(results)]
@@ -104,7 +104,7 @@ def test_hollow_arrays_take_the_bytes_that_numpy_takes(operator, shapes):
     meter = Meter()
     inputs = [new(meter, shape, "float32") for shape in shapes]
     begin = meter.level
-    run(HollowNamespace(meter), inputs)
+    run(AbstractNamespace(meter), inputs)
     arrays = [np.ones(shape, "float32") for shape in shapes]
     run(NumpyNamespace(), arrays)
     tracemalloc.start()

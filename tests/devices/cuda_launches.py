@@ -67,6 +67,42 @@ def faults() -> dict[str, Any]:
     }
 
 
+def jax() -> dict[str, Any]:
+    """Launches of the operator when XLA's handler for CUDA is called with a stream and buffers."""
+    from jax.ffi import include_dir
+
+    from deep500.custom.building import build
+    from deep500.frameworks.jax.foreign import handler_library
+
+    source = (SOURCES / "xla_call.cpp").read_text()
+    flags = ["-std=c++17", "-fvisibility=default", f"-I{include_dir()}"]
+    caller = ctypes.CDLL(str(build("XLA's calls", source, SOURCES, flags))).xla_call
+    caller.restype = ctypes.c_char_p
+    handler = handler_library().deep500_custom_op_cuda
+    library = operator("square").library("float32")
+
+    def call(function: Any, addresses: list[int], results: int) -> str:
+        address = ctypes.cast(function, ctypes.c_void_p).value
+        numbers = (ctypes.c_int64 * 5)(address, 0, 1, 1, 0)
+        data = (ctypes.c_void_p * len(addresses))(*addresses)
+        inputs = len(addresses) - results
+        length = ctypes.c_int64(1000)
+        stream = ctypes.c_void_p(STREAM)
+        fault = caller(handler, stream, inputs, results, data, length, numbers)
+        return (fault or b"").decode()
+
+    forward = JOURNAL.of(call, library.forward_cuda, [0x1000, 0x2000], 1)
+    gradient = [0x3000, 0x1000, 0x2000, 0x4000]
+    backward = JOURNAL.of(call, library.backward_cuda, gradient, 1)
+    JOURNAL.fake.fake_plant(1)
+    return {
+        "forward": forward,
+        "backward": backward,
+        "kernels": [line.split()[1] for line in (*forward, *backward)],
+        "planted": call(library.forward_cuda, [0x1000, 0x2000], 1),
+    }
+
+
 def streamless() -> str:
     """The error for an operator whose forward_cuda takes no stream."""
     try:
@@ -77,5 +113,5 @@ def streamless() -> str:
 
 
 if __name__ == "__main__":
-    functions = {"launches": launches, "faults": faults}
-    print(json.dumps(functions[sys.argv[1]]()))
+    facts = {"launches": launches, "faults": faults, "jax": jax}
+    print(json.dumps(facts[sys.argv[1]]()))

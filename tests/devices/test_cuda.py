@@ -44,10 +44,24 @@ def facts_on_fake(folder: Path, facts: str) -> dict[str, Any]:
 def test_launches_have_the_addresses_and_the_stream_of_the_call(tmp_path: Path) -> None:
     facts = facts_on_fake(tmp_path, "launches")
     assert facts["on the host"] == [0, 1, 4] and not facts["launches on the host"]
+    assert_launches(facts)
+
+
+def assert_launches(facts: dict[str, Any]) -> None:
+    """Forward took x and y, backward dy, x, y and dx, of which its kernel does not read y."""
     forward, backward = facts["kernels"]
     assert facts["forward"] == [launch(forward, 1000, STREAM, [0x1000, 0x2000, 1000])]
-    gradient_addresses = [0x3000, 0x1000, 0x4000]  # dy, x, dx; y is not read
+    gradient_addresses = [0x3000, 0x1000, 0x4000]
     assert facts["backward"] == [launch(backward, 1000, STREAM, gradient_addresses)]
+
+
+@needs_nvcc
+@pytest.mark.slow
+def test_jax_launches_on_the_stream_and_with_the_buffers_of_xla(tmp_path: Path) -> None:
+    pytest.importorskip("jax")
+    facts = facts_on_fake(tmp_path, "jax")
+    assert_launches(facts)
+    assert facts["planted"] == "a planted error"
 
 
 def test_the_page_shows_the_operator_of_these_tests() -> None:

@@ -135,7 +135,10 @@ def random_steps() -> dict[str, Any]:
 def elsewhere() -> str:
     """A batch on another device than the network."""
     executor = SECOND.executor(network())
-    return message(executor.inference, on_device(FIRST, executor.structure))
+    there = {}
+    for name, value in batch(executor.structure).items():
+        there[name] = FIRST.committed(value)
+    return message(executor.inference, there)
 
 
 def waits() -> dict[str, list[bool]]:

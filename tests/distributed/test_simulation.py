@@ -231,7 +231,7 @@ def test_the_slurm_template_starts_what_it_should(tmp_path: Path) -> None:
 MISMATCH = """
 import os, sys
 import deep500 as d5
-from deep500.distributed.crew import Crew
+from deep500.distributed.recipe_ranks import RecipeRanks
 from deep500.distributed.distribution import Distribution
 
 rank = int(os.environ["PMI_RANK"])
@@ -242,7 +242,7 @@ recipe = d5.Recipe(
     [(d5.TestAccuracy(), None)],
 )
 try:
-    Crew(recipe, Distribution(2, "mpi", d5.schemes.AllReduce()), 60.0)
+    RecipeRanks(recipe, Distribution(2, "mpi", d5.schemes.AllReduce()), 60.0)
 except d5.Deep500Error as error:
     os.write(1, f"refused: {error}\\n".encode())  # at once: ranks share this output
     sys.exit(2)
@@ -293,7 +293,7 @@ def test_too_many_ranks_are_refused_before_networks_are_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from deep500.contracts.dataset_splits import loaded_splits
-    from deep500.distributed import crew
+    from deep500.distributed import recipe_ranks
     from deep500.distributed.distribution import Distribution
     from deep500.training.building import recipe_dataset, recipe_task
 
@@ -307,8 +307,12 @@ def test_too_many_ranks_are_refused_before_networks_are_made(
         },
         [(d5.TestAccuracy(), None)],
     )
-    monkeypatch.setattr(crew, "recipe_executor", None)  # which must not be called
-    ranks = crew.Crew(recipe, Distribution(5000, "virtual", d5.schemes.AllReduce()))
+    monkeypatch.setattr(
+        recipe_ranks, "recipe_executor", None
+    )  # which must not be called
+    ranks = recipe_ranks.RecipeRanks(
+        recipe, Distribution(5000, "virtual", d5.schemes.AllReduce())
+    )
     splits = loaded_splits(recipe_dataset(recipe))
     with pytest.raises(d5.Deep500Error, match="give at most 1079 ranks"):
         ranks.trainer(recipe_task(recipe), splits, 0, 1, None, [])

@@ -9,6 +9,8 @@ import pytest
 
 from deep500 import cli, measure
 from deep500.bundle.records.verification import verify
+from deep500.measure.bench_blocks import check_blocks
+from deep500.measure.bench_plan import check_plan
 from deep500.measure.plan import make_plan
 from deep500.rerun.recipe_files import load_recipe
 from deep500.rerun.recipe_runner import run
@@ -374,8 +376,8 @@ def rounds(count: int, times: list[int]) -> dict[str, Any]:
 
 def measured(*blocks: dict[str, Any], processes: int | None = 1) -> list[str]:
     """What the stopping rule says of a plan for one process with these blocks."""
-    plan = make_plan({"a": "pass"}, processes=processes, seed=0).to_json()
-    return list(stopping(plan, list(blocks)))
+    plan = check_plan(make_plan({"a": "pass"}, processes=processes, seed=0).to_json())
+    return list(stopping(plan, check_blocks(plan, blocks)))
 
 
 def test_a_run_that_goes_on_after_all_is_settled_is_refused() -> None:

@@ -126,7 +126,7 @@ def test_what_was_recorded_is_what_anyone_reads(tmp_path):
         fresh = record.finish()
     read = loading.load(tmp_path / "run")
     assert fresh == read
-    assert fresh.plan["inputs"] == [1, 2]
+    assert fresh.plan.more["inputs"] == [1, 2]
 
 
 def test_a_folder_is_made_at_home_and_the_ledger_knows_it(home):
@@ -194,7 +194,7 @@ def test_what_prepare_refuses_is_noted_and_nothing_is_written(tmp_path):
 
 def test_a_plan_of_another_form_and_an_unknown_kind_are_refused(tmp_path):
     with (
-        pytest.raises(Deep500Error, match="lacks 'frameworks'"),
+        pytest.raises(Deep500Error, match="/frameworks is missing"),
         recording.recording("check", {}, tmp_path / "run"),
     ):
         raise AssertionError("never reached")

@@ -350,8 +350,6 @@ HOSTILE: list[Callable[[dict[str, Any]], object]] = [
     lambda plan: plan["recipe"]["mutable"].update(executor=7),
     lambda plan: plan["recipe"]["mutable"].update(executor="no such framework"),
     lambda plan: plan["recipe"]["mutable"].pop("executor"),
-    lambda plan: plan.update(data=3),
-    lambda plan: plan.update(data={"train": 3}),
     lambda plan: plan.update(threads="\x1b[2J"),
     lambda plan: plan.update(threads=-1),
     lambda plan: plan["recipe"]["fixed"]["dataset"]["settings"].update(size=10**15),

@@ -1,5 +1,6 @@
 """The times that a process reports are checked against the clock of the process that asked."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,8 +13,9 @@ from deep500.measure.agreement import (
     checked_clocks,
     checked_rounds,
     disagreement,
-    is_clocks,
 )
+from deep500.measure.bench_blocks import TimedBlock
+from deep500.schema import decoded
 
 ORDERS = [[0, 1], [1, 0]]
 NONSENSE: list[Any] = [
@@ -50,15 +52,17 @@ def test_more_time_than_has_passed_is_refused() -> None:
 SECOND = 1_000_000_000
 
 
-def block(wall: float, spent: float, timed: float) -> dict[str, Any]:
+BARE = TimedBlock(process=0, calls=[1], orders=[[0], [0]], ns=[[1], [1]])
+
+
+def block(wall: float, spent: float, timed: float) -> TimedBlock:
     clocks = Clocks(round(wall * SECOND), round(spent * SECOND), round(timed * SECOND))
-    assert is_clocks(clocks.to_json())
-    return {"orders": ORDERS, "clocks": clocks.to_json()}
+    return replace(BARE, clocks=clocks)
 
 
 def test_what_is_missing_is_said() -> None:
     honest, busy = block(1, 0.97, 0.95), block(1, 0.6, 0.55)
-    for blocks in ([honest], [honest, busy], [{"orders": ORDERS}], []):
+    for blocks in ([honest], [honest, busy], [BARE], []):
         assert disagreement(blocks, True, True) is None
     assert "worked for 0.2 s of the 1 s" in str(
         disagreement([block(1, 0.2, 0.2)], True, True)
@@ -72,19 +76,13 @@ def test_what_is_missing_is_said() -> None:
     assert disagreement([block(1, 1, 0.5)], False, True) is None
 
 
-@pytest.mark.parametrize(
-    "clocks",
-    [
-        None,
-        {},
-        {"wall_ns": 1},
-        Clocks(3, 4, 1).to_json(),
-        Clocks(4, 3, 4).to_json(),
-        Clocks(4, 3, -1).to_json(),
-    ],
-)
-def test_clocks_of_a_bundle_that_contradict_themselves_are_refused(clocks: Any) -> None:
-    assert not is_clocks(clocks)
+@pytest.mark.parametrize("times", [(3, 4, 1), (4, 3, 4), (4, 3, -1), (1,), ()])
+def test_clocks_of_a_bundle_that_contradict_themselves_are_refused(times: Any) -> None:
+    clocks = dict(zip(("wall_ns", "spent_ns", "timed_ns"), times, strict=False))
+    good = {"process": 0, "calls": [1], "orders": [[0]], "ns": [[1]]}
+    assert decoded(TimedBlock, good, "it")
+    with pytest.raises(Deep500Error, match="/clocks"):
+        decoded(TimedBlock, good | {"clocks": clocks}, "it")
 
 
 def fake_clock(code: str, *modules: str) -> str:

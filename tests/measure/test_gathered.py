@@ -184,7 +184,7 @@ def test_the_layout_orders_groups_and_the_setups_inside_them(tmp_path):
     ]
     made = replace(plan(*entries, processes=1), seed=4)
     result = execute(made)
-    setups = result.blocks[0]["layout"]["setups"]
+    setups = (result.blocks[0].layout or {})["setups"]
     groups = list(dict.fromkeys(entries[i].group for i in setups))
     expected = [
         entries[i].name for g in groups for i in setups if entries[i].group == g

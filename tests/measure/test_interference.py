@@ -2,11 +2,15 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from deep500.measure.bench_blocks import check_blocks
+from deep500.measure.bench_plan import check_plan
 from deep500.measure.interference import COULD_EXPLAIN, interference
+from deep500.measure.plan import make_plan
 from deep500.measure.results import Result
 from deep500.measure.sensing.others import Others, allowed_cpus, others_now
 from deep500.results.benching.measurement_comparison import contrast
@@ -27,18 +31,8 @@ def recorded(
 ) -> Result:
     """A run of two entries in six processes, whose blocks say what others used of two CPUs."""
     rng = np.random.default_rng(1)
-    about = {"about": {"threads": threads}} if threads else {}
-    plan = {
-        "entries": [
-            {"name": name, "kind": "statement", "text": name, "levels": {}}
-            for name in ("a", "b")
-        ],
-        "level": 0.95,
-        "precision": 0.02,
-        "margin": 0.02,
-        "control": False,
-        "processes": 6,
-    } | about
+    plan = make_plan({"a": "pass", "b": "pass"}, processes=6, seed=1)
+    plan = replace(plan, about={"threads": threads} if threads else {})
     blocks = []
     for process in range(6):
         noise = np.exp(rng.normal(0, 0.005, (40, 4)))
@@ -54,7 +48,8 @@ def recorded(
                 "load": load,
             }
         )
-    return Result(plan, blocks)
+    written = check_plan(plan.to_json())
+    return Result(written, check_blocks(written, blocks))
 
 
 def withdrawn(result: Result) -> list[str]:
@@ -70,8 +65,7 @@ def test_what_blocks_record_is_summarised_with_n_and_interval():
 
 def test_blocks_without_it_give_none_and_no_number():
     result = recorded(0.89, [1.0, 1.0])
-    for block in result.blocks:
-        del block["load"]
+    result.blocks = [replace(block, load=None) for block in result.blocks]
     assert interference(result.blocks) is None
     assert result.derived.comparisons[0].verdict == "slower"
     assert result.derived.interference is None
@@ -174,7 +168,7 @@ def test_a_run_beside_others_records_them_and_says_so(tmp_path):
     assert ", on a machine that others used to " in said.splitlines()[0]
     result = Result.load(tmp_path / "run")
     assert result.interference.others > 0.2 and result.interference.n >= 3
-    used = [b["load"]["used"][0] for b in result.blocks if "load" in b]
+    used = [b.load.used[0] for b in result.blocks if b.load and b.load.used]
     assert all(0 < u < 1.5 for u in used)
 
 

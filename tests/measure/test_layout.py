@@ -6,9 +6,11 @@ import pytest
 
 from deep500 import bundle, measure
 from deep500.errors import Deep500Error
+from deep500.measure.bench_blocks import check_blocks
+from deep500.measure.bench_plan import check_plan
 from deep500.measure.layout import MOST_ALLOCATIONS, allocate, draw_layout
 from deep500.measure.plan import make_plan
-from deep500.measure.samples import check_blocks
+from deep500.schema import encoded
 
 CANDIDATES = {"a": "x.sort()", "b": "x.sort( )", "c": "x .sort()"}
 
@@ -62,17 +64,17 @@ def test_setups_run_in_the_order_that_the_blocks_record(tmp_path):
     for line in log.read_text().splitlines():
         pid, name = line.split()
         started.setdefault(pid, []).append(int(name))
-    recorded = {b["process"]: b["layout"]["setups"] for b in result.blocks}
+    recorded = {b.process: (b.layout or {})["setups"] for b in result.blocks}
     assert list(started.values()) == list(recorded.values())
     assert len({tuple(order) for order in recorded.values()}) > 1
-    assert bundle.read(tmp_path / "run").blocks == result.blocks
+    assert bundle.read(tmp_path / "run").blocks == encoded(result.blocks)
 
 
 def test_the_environment_has_the_recorded_size(tmp_path):
     log = tmp_path / "log"
     setup = f"import os; open({str(log)!r}, 'a').write(f'{{len(os.environ[\"DEEP500_PADDING\"])}}\\n')"
     result = measure.run({"a": "pass"}, setup=setup, processes=3, budget_s=0.6)
-    sizes = list(dict.fromkeys(b["layout"]["environment"] for b in result.blocks))
+    sizes = list(dict.fromkeys((b.layout or {})["environment"] for b in result.blocks))
     assert [int(size) for size in log.read_text().split()] == sizes
 
 
@@ -85,14 +87,13 @@ def test_the_environment_has_the_recorded_size(tmp_path):
         {"load": {"others": float("nan"), "cpus": 2}},
         {"load": {"others": 0.5, "cpus": True}},
         {"load": {"others": 0.5, "cpus": 2, "used": [1.0, 1.0]}},
-        {"load": {"others": 0.5, "cpus": 2, "colour": "red"}},
         {"span_s": [2.0, 1.0]},
         {"span_s": ["a", "b"]},
         {"span_s": 4},
     ],
 )
 def test_a_block_of_another_form_is_refused(planted):
-    plan: dict = {"entries": [{}]}
+    plan = check_plan(make_plan({"a": "pass"}, seed=1).to_json())
     block = {"process": 0, "calls": [1], "orders": [[0]], "ns": [[5]]}
     good = {
         "load": {"others": 0.5, "cpus": 2, "used": [1.0]},
@@ -100,5 +101,5 @@ def test_a_block_of_another_form_is_refused(planted):
         "layout": {},
     }
     assert check_blocks(plan, [block, block | good])
-    with pytest.raises(Deep500Error, match="block 0 does not fit"):
+    with pytest.raises(Deep500Error, match="block 0: "):
         check_blocks(plan, [block | planted])

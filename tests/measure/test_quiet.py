@@ -60,9 +60,9 @@ def test_a_machine_that_stays_busy_is_waited_for_then_measured_and_recorded(tmp_
         and "--wait-for-quiet" in done.stderr
     )
     record = load(tmp_path / "run")
-    moment = record.plan["about"]["moment"]
-    assert moment["others"] > 0.5 and moment["asked_s"] == 1.5
-    assert 0.5 < moment["waited_s"] < 60
+    moment = record.plan.about.moment
+    assert moment.others > 0.5 and moment.asked_s == 1.5
+    assert 0.5 < moment.waited_s < 60
     from deep500.reports.markdown import markdown
 
     assert "s of 1.5 s allowed for a quiet machine, then others used" in markdown(

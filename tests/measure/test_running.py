@@ -12,8 +12,11 @@ import pytest
 
 from deep500 import bundle, measure
 from deep500.errors import Deep500Error
+from deep500.measure.bench_blocks import check_blocks
+from deep500.measure.bench_plan import check_plan
 from deep500.measure.interference import COULD_EXPLAIN
 from deep500.measure.statistics.repetition import best_rounds
+from deep500.schema import encoded
 
 
 def spin(units):
@@ -138,7 +141,7 @@ def test_every_block_is_in_the_bundle_and_the_numbers_come_back(tmp_path):
     )
     found = bundle.read(tmp_path / "run")
     assert found.finished and not found.problems
-    assert found.blocks == result.blocks
+    assert found.blocks == encoded(result.blocks)
     again = measure.Result.load(tmp_path / "run")
     assert again.derived == result.derived
     result.save(tmp_path / "copy")
@@ -214,12 +217,13 @@ def test_few_rounds_in_most_processes_do_not_break_the_balance():
 def test_a_median_is_the_middle_of_the_processes_that_were_measured(processes):
     """One process beside a busy neighbour must not move what is called a median beyond all modes."""
     medians = [85, 80, 470, 100, 90, 86][:processes]
-    plan = measure.plan.make_plan({"a": "pass"}, seed=1).to_json()
+    plan = check_plan(measure.plan.make_plan({"a": "pass"}, seed=1).to_json())
     blocks = []
     for process, median in enumerate(medians):
         rounds = [[median + i % 3 - 1] for i in range(60)]
         block = {"process": process, "calls": [1], "orders": [[0]] * 60, "ns": rounds}
         blocks.append(block)
-    [entry] = measure.Result(plan, blocks).derived.entries
+    result = measure.Result(plan, check_blocks(plan, blocks))
+    [entry] = result.derived.entries
     assert entry.median == pytest.approx(1e-9 * np.median(medians))
     assert entry.low <= entry.median <= entry.high

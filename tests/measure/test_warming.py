@@ -132,16 +132,16 @@ def test_cold_caches_and_single_entries_have_no_untimed_visits():
 def test_blocks_record_untimed_visits_and_visits_in_a_row():
     candidates = {"a": lambda: sum(range(500)), "b": lambda: sum(range(600))}
     result = measure.run(candidates, budget_s=1.0, precision=1e-9, seed=1)
-    assert all(len(block["untimed"]) == 2 for block in result.blocks)
-    rows = [block["alone"] for block in result.blocks if "alone" in block]
+    assert all(len(block.untimed) == 2 for block in result.blocks)
+    rows = [block.alone for block in result.blocks if block.alone]
     assert rows and all(len(row) == 2 for row in rows)
     entry = result.derived.entries[0]
-    assert entry.untimed == result.blocks[0]["untimed"][0]
+    assert entry.untimed == result.blocks[0].untimed[0]
 
 
 def test_a_short_entry_gets_a_row_beside_a_long_one():
     candidates = {"short": lambda: sum(range(100)), "long": lambda: sum(range(100_000))}
     result = measure.run(candidates, budget_s=3.0, precision=1e-9, seed=1)
-    rows = [block["alone"] for block in result.blocks if "alone" in block]
+    rows = [block.alone for block in result.blocks if block.alone]
     assert sum(len(row[0]) for row in rows) > 10 * sum(len(row[1]) for row in rows)
     assert result.derived.entries[0].neighbours is not None

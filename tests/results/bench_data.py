@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from deep500.measure.bench_plan import check_plan
 from deep500.measure.numbers import BenchNumbers
 from deep500.measure.plan import PROCEDURE
 from deep500.results.benching.data import ReportData
@@ -37,7 +38,7 @@ ENVIRONMENT = {
         },
     },
 }
-CLOCK = {"name": "perf_counter_ns", "resolution_ns": 41, "overhead_ns": 58.4}
+CLOCK = {"name": "perf_counter_ns", "resolution_ns": 41, "overhead_ns": 58}
 
 
 def samples(
@@ -166,12 +167,13 @@ def report_data(medians: dict[str, float], n: int = 40) -> ReportData:
         "cache": "warm",
         "control": False,
         "seed": 123,
+        "synchronised": False,
         "timeout_s": 15.0,
         "clock": CLOCK,
     }
     return ReportData(
         title="Three ways to add",
-        plan=plan,
+        plan=check_plan(plan),
         environment=ENVIRONMENT,
         derived=decoded(BenchNumbers, derived, "derived.json"),
         samples=taken,
@@ -228,7 +230,7 @@ def hostile() -> ReportData:
     )
     note = "<img src=x onerror=alert(1)> [click](javascript:alert(1)) \x1b]0;title\x07"
     data = changed(data, lambda derived: derived["notes"].append(note))
-    data.plan["cache"] = "<b>cold</b>"  # type: ignore[index]
+    data = replace(data, plan=replace(data.plan, cache="<b>cold</b>"))
     environment = {
         "classes": {
             "<i>class</i>": {"<u>fact</u>": known("<s>value</s>", "<q>source</q>")}

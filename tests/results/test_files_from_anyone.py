@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deep500.errors import Deep500Error
+from deep500.measure.bench_plan import check_plan
 from deep500.measure.numbers import BenchNumbers
-from deep500.measure.samples import check_plan
 from deep500.results.benching.data import ReportData
 from deep500.schema import decoded, encoded
 
@@ -76,7 +76,7 @@ def report(
         derived["comparisons"][0] |= comparison
     return ReportData(
         "t",
-        check_plan(dict(whole.plan) | plan),
+        check_plan(encoded(whole.plan) | plan),
         {"classes": {"c": environment}},
         decoded(BenchNumbers, derived, "derived.json"),
         sensors=sensors,  # type: ignore[arg-type]

@@ -1,5 +1,5 @@
-import dataclasses
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -196,7 +196,7 @@ def test_plan_environment_and_origin_are_shown(two):
         "random interleaving in mirrored rounds (ABBA), seed 123",
         "| time budget",
         "| caches",
-        "perf_counter_ns, resolution 41 ns, overhead 58.4 ns",
+        "perf_counter_ns, resolution 41 ns, overhead 58 ns",
         "6 of 7 facts are known (86 %).",
         "cpu model: AMD EPYC 7763",
         "`d5 verify results/add`",
@@ -209,8 +209,8 @@ def test_plan_environment_and_origin_are_shown(two):
 
 
 def test_factors_and_unknown_settings_are_shown(two):
-    data = dataclasses.replace(
-        two, plan=dict(two.plan) | {"factors": {"n": [10, 100]}, "new_setting": [1]}
+    data = replace(
+        two, plan=replace(two.plan, factors={"n": [10, 100]}, more={"new_setting": [1]})
     )
     assert "n: 10, 100" in markdown(data) and "| new setting" in markdown(data)
     data = results.changed(
@@ -220,9 +220,7 @@ def test_factors_and_unknown_settings_are_shown(two):
 
 
 def test_nothing_known_of_the_surroundings_is_said(two):
-    data = dataclasses.replace(
-        two, environment={}, plan={"entries": []}, bundle=None, hash=None
-    )
+    data = replace(two, environment={}, bundle=None, hash=None)
     text = markdown(data)
     assert (
         "The environment was not recorded." in text
@@ -235,7 +233,7 @@ def test_sensors_say_what_they_measured_or_why_not(two):
         "wall time": {"value": 5.01, "unit": "s", "source": "clock"},
         "energy": {"value": None, "source": "RAPL", "unavailable": "no permission"},
     }
-    text = markdown(dataclasses.replace(two, sensors=sensors))
+    text = markdown(replace(two, sensors=sensors))
     assert "- wall time: 5.01 s" in text and "- energy: unknown, no permission" in text
 
 

@@ -8,13 +8,14 @@ import pytest
 from deep500 import schemes, topologies
 from deep500.contracts.scheme import Scheme, Worker, backprop, update
 from deep500.contracts.topology import Topology
-from deep500.contracts.transport import Program, RankFailure, exchange
+from deep500.contracts.transport import Program, RankFailure
 from deep500.distributed.consensus import warn_of_apart_replicas
 from deep500.errors import Deep500Error, Deep500Warning
 from deep500.schemes._partition import partition
 from deep500.transports.virtual import Virtual
 from tests.distributed.training import distributed
 
+from .gradient_mixing import GradientMixing
 from .runs import difference, params, trained
 
 EVERY: list[Scheme] = [
@@ -121,27 +122,6 @@ def test_what_is_sent_is_received(scheme: Scheme) -> None:
     sent = sum(count.bytes.get("Send", 0) for count in traffic)
     received = sum(count.bytes.get("Recv", 0) for count in traffic)
     assert sent == received
-
-
-class GradientMixing(Scheme):
-    """The 2019 "D-PSGD": averages gradients with both neighbours, and never parameters."""
-
-    def step(self, worker: Worker) -> Program:
-        yield from backprop(worker)
-        gradients = worker.gradients()
-        left, right = (worker.rank - 1) % worker.size, (worker.rank + 1) % worker.size
-        for buffer in gradients.values():
-            outgoing = buffer.copy()
-            from_left = yield from exchange(
-                right, outgoing, left, np.empty_like(buffer)
-            )
-            from_right = yield from exchange(
-                left, outgoing, right, np.empty_like(buffer)
-            )
-            buffer += from_left + from_right
-            buffer /= 3
-        worker.set_gradients(gradients)
-        yield from update(worker)
 
 
 def test_mixing_gradients_never_reaches_consensus() -> None:

@@ -22,6 +22,7 @@ from deep500.rerun.recipe_runner import Outcome, run
 from deep500.samplers.shuffle_sampler import ShuffleSampler
 from deep500.training.checkpoint import load_checkpoint, save_checkpoint
 from deep500.training.events import Event
+from deep500.training.recipe_blocks import epochs_of
 from deep500.training.trainer import Trainer
 
 from .softmax_regression import PAIRS, mlp
@@ -225,10 +226,9 @@ def test_a_recipe_evaluates_within_epochs(recipe: Path) -> None:
     finer = finer_run(recipe, "finer")
     assert verify(finer.bundle).ok and plain.record.plan.evaluate_every is None
     assert bundle.read(finer.bundle).files == bundle.read(plain.bundle).files
-    assert [steps_of(b.get("within", [])) for b in finer.record.blocks[:2]] == [
-        [5, 10, 15],
-        [22, 27, 32],
-    ]
+    within = [epoch.within for epoch in epochs_of(finer.record.blocks)[:2]]
+    assert [look.step for look in within[0]] == [5, 10, 15]
+    assert [look.step for look in within[1]] == [22, 27, 32]
     of_plain, of_finer = plain.derived.metrics[0], finer.derived.metrics[0]
     assert all(value % STEPS_OF_EPOCH == 0 for value in of_plain.values)
     for whole, fine in zip(of_plain.values, of_finer.values, strict=True):

@@ -22,7 +22,7 @@ from ...reports.blocks import Report
 from ...reports.text import clean
 from .. import Bundle, read
 from .dating import bundle_dates, date_problems, future_remark
-from .testimony import testimony
+from .ledger_answer import ledger_answer
 
 TOLERANCE = (
     1e-9  # the mathematical library of another machine may differ in the last bits
@@ -42,7 +42,7 @@ def load(path: str | Path) -> Record:
     """Read a bundle of any kind; raises a Deep500Error if it cannot be shown."""
     bundle = read(path)
     record = record_of(bundle)
-    problems = (*record.problems, *testimony(bundle).problems)
+    problems = (*record.problems, *ledger_answer(bundle).problems)
     return replace(record, problems=problems)
 
 

@@ -20,6 +20,7 @@ from ...contracts.result import (
 )
 from ...errors import Deep500Error, Wrong, one_line
 from ...home import home
+from ...measure.bench_plan import check_plan
 from ...measure.clock import calibrate
 from ...measure.machine import environment
 from ...measure.plan import Plan
@@ -165,7 +166,8 @@ def recorded_run(
     clock = calibrate()
     document = plan.to_json() | {"clock": asdict(clock)}
     with recording(kind, document, folder) as record:
-        sensors = measure_plan(plan, clock, record.plan, record.append, progress)
+        written = check_plan(record.plan)
+        sensors = measure_plan(plan, clock, written, record.append, progress)
         if more:
             more(record)
         return record.finish(sensors)
@@ -183,7 +185,8 @@ def recorded_diagnosis(
         document["advice"].append(f"the ledger is broken: {problem}")
     surroundings = here.to_json()
     with recording("doctor", document, folder, surroundings=surroundings) as record:
-        sensors = measure_plan(plan, clock, record.plan, record.append)
+        written = check_plan(record.plan)
+        sensors = measure_plan(plan, clock, written, record.append)
         return record.finish(sensors)
 
 
@@ -238,7 +241,7 @@ def _created(
 
 
 def _reopened(kind: ResultKind, plan: Mapping[str, Any], folder: Path) -> Recording:
-    # which locks it against other writers
+    # an open bundle is locked against other writers
     writer, existing = bundle.reopen(folder)
     try:
         check_same_plan(folder, kind, plan, existing)

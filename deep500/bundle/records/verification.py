@@ -6,8 +6,8 @@ from pathlib import Path
 from ...errors import Deep500Error
 from ...reports.text import clean
 from .. import read
+from .ledger_answer import LedgerAnswer, checked_ledger_answer
 from .loading import record_of
-from .testimony import Testimony, checked_testimony
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Verification:
     hash: str | None
     lost_bytes: int
     problems: tuple[str, ...]
-    ledger: Testimony
+    ledger: LedgerAnswer
     remarks: tuple[str, ...] = ()
 
     @property
@@ -55,7 +55,7 @@ class Verification:
 def verify(path: str | Path) -> Verification:
     """Check everything that a bundle claims; no code from it is run."""
     bundle = read(path)
-    ledger = checked_testimony(bundle)
+    ledger = checked_ledger_answer(bundle)
     problems = [*bundle.problems]
     remarks: list[str] = []
     if not problems:

@@ -5,7 +5,7 @@ subjects.py   the scalar whose gradients are compared
 truth.py      the true values, node by node, in float64 on rounded inputs
 nodes.py      every node on every framework; judging.py compares a node's arrays with its own bound
 runner.py     what a framework computes; one_node.py makes a network of one node
-processes.py  a framework in a child process, which runs server.py; parcels.py is the format of their messages
+processes.py  a framework in a child process, which runs server.py; values.py says what they send besides arrays
 whole.py      the whole network, with the bound of accumulated.py; stepping.py one step of an optimizer
 comparing.py  two forms of one network: files, a native model and its export, or a user's engine (engine.py)
 matching.py   which inputs, outputs and parameters of these correspond; folded_weights.py undoes constant folding
@@ -31,11 +31,11 @@ from ..operators.judging import quiet
 from ..optimizers.origins import origin_of
 from ..optimizers.subjects import as_optimizer
 from ..report import CheckReport, Reports
+from ..wire import encoded
 from .data import checked_data, drawn_data
 from .engine import Engine, engine_name, engine_named, engine_of
 from .matching import comparable, remarks_on_pairs
 from .nodes import Panel, check_nodes
-from .parcels import Parcel, Unpackable
 from .processes import OtherProcess, OwnProcess, Process
 from .remarks import UNSEEN, remarks_of
 from .reproducing import reproduction
@@ -50,6 +50,7 @@ from .two_forms import (
     check_engine,
     check_model,
 )
+from .values import pack
 from .whole import check_whole
 
 TIMEOUT_S = 600.0
@@ -83,21 +84,8 @@ def check_network(
     `isolated=False`.
     """
     frameworks = framework_names(framework)
-    subject = network if isinstance(network, Executor) else _network(network)
     engine = _engine(against)
-    alone = against is None or engine is not None
-    original = subject if alone else _network(against)
-    if not isinstance(original, Network):
-        raise Deep500Error("an executor is checked against a network: give `against=`")
-    remarks = remarks_of(original)
-    if engine is not None:
-        remarks.append(UNSEEN)
-    elif isinstance(subject, Executor):
-        remarks += _remarks_on_model(original, subject)
-    elif against is not None:
-        remarks += remarks_of(subject)
-        original, subject, unlike = comparable(original, subject)
-        remarks += unlike
+    original, subject, remarks = _compared(network, against, engine)
     rule = as_optimizer(optimizer)
     report_progress = progress or (lambda share, text: None)
     sides = []
@@ -124,8 +112,29 @@ def check_network(
     for name, side in panel.sides.items():
         lost = panel.lost.get(name, "")
         sides.append(replace(side, lost=lost))
-    remarks = list(dict.fromkeys(remarks))  # both files may say the same
     return Reports("network", original.name, sides, remarks, _files(panel))
+
+
+def _compared(
+    network: Any, against: Any, engine: Engine | str | None
+) -> tuple[Network, Network | Executor, list[str]]:
+    """What is taken as the truth, what is compared with it, and what is known of both."""
+    subject = network if isinstance(network, Executor) else _network(network)
+    alone = against is None or engine is not None
+    original = subject if alone else _network(against)
+    if not isinstance(original, Network):
+        raise Deep500Error("an executor is checked against a network: give `against=`")
+    remarks = remarks_of(original)
+    if engine is not None:
+        remarks.append(UNSEEN)
+    elif isinstance(subject, Executor):
+        remarks += _remarks_on_model(original, subject)
+    elif against is not None:
+        remarks += remarks_of(subject)
+        original, subject, unlike = comparable(original, subject)
+        remarks += unlike
+    # both files may say the same
+    return original, subject, list(dict.fromkeys(remarks))
 
 
 def _check_alone(
@@ -217,12 +226,10 @@ def _files(panel: Panel) -> dict[str, bytes]:
 
 def _can_be_sent(*subjects: Any) -> bool:
     """Whether another process can import the classes of all operators of these networks."""
-    parcel = Parcel()
+    networks = [subject.nodes for subject in subjects if isinstance(subject, Network)]
     try:
-        for subject in subjects:
-            if isinstance(subject, Network):
-                parcel.pack(subject.nodes)
-    except Unpackable:
+        encoded(networks, pack)
+    except TypeError:
         return False
     return True
 

@@ -12,10 +12,11 @@ import numpy as np
 
 from ...contracts.network import Network
 from ...graph import tape
-from ..operators.bounds import allowed, moved
+from ..operators.bounds import allowed
 from ..operators.differences import absolute
 from ..operators.examples import XP
 from ..operators.formats import FORMATS, is_float, wide
+from ..operators.moves import moved
 from ..operators.rounding import PerturbedRun, RoundedNamespace
 from .truth import Truth
 

@@ -13,7 +13,7 @@ from ..operators.bounds import gradient_bounds
 from ..report import CheckResult
 from .divergence import node_check
 from .processes import Crashed, Process, RunnerLost
-from .runner import Made
+from .runner import RunArrays
 from .truth import NodeExample
 
 
@@ -25,7 +25,7 @@ def judge_forward(process: Process, node: Node, example: NodeExample) -> CheckRe
         first_output = plain.outputs[:1]  # the others are for training only
         plain = replace(plain, outputs=first_output)
 
-    def judge(run: Made) -> CheckResult:
+    def judge(run: RunArrays) -> CheckResult:
         return _check_outputs(example, plain, run)
 
     return _ask(process, "forward", node, judge, plain, example.inputs)
@@ -34,7 +34,7 @@ def judge_forward(process: Process, node: Node, example: NodeExample) -> CheckRe
 def judge_backward(process: Process, node: Node, example: NodeExample) -> CheckResult:
     """Check a node in training mode: its outputs, then its derivative, on the true inputs and gradients."""
 
-    def judge(run: Made) -> CheckResult:
+    def judge(run: RunArrays) -> CheckResult:
         outputs = _check_outputs(example, node, run)
         if outputs.ok is False:
             return outputs
@@ -59,7 +59,7 @@ def _ask(
     process: Process,
     direction: str,
     node: Node,
-    judge: Callable[[Made], CheckResult],
+    judge: Callable[[RunArrays], CheckResult],
     *values: Any,
 ) -> CheckResult:
     """Run a node and judge the result.
@@ -86,12 +86,12 @@ def _ask(
     return node_check(*about, check.ok, check.value, check.bound, check.text, kernel)
 
 
-def _check_outputs(example: NodeExample, node: Node, run: Made) -> CheckResult:
+def _check_outputs(example: NodeExample, node: Node, run: RunArrays) -> CheckResult:
     arrays = [run.outputs[name] for name in node.outputs]
     return output_check(example, arrays)
 
 
-def _check_gradients(example: NodeExample, run: Made) -> CheckResult:
+def _check_gradients(example: NodeExample, run: RunArrays) -> CheckResult:
     """Check every gradient that the formula declares; a framework may give others as well."""
     bounds = gradient_bounds(example)
     deviations = []

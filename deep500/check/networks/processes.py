@@ -1,18 +1,18 @@
 """Runs frameworks in child processes: one that crashes fails a single check, and is restarted for the next one."""
 
 import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
 from ...errors import Deep500Error, Unsupported
 from ...supervision.child import Child, Died, Silent
+from ..wire import ArrayFiles, Malformed, decoded, encoded
 from .answering import Answering, attempted
-from .parcels import Parcel, unpacked
+from .values import ANSWERS, pack
 
 SERVING = f"{__package__}.server"
 MOST_CRASHES = 5
+LONGEST = 1 << 36  # bytes of the arrays of a network, or of its answer
 
 
 class Crashed(Deep500Error):
@@ -55,8 +55,7 @@ class OtherProcess:
         self.left_s = timeout_s
         self.crashes = 0
         self.child: Child | None = None
-        self.folder = tempfile.TemporaryDirectory(prefix="d5-check-")
-        self.file = Path(self.folder.name) / "values"
+        self.files = ArrayFiles(LONGEST)
 
     def ask(self, method: str, doing: str, *values: Any) -> Any:
         """What the runner's method of that name returns.
@@ -65,20 +64,17 @@ class OtherProcess:
         """
         if self.left_s <= 0:
             raise RunnerLost("no time was left: raise --timeout")
-        parcel = Parcel()
-        packed = parcel.pack(values)
-        parcel.write(self.file)
+        self.files.questions.end = 0
         request = {
             "method": method,
-            "values": packed,
-            "file": str(self.file),
+            "values": encoded(values, pack, self.files.questions),
             "framework": self.framework,
             "seed": self.seed,
             "engine": self.engine,
             "path": sys.path,
             "doing": doing,
         }
-        self.child = self.child or Child.fresh(SERVING)
+        self.child = self.child or Child.fresh(SERVING, files=self.files.descriptors)
         started = time.monotonic()
         try:
             answer = self.child.ask(request, "answer", self.left_s)
@@ -91,7 +87,10 @@ class OtherProcess:
         if "raised" in answer:
             kind = Unsupported if answer["missing"] else Deep500Error
             raise kind(answer["raised"])
-        return unpacked(answer["value"], self.file.read_bytes())
+        try:
+            return decoded(answer["value"], ANSWERS, self.files.answers)
+        except (Malformed, RecursionError):
+            raise self._crashed(Died("it sent something else than a value")) from None
 
     def _crashed(self, error: Died) -> Deep500Error:
         self._end()
@@ -115,7 +114,7 @@ class OtherProcess:
 
     def close(self) -> None:
         self._end()
-        self.folder.cleanup()
+        self.files.close()
 
 
 Process = OwnProcess | OtherProcess

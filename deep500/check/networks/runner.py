@@ -25,7 +25,7 @@ MOST_EXECUTORS = 64  # of single nodes in the cache
 
 
 @dataclass(frozen=True)
-class Made:
+class RunArrays:
     """The result of one run: outputs by name, gradients by name (or by input position), and the kernel of each node."""
 
     outputs: Arrays
@@ -41,7 +41,7 @@ class NetworkRunner:
         self.seed = seed
         self._executors: dict[tuple, Executor] = {}
 
-    def forward(self, node: Node, inputs: Sequence[Any]) -> Made:
+    def forward(self, node: Node, inputs: Sequence[Any]) -> RunArrays:
         """Run one node in evaluation mode."""
         inputs = without_key(node.operator, inputs)
         executor = self._executor("forward", node, inputs, (), {})
@@ -51,7 +51,7 @@ class NetworkRunner:
                 data[input_name(i)] = x
         results = self._arrays(executor.inference(data))
         outputs = _by_node(node, executor, results)
-        return Made(outputs, {}, executor.kernels())
+        return RunArrays(outputs, {}, executor.kernels())
 
     def backward(
         self,
@@ -59,7 +59,7 @@ class NetworkRunner:
         inputs: Sequence[Any],
         grads: Sequence[np.ndarray | None],
         trained: Sequence[int],
-    ) -> Made:
+    ) -> RunArrays:
         """Run one node in training mode, and its derivative by the inputs at the positions in `trained`."""
         inputs = without_key(node.operator, inputs)
         pairs = zip(node.outputs, grads, strict=False)
@@ -80,7 +80,7 @@ class NetworkRunner:
         outputs = _by_node(node, executor, results)
         gradients = self._arrays(executor.gradients)
         by_position = {i: gradients[input_name(i)] for i in trained}
-        return Made(outputs, by_position, executor.kernels())
+        return RunArrays(outputs, by_position, executor.kernels())
 
     def _executor(
         self,
@@ -115,15 +115,15 @@ class NetworkRunner:
 
     def whole(
         self, network: Network, data: Mapping[str, np.ndarray], y: str | None
-    ) -> Made:
+    ) -> RunArrays:
         """Run the whole network: in evaluation mode, or in training mode with the gradients of y."""
         executor = self.framework.executor(network, seed=self.seed)
         if y is None:
             outputs = self._arrays(executor.inference(data))
-            return Made(outputs, {}, executor.kernels())
+            return RunArrays(outputs, {}, executor.kernels())
         outputs = self._arrays(executor.inference_and_backprop(data, y))
         gradients = self._arrays(executor.gradients)
-        return Made(outputs, gradients, executor.kernels())
+        return RunArrays(outputs, gradients, executor.kernels())
 
     def step(
         self,

@@ -11,9 +11,10 @@ from ...contracts.optimizer import Optimizer
 from ...contracts.three_step import ThreeStepOptimizer
 from ...errors import errors_of_user_code
 from ..operators.array_checks import deviation
-from ..operators.bounds import MOVES, allowed, moved
+from ..operators.bounds import allowed
 from ..operators.examples import XP
 from ..operators.formats import wide
+from ..operators.moves import MOVES, moved
 from ..operators.rounding import PerturbedRun, RoundedNamespace
 from ..optimizers.origins import origin_of
 from ..optimizers.stepping import trajectory

@@ -20,7 +20,7 @@ from ...errors import (
     raise_if_mistake,
 )
 from ...graph.specializing import RunMode, Specializer, is_open
-from ..operators.bounds import depth
+from ..operators.depth import depth
 from ..operators.examples import Example, tensors
 from ..operators.formats import is_float
 

@@ -21,7 +21,7 @@ from .matching import paired, shared_parameters
 from .node_differences import node_difference
 from .nodes import Panel
 from .processes import Crashed, Process, RunnerLost
-from .runner import Made, arrays_of
+from .runner import RunArrays, arrays_of
 from .subjects import differentiated
 from .truth import Truth
 from .whole import compared, settled
@@ -36,17 +36,17 @@ class WrappedModel:
         self.executor = executor
         self.framework = executor.framework.name
 
-    def run(self, data: Mapping[str, np.ndarray], y: str | None) -> Made:
+    def run(self, data: Mapping[str, np.ndarray], y: str | None) -> RunArrays:
         """The outputs, and the gradients of y if it is not None."""
         executor = self.executor
         array = executor.framework.array
         if y is None:
             outputs = executor.inference(data)
-            return Made(arrays_of(array, outputs), {}, {})
+            return RunArrays(arrays_of(array, outputs), {}, {})
         outputs = executor.inference_and_backprop(data, y)
         arrays = arrays_of(array, outputs)
         gradients = arrays_of(array, executor.gradients)
-        return Made(arrays, gradients, {})
+        return RunArrays(arrays, gradients, {})
 
 
 class TrustedNetwork:

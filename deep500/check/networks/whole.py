@@ -19,7 +19,7 @@ from .accumulated import Expected, expected_gradients, expected_outputs
 from .divergence import node_check
 from .nodes import Panel
 from .processes import Process, RunnerLost
-from .runner import Made
+from .runner import RunArrays
 from .truth import Truth
 
 FUSED = "only where no value in between is asked for: a pass over the whole network changes it"
@@ -84,7 +84,7 @@ class Whole:
 
         return settled(framework, self.direction, self.network.name, run_and_compare)
 
-    def _compared(self, framework: str, run: Made) -> list[CheckResult]:
+    def _compared(self, framework: str, run: RunArrays) -> list[CheckResult]:
         arrays = run.outputs if self.y is None else run.gradients
         names = {name: name for name in self.expected.arrays}
         return compared(framework, self.direction, arrays, self.expected, names)
@@ -127,7 +127,7 @@ class Whole:
                 return node_check(*about, check.value, check.bound, check.text)
         return None
 
-    def _gradients_follow(self, opened_run: Made) -> bool:
+    def _gradients_follow(self, opened_run: RunArrays) -> bool:
         """Whether the gradients are those of the framework's own values."""
         truth = self._truth_from(opened_run.outputs)
         for _ in truth.backward():

@@ -173,7 +173,7 @@ class Example:
     def truths(self, calls: Sequence[tuple[Values, Any]]) -> list[list[Array]]:
         """The same for several calls at once, which is one question to another process."""
         if self.reference is not None:
-            results = referred(self.reference, calls)
+            results = reference_results(self.reference, calls)
             return [_as_arrays(outputs) for outputs in results]
         operator = self.operator
         run_each = getattr(operator, "run_each", None)
@@ -349,7 +349,9 @@ class Example:
         return f"{name}[{number}]"
 
 
-def referred(reference: Reference, calls: Sequence[tuple[Values, Any]]) -> list:
+def reference_results(
+    reference: Reference, calls: Sequence[tuple[Values, Any]]
+) -> list:
     """What a reference returns for each call of inputs and namespace."""
     each = getattr(reference, "each", None)
     if each:

@@ -213,7 +213,7 @@ def _opened(
     for role, process in others.items():
         descriptions[role] = process.open(request.sent)
     reference = others.get("reference")
-    truth = Referred(reference) if reference else None
+    truth = RemoteReference(reference) if reference else None
     operator: Any
     if is_built_in(request.subject):
         operator = _built_in(request)
@@ -263,14 +263,14 @@ def _function(
     description: dict[str, Any],
     descriptions: Mapping[str, Any],
     processes: Mapping[str, OperatorProcess],
-    truth: "Referred | None",
+    truth: "RemoteReference | None",
 ) -> Operator:
     """A function of another process as an operator, whose formula is the reference, or itself in float64."""
     name = str(description["name"])
     role = "oracle" if truth is None else "reference"
     [facts] = descriptions[role]
     oracle = processes["oracle"]
-    truth = truth or Referred(oracle)
+    truth = truth or RemoteReference(oracle)
     try:
         labels = tuple(map(str, facts["labels"]))
         required = int(facts["required"])
@@ -284,14 +284,14 @@ def _function(
         labels = labels_of_function
     derived = None
     if find_framework(request.framework).abilities.autodiff:
-        derived = Derived(oracle)
+        derived = RemoteDerivative(oracle)
     return adapted(
         name, truth, truth, request.framework, labels, required, domain, derived
     )
 
 
 @dataclass(frozen=True)
-class Referred:
+class RemoteReference:
     """A reference in another process."""
 
     process: OperatorProcess
@@ -307,7 +307,7 @@ class Referred:
 
 
 @dataclass(frozen=True)
-class Derived:
+class RemoteDerivative:
     """The derivative of a function in another process, as its framework differentiates it."""
 
     process: OperatorProcess

@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from typing import Any
 
 from ...contracts.operator import Operator
 from ...errors import Deep500Error, Incomplete, Unsupported
 from ...supervision.child import Child, Died, Silent
-from ..wire import LONGEST, ArrayFile, Malformed, decoded, encoded
+from ..wire import LONGEST, ArrayFiles, Malformed, decoded, encoded
 from .formats import Values
 from .functions import ReferenceFailed
 from .runner import Arrays, Gradients
@@ -62,25 +62,10 @@ class AnswerTime:
         )
 
 
-class ArrayFiles(ExitStack):
-    """The files for the large arrays of questions and of answers; leaving the context closes them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.questions = self.enter_context(closing(ArrayFile.new()))
-        self.answers = self.enter_context(closing(ArrayFile.new()))
-
-    @property
-    def descriptors(self) -> tuple[int, int]:
-        return self.questions.descriptor, self.answers.descriptor
-
-
 class OperatorProcess:
     """A process that holds operators, and answers by calling a method of its `OperatorRunner` or `OperatorOracle`."""
 
-    def __init__(
-        self, role: str, child: Child, files: "ArrayFiles", limit: "AnswerTime"
-    ):
+    def __init__(self, role: str, child: Child, files: ArrayFiles, limit: "AnswerTime"):
         self.role = role
         self.child = child
         self.files = files
@@ -90,7 +75,7 @@ class OperatorProcess:
     def ask(self, method: str, *values: Any) -> Any:
         """What the method of that name returns there; raises what it raised, or `Lost`."""
         self.files.questions.end = 0
-        message = encoded(list(values), self._number, self.files.questions)
+        message = encoded(list(values), self._pack, self.files.questions)
         return self._answer({"method": method, "values": message})
 
     def ask_each(self, method: str, questions: Sequence[tuple]) -> list:
@@ -150,10 +135,13 @@ class OperatorProcess:
         except (Malformed, RecursionError):
             raise self.malformed("a value") from None
 
-    def _number(self, operator: Operator) -> int:
+    def _pack(self, value: Any) -> tuple[str, int] | None:
+        """An operator as its number in the other process."""
+        if not isinstance(value, Operator):
+            return None
         for number, other in enumerate(self.operators):
-            if other is operator:
-                return number
+            if other is value:
+                return "operator", number
         raise LookupError("this process holds no such operator")
 
 
@@ -177,8 +165,7 @@ class RemoteRunner:
         return bool(self.process.ask("keeps_denormals"))
 
     def run(self, operator: Operator, inputs: Values, layout: str = "plain") -> Arrays:
-        outputs: Arrays = self.process.ask("run", operator, inputs, layout)
-        return outputs
+        return self.process.ask("run", operator, inputs, layout)
 
     def gradient(
         self,
@@ -187,10 +174,7 @@ class RemoteRunner:
         seeds: Values,
         layout: str = "plain",
     ) -> Gradients:
-        gradients: Gradients = self.process.ask(
-            "gradient", operator, inputs, seeds, layout
-        )
-        return gradients
+        return self.process.ask("gradient", operator, inputs, seeds, layout)
 
     def autodiff(
         self,
@@ -199,44 +183,30 @@ class RemoteRunner:
         seeds: Values,
         asked: Sequence[int],
     ) -> Gradients | None:
-        gradients: Gradients | None = self.process.ask(
-            "autodiff", operator, inputs, seeds, asked
-        )
-        return gradients
+        return self.process.ask("autodiff", operator, inputs, seeds, asked)
 
     def touched(self, operator: Operator, inputs: Values, seeds: Values) -> list[Any]:
-        after: list[Any] = self.process.ask("touched", operator, inputs, seeds)
-        return after
+        return self.process.ask("touched", operator, inputs, seeds)
 
     def sequence(
         self, operator: Operator, calls: Sequence[tuple[int, Values]]
     ) -> list[list[Arrays]]:
-        readings: list[list[Arrays]] = self.process.ask("sequence", operator, calls)
-        return readings
+        return self.process.ask("sequence", operator, calls)
 
     def repeated(
         self, operator: Operator, inputs: Values, seeds: Values, count: int
     ) -> list[Gradients]:
-        different: list[Gradients] = self.process.ask(
-            "repeated", operator, inputs, seeds, count
-        )
-        return different
+        return self.process.ask("repeated", operator, inputs, seeds, count)
 
     def interleaved(
         self, operator: Operator, calls: Sequence[tuple[Values, Values]]
     ) -> list[dict[str, list]]:
-        answers: list[dict[str, list]] = self.process.ask(
-            "interleaved", operator, calls
-        )
-        return answers
+        return self.process.ask("interleaved", operator, calls)
 
     def guarded(
         self, operator: Operator, inputs: Values, seeds: Values, filling: int
     ) -> dict[str, list]:
-        results: dict[str, list] = self.process.ask(
-            "guarded", operator, inputs, seeds, filling
-        )
-        return results
+        return self.process.ask("guarded", operator, inputs, seeds, filling)
 
     def sanitized(
         self,
@@ -245,10 +215,7 @@ class RemoteRunner:
         seeds: Values,
         seconds: float,
     ) -> list[str] | None:
-        findings: list[str] | None = self.process.ask(
-            "sanitized", operator, inputs, seeds, seconds
-        )
-        return findings
+        return self.process.ask("sanitized", operator, inputs, seeds, seconds)
 
 
 class Processes(ExitStack):

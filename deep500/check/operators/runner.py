@@ -86,7 +86,7 @@ class OperatorRunner:
 
     def __init__(self, framework: Framework):
         self.framework = framework
-        # of functions, by the identity of their operator, which is held too
+        # kernels of functions, by the identity of their operator, which is held too
         self._compiled_kernels: dict[int, tuple[Operator, Any]] = {}
 
     def kernel(self, operator: Operator, inputs: Values) -> str:

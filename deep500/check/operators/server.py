@@ -28,7 +28,7 @@ from ...supervision.serving import (
     internal_answer,
     serve,
 )
-from ..wire import ArrayFile, decoded, encoded
+from ..wire import ArrayFile, Malformed, decoded, encoded
 from .functions import ReferenceFunction, by_itself
 from .oracle import OperatorOracle
 from .remote_operator import describe
@@ -122,13 +122,21 @@ class QuestionSession:
         return descriptions
 
     def _call(self, message: Message) -> Message:
+        unpack = {"operator": self._operator}
+
         def called() -> Any:
-            values = decoded(message["values"], self.operators, self.questions)
+            values = decoded(message["values"], unpack, self.questions)
             with np.errstate(all="ignore"):
                 method = getattr(self.holder, message["method"])
                 return method(*values)
 
         return self._attempted(called)
+
+    def _operator(self, number: Any) -> Operator:
+        """The operator of that number."""
+        if type(number) is not int or not 0 <= number < len(self.operators):
+            raise Malformed("an operator that is not held here")
+        return self.operators[number]
 
     def _in_a_copy(self, message: Message) -> Any:
         """The answer of a copy of this process, in which earlier questions cannot have left anything behind."""

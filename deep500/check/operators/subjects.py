@@ -36,7 +36,7 @@ from .examples import (
     drawn,
     examples_of,
     generator,
-    referred,
+    reference_results,
 )
 from .formats import Values, is_float, map_arrays, map_floats
 from .functions import ReferenceFailed, by_itself
@@ -258,7 +258,7 @@ def adapted(
         return truth(*xs)
 
     def run_each(self: Operator, calls: Sequence[tuple]) -> list[tuple]:
-        return [as_tuple(result) for result in referred(truth, calls)]
+        return [as_tuple(result) for result in reference_results(truth, calls)]
 
     def infer(self: Operator, *inputs: Any) -> tuple[TensorSpec, ...]:
         float_dtype = ""

@@ -43,7 +43,7 @@ from .truths import (
 from .unjudged_checks import FORMULA, NEW_PROCESS, NOT_INDEPENDENT, SAME_PROCESS
 
 DTYPES = ("float64", "float32")
-# of the error, relative to the distance that the parameter has moved
+# bounds of the error, relative to the distance that the parameter has moved
 BOUNDS = {"float64": EXACT, "float32": 1e-3}
 ULPS = 4.0  # the rounding of a parameter that each step may add
 COMMON_RULES = {"SGD", "Momentum", "Nesterov"}

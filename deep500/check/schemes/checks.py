@@ -28,7 +28,7 @@ from .trials import (
 from .variants import LOSSY_SHARE, with_losses, without_losses
 
 SERIAL_BOUND = 1e-4  # of float32 parameters after some steps that differ in the order of additions alone
-# of the spread of scattered replicas, after some epochs of communication
+# what may be left of the spread of scattered replicas after some epochs of communication
 CONSENSUS_BOUND = 0.7
 MEAN_BOUND = 0.1  # of the step by the mean gradient
 FEEDBACK_BOUND = 0.3  # the same with error feedback, whose residuals come and go

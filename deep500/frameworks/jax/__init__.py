@@ -49,7 +49,7 @@ class Jax(Framework):
 
     The first use sets two options for the whole process: 64-bit types are enabled (labels and indices are int64, checks
     need float64; float32 stays float32), and calls on the CPU return when the result is there (so that timers need not
-    wait). All arrays are committed to the adapter's device, and programs run where their arrays are.
+    wait). Parameters and states are committed to the adapter's device, and programs run where they are.
     """
 
     name = "jax"
@@ -109,7 +109,7 @@ class Jax(Framework):
         if outputs is not None:
             jax.block_until_ready(outputs)
         elif not self._waits_by_itself():
-            arrays = jax.live_arrays()
+            arrays = jax.live_arrays(self.place.platform)
             jax.block_until_ready([x for x in arrays if self.place in x.devices()])
 
     def _waits_by_itself(self) -> bool:
@@ -120,6 +120,15 @@ class Jax(Framework):
 
     def tensor(self, array: Any, dtype: str | None = None) -> "jax.Array":
         """Return a copy, since JAX may share NumPy's memory and relies on it never to change."""
+        jax = self.module
+        from .devices import is_usual
+
+        if is_usual(self.device):  # where it is without asking, in half the time
+            return jax.numpy.array(array, dtype)
+        return self.committed(array, dtype)
+
+    def committed(self, array: Any, dtype: str | None = None) -> "jax.Array":
+        """Return a copy that stays on the device in every context, as do the results of what it takes part in."""
         jax = self.module
         if isinstance(array, jax.Array):
             return jax.device_put(jax.numpy.array(array, dtype), self.place)

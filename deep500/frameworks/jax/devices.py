@@ -36,6 +36,12 @@ def local_device(word: str) -> jax.Device:
     return found[int(index or 0)]
 
 
+@cache
+def is_usual(word: str) -> bool:
+    """Whether JAX uses this device if nobody asks for one."""
+    return jax.local_devices()[0] == local_device(word)
+
+
 def _local(kind: str) -> list[jax.Device]:
     """This process's devices of a kind; none if JAX was started without it."""
     try:

@@ -43,8 +43,8 @@ class JaxExecutor(FunctionalExecutor):
         execution: str = "compiled",
     ):
         super().__init__(framework, network, seed, execution)
-        tensor = framework.tensor
-        self.params = {name: tensor(value) for name, value in network.params.items()}
+        for name, value in network.params.items():
+            self.params[name] = framework.committed(value)
         # a compiled program runs where its parameters are
         self._follows_params = bool(network.params) and execution != "eager"
         # by the names of the inputs
@@ -172,6 +172,9 @@ class JaxExecutor(FunctionalExecutor):
 
     def with_derivative(self, operator: Operator, inputs: Sequence[Any]) -> tuple:
         return formula(self.framework.xp, operator, inputs)
+
+    def _write(self, name: str, value: np.ndarray) -> None:
+        self.params[name] = self.framework.committed(value)
 
     def _inference(self, inputs: Collection[str]) -> Program:
         structure = self.structure

@@ -117,6 +117,15 @@ def _text_address(text: str) -> int:
 
 @cache
 def _register() -> None:
+    handlers = handler_library()
+    on_host = jax.ffi.pycapsule(getattr(handlers, TARGET))
+    on_cuda = jax.ffi.pycapsule(getattr(handlers, f"{TARGET}_cuda"))
+    jax.ffi.register_ffi_target(TARGET, on_host, platform=HOST)
+    jax.ffi.register_ffi_target(TARGET, on_cuda, platform="CUDA")
+
+
+def handler_library() -> ctypes.CDLL:
+    """The handlers by which XLA calls operators, compiled if that has not been done before."""
     source = Path(__file__).with_name("custom.cpp")
     flags = ["-std=c++17", "-fvisibility=default", f"-I{jax.ffi.include_dir()}"]
     path = build(
@@ -126,8 +135,4 @@ def _register() -> None:
         flags,
         depends=jax.lib.__version__,
     )
-    library = ctypes.CDLL(str(path))
-    on_host = jax.ffi.pycapsule(getattr(library, TARGET))
-    on_cuda = jax.ffi.pycapsule(getattr(library, f"{TARGET}_cuda"))
-    jax.ffi.register_ffi_target(TARGET, on_host, platform=HOST)
-    jax.ffi.register_ffi_target(TARGET, on_cuda, platform="CUDA")
+    return ctypes.CDLL(str(path))

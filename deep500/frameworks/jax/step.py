@@ -40,10 +40,10 @@ class JaxStep(FunctionalStep):
         leaves, self._structure = jax.tree.flatten(states)
         # one tuple for all arrays of the state: JAX takes longer for trees of dictionaries at every call
         # copies: equal constants may share memory, which a step could not donate twice
-        tensor = executor.framework.tensor
-        copies = [tensor(np.asarray(leaf)) for leaf in leaves]
+        committed = executor.framework.committed
+        copies = [committed(np.asarray(leaf)) for leaf in leaves]
         self._leaves = tuple(copies)
-        self._device_count = tensor(np.zeros((), np.float32))
+        self._device_count = committed(np.zeros((), np.float32))
         self._names = tuple(params)
         self.programs: Programs[Program] = Programs()
         self._half = executor.jitted(self._updated_values, (0, 2, 3))
@@ -94,7 +94,7 @@ class JaxStep(FunctionalStep):
         executor.params = params | dict(zip(names, new, strict=True))
 
     def set_device_count(self, count: np.ndarray) -> None:
-        self._device_count = self.executor.framework.tensor(count)
+        self._device_count = self.executor.framework.committed(count)
 
     @property
     def states(self) -> States:  # type: ignore[override]
@@ -104,7 +104,7 @@ class JaxStep(FunctionalStep):
     def set_state(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
         states = self.states
         for key, value in arrays.items():
-            states[name][key] = self.executor.framework.tensor(value)
+            states[name][key] = self.executor.framework.committed(value)
         self._leaves = tuple(jax.tree.leaves(states))
 
     def _trained(self) -> Values:

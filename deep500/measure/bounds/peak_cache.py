@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import tempfile
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import Deep500Error
+from ...schema import decoded
 from ..machine.host import cgroups, compute, software
 from ..machine.host.files import HostFiles, Unavailable
 from ..sensing.others import BUSY, allowed_cpus
@@ -145,69 +145,15 @@ def read_peaks(path: Path, machine: dict[str, str]) -> Peaks | None:
     try:
         with open(path, "rb") as file:
             data = json.loads(file.read(LIMIT))
-        if data["machine"] != machine:
-            return None
-        return _peaks(data)
-    except (
-        OSError,
-        ValueError,
-        TypeError,
-        KeyError,
-        AttributeError,
-        RecursionError,
-    ):
+        peaks = decoded(Peaks, data, str(path))
+    except (OSError, ValueError, RecursionError, Deep500Error):
         return None  # absent, damaged or of another format: measuring again is the remedy for all of them
+    return peaks if peaks.machine == machine else None
 
 
-def peaks_from_json(data: Any) -> Peaks:
+def peaks_from_json(data: object) -> Peaks:
     """The peaks recorded in a plan, which may come from anyone; raises a Deep500Error if they are malformed."""
-    try:
-        return _peaks(data)
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise Deep500Error(
-            "plan.json: the peaks of the machine do not have their form"
-        ) from None
-
-
-def _peaks(data: Any) -> Peaks:
-    flops = {str(dtype): _peak(fields) for dtype, fields in data["flops"].items()}
-    bandwidth = _peak(data["bandwidth"])
-    machine = {str(name): str(value) for name, value in data["machine"].items()}
-    measured = str(data["measured"])
-    note = str(data["note"])
-    return Peaks(
-        flops=flops,
-        bandwidth=bandwidth,
-        machine=machine,
-        measured=measured,
-        note=note,
-    )
-
-
-def _peak(fields: Any) -> Peak:
-    peak = Peak(**fields)
-    numbers = [peak.value, peak.median]
-    if peak.low is not None:
-        numbers += [peak.low, peak.high]
-    if not all(_is_rate(number) for number in numbers):
-        raise ValueError("a peak is a number above 0")
-    if peak.median is not None and peak.median > peak.value:
-        raise ValueError("the best of some values is not below their median")
-    if peak.others is not None and not _is_share(peak.others):
-        raise ValueError("others use a share of the CPUs")
-    texts = [peak.unit, peak.what, peak.note, peak.measured]
-    are_texts = all(isinstance(text, str) for text in texts)
-    if not isinstance(peak.n, int) or not are_texts:
-        raise ValueError("a peak has a count, a unit and a description")
-    return peak
-
-
-def _is_rate(number: object) -> bool:
-    return isinstance(number, float) and 0 < number < math.inf
-
-
-def _is_share(number: object) -> bool:
-    return isinstance(number, float) and 0 <= number <= 1
+    return decoded(Peaks, data, "plan.json: the peaks of the machine")
 
 
 def write_peaks(path: Path, peaks: Peaks) -> None:

@@ -7,12 +7,15 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Annotated
 
 from ...errors import TooFewSamples
+from ...schema import Between, Share
 from ..machine.host.files import HostFiles, Unavailable, whole
 from ..machine.host.memory import memory_available
 from ..sensing.others import allowed_cpus
 
+PositiveRate = Annotated[float, Between(1e-300, 1e300)]
 GEMM_SIZES = (256, 512, 1024, 2048, 4096)
 # Elements: what triad's first pass writes is still in a cache for its second.
 CHUNK = 2**17
@@ -27,17 +30,21 @@ UNITS = {"K": 2**10, "M": MIB}
 class Peak:
     """The best of `n` repetitions of `what`, and beside it their median with its interval: what is usual."""
 
-    value: float
+    value: PositiveRate
     unit: str
     what: str
     n: int = 0
-    median: float | None = None
-    low: float | None = None
-    high: float | None = None
+    median: PositiveRate | None = None
+    low: PositiveRate | None = None
+    high: PositiveRate | None = None
     note: str = ""
     # the share of the CPUs that others used meanwhile, if it is known
-    others: float | None = None
+    others: Share | None = None
     measured: str = ""  # when
+
+    def __post_init__(self) -> None:
+        if self.median is not None and self.median > self.value:
+            raise ValueError("a best value that is not below the median")
 
     @property
     def uncertainty(self) -> float:

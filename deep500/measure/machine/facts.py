@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-import reprlib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...errors import Deep500Error
+from ...schema import decoded
 
 Value = str | int | float | bool | list[str]
 
@@ -95,56 +96,40 @@ class Environment:
     @staticmethod
     def from_json(data: object) -> Environment:
         """The environment of a dictionary written by `to_json`; anything else is a Deep500Error."""
-        top = _dictionary(data, "environment")
-        version = top.get("format")
-        if type(version) is not int or version != FORMAT:
+        document = decoded(EnvironmentDocument, data, "environment.json")
+        if document.format != FORMAT:
             raise Deep500Error(
-                f"The environment has format {_shown(version)}, and this version reads {FORMAT}; "
-                "read it with the version that wrote it."
+                f"environment.json has format {document.format}, and this version reads {FORMAT}; "
+                "read it with the version that wrote it"
             )
-        classes = _dictionary(top.get("classes"), "'classes' of the environment")
-        if set(classes) != set(CLASSES):
-            odd = sorted(set(classes) ^ set(CLASSES))
-            raise Deep500Error(
-                f"The environment must hold nine classes; missing or unknown: {_shown(odd)}."
-            )
-        facts = {group: _facts(group, classes[group]) for group in CLASSES}
-        return Environment(facts)
+        if {*document.classes} != {*CLASSES}:
+            raise Deep500Error("environment.json does not hold the nine classes")
+        classes = {group: dict(document.classes[group]) for group in CLASSES}
+        for facts in classes.values():
+            for name, fact in facts.items():
+                _check_fact(name, fact)
+        return Environment(classes)
 
 
-def _facts(group: str, data: object) -> dict[str, Fact]:
-    facts = {}
-    members = _dictionary(data, f"class {group!r}")
-    for name, fields in members.items():
-        full_name = f"{_shown(name)} of {group!r}"
-        facts[name] = _fact(full_name, fields)
-    return facts
+@dataclass(frozen=True)
+class EnvironmentDocument:
+    """environment.json, whose facts are still to be checked."""
+
+    format: int
+    classes: Mapping[str, Mapping[str, Fact]]
 
 
-def _fact(name: str, data: object) -> Fact:
-    fields = _dictionary(data, f"fact {name}")
-    if set(fields) != {"value", "source", "unavailable"}:
-        keys = _shown(sorted(fields))
+def _check_fact(name: str, fact: Fact) -> None:
+    """Raise a Deep500Error for a fact that nobody could show."""
+    reason = fact.unavailable
+    is_reason = reason is None or bool(_is_text(reason) and reason)
+    are_texts = _is_text(name) and _is_text(fact.source) and is_reason
+    has_either = (fact.value is None) != (reason is None)
+    is_plain = fact.value is None or is_value(fact.value)
+    if not (are_texts and has_either and is_plain):
         raise Deep500Error(
-            f"Fact {name} must hold value, source and unavailable; it holds {keys}."
+            f"environment.json: the fact {ascii(name)[:40]} has no plain value with a source, or no reason why not"
         )
-    value = fields["value"]
-    source = fields["source"]
-    reason = fields["unavailable"]
-    is_reason = reason is None or (_is_text(reason) and reason)
-    if not _is_text(source) or not is_reason:
-        texts = _shown([source, reason])
-        raise Deep500Error(
-            f"The source and reason of fact {name} must be printable text; they are {texts}."
-        )
-    has_either = (value is None) != (reason is None)
-    is_plain = value is None or is_value(value)
-    if not has_either or not is_plain:
-        pair = _shown([value, reason])
-        raise Deep500Error(
-            f"Fact {name} must have either a plain value or a reason; it has {pair}."
-        )
-    return Fact(value, source, reason)
 
 
 def is_value(value: object) -> bool:
@@ -162,22 +147,3 @@ def is_value(value: object) -> bool:
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str) and value.isprintable()
-
-
-def _dictionary(data: object, name: str) -> dict[str, Any]:
-    if not isinstance(data, dict):
-        raise Deep500Error(f"The {name} must be a dictionary; it is {_shown(data)}.")
-    for key in data:
-        if not _is_text(key):
-            raise Deep500Error(
-                f"The names in the {name} must be printable text; one is {_shown(key)}."
-            )
-    return data
-
-
-def _shown(value: object) -> str:
-    try:
-        return reprlib.repr(value)
-    except ValueError:
-        # Python refuses to write out numbers of thousands of digits
-        return "a huge number"

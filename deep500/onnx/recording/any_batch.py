@@ -69,7 +69,7 @@ class _Merged:
     plan: SizePlan
     model: onnx.ModelProto
     sources: Mapping[str, tuple[str, int]]
-    # that compute constants
+    # the nodes that compute constants
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     _sizes: set[str] = field(default_factory=set)
     _count: int = 0

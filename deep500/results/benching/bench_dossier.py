@@ -1,7 +1,6 @@
 """What a benchmark declares, for an audit: its times and rates, its comparisons, how it was measured."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ...contracts.dossier import (
     Checked,
@@ -12,27 +11,31 @@ from ...contracts.dossier import (
     ReportedSpeedup,
     SuiteReport,
 )
-from ...contracts.result import Plan
 from ...hashing.canonical_form import form_hash
+from ...measure.agreement import VISIT_NS
+from ...measure.bench_blocks import TimedBlock
+from ...measure.bench_plan import BenchPlan, PlannedEntry
 from ...measure.numbers import BenchNumbers, EntryComparison, EntryNumbers
 from ...reports.text import clean
+from ...schema import encoded
 
 DERIVED = "derived.json"
 PLAN = "plan.json"
 ASSUMED = "assumed: few values, and a t distribution"
 OVERWRITTEN = "overwritten with others"
-SETTINGS = ("budget_s", "seed", "timeout_s", "about", "entries", "processes")
+# settings that change what is measured
+SETTINGS = ("cache", "control", "level", "margin", "precision", "synchronised")
 
 
 def bench_dossier(
-    plan: Plan, blocks: Sequence[Mapping[str, Any]], derived: BenchNumbers | None
+    plan: BenchPlan, blocks: Sequence[TimedBlock], derived: BenchNumbers | None
 ) -> Dossier:
     """Everything that a benchmark declares; nothing before it has numbers."""
     if derived is None:
         return Dossier()
     numbers = []
     for index, (entry, planned) in enumerate(
-        zip(derived.entries, plan["entries"], strict=True)
+        zip(derived.entries, plan.entries, strict=True)
     ):
         numbers.append(_time(entry, planned, plan, index))
         numbers += _rates(entry, planned, plan, index)
@@ -56,13 +59,12 @@ def interval_basis(method: str | None) -> IntervalBasis:
 
 
 def _time(
-    entry: EntryNumbers, planned: Mapping[str, Any], plan: Plan, index: int
+    entry: EntryNumbers, planned: PlannedEntry, plan: BenchPlan, index: int
 ) -> ReportedNumber:
-    about = _about(plan)
     basis = interval_basis(entry.method)
     shown = [each.q for each in entry.quantiles if each.value is not None]
-    inputs = str(about.get("inputs", ""))
-    work = planned.get("work", {})
+    inputs = plan.about.inputs or ""
+    work = planned.work or {}
     modes = len(entry.modes) if entry.modes else 1
     checked: Checked | None = None
     if "framework" in work or "checked" in work:
@@ -111,14 +113,14 @@ def _refusal(entry: EntryNumbers) -> str | None:
 
 
 def _rates(
-    entry: EntryNumbers, planned: Mapping[str, Any], plan: Plan, index: int
+    entry: EntryNumbers, planned: PlannedEntry, plan: BenchPlan, index: int
 ) -> list[ReportedNumber]:
     """The rates of operations and of bytes, each with the measured peak of the machine."""
     if entry.rates is None:
         return []
-    work = planned.get("work", {})
+    work = planned.work or {}
     dtype = work.get("dtype")
-    peaks = _about(plan).get("peaks") or {}
+    peaks = plan.about.peaks or {}
     numbers = []
     found = (
         ("flop/s", "flops", entry.rates.flops, peaks.get("flops", {}).get(dtype)),
@@ -200,19 +202,19 @@ def _speedup(
 
 
 def _conduct(
-    plan: Plan, blocks: Sequence[Mapping[str, Any]], derived: BenchNumbers
+    plan: BenchPlan, blocks: Sequence[TimedBlock], derived: BenchNumbers
 ) -> MeasurementConduct:
     load = derived.interference.others if derived.interference else None
     control = derived.control
-    settings = {key: value for key, value in plan.items() if key not in SETTINGS}
-    entries = [[each["name"], each["text"], each["setup"]] for each in plan["entries"]]
+    settings = {name: getattr(plan, name) for name in SETTINGS}
+    entries = [[each.name, each.text, each.setup] for each in plan.entries]
     conduct = MeasurementConduct(
         name="the measurement",
         load=min(load, 1.0) if load is not None else None,
         control_low=control.low if control else None,
         control_high=control.high if control else None,
         clock_ratio=_clock_ratio(blocks),
-        method=f"procedure {derived.procedure}, settings {form_hash(settings)[:12]}",
+        method=f"procedure {derived.procedure}, settings {form_hash(encoded(settings))[:12]}",
         subject=form_hash(entries)[:12],
     )
     return conduct.at(
@@ -225,25 +227,22 @@ def _conduct(
     )
 
 
-def _clock_ratio(blocks: Sequence[Mapping[str, Any]]) -> float | None:
+def _clock_ratio(blocks: Sequence[TimedBlock]) -> float | None:
     """Timed and untimed visits by the time that the process says it spent, of blocks long enough to tell."""
-    timed = spent = 0
+    timed = spent = visits = 0
     for block in blocks:
-        clocks = block.get("clocks")
-        if clocks:
-            timed += clocks["timed_ns"] + clocks.get("untimed_ns", 0)
-            spent += clocks["spent_ns"]
-    visits = sum(len(order) for block in blocks for order in block.get("orders", ()))
-    loop_ns = visits * 50_000
+        visits += sum(map(len, block.orders))
+        if block.clocks:
+            timed += block.clocks.timed_ns + block.clocks.untimed_ns
+            spent += block.clocks.spent_ns
+    loop_ns = visits * VISIT_NS
     if spent < 100_000_000 or not timed:
         return None
     return min(1.0, (timed + loop_ns) / spent)
 
 
-def _suite(plan: Plan, derived: BenchNumbers) -> list[SuiteReport]:
-    left_out = _about(plan).get("left_out")
-    if not isinstance(left_out, Mapping):
-        return []
+def _suite(plan: BenchPlan, derived: BenchNumbers) -> list[SuiteReport]:
+    left_out = plan.about.left_out
     reasons = [clean(reason) for reason in left_out.values() if reason]
     shown = len(derived.entries)
     suite = SuiteReport(
@@ -253,8 +252,3 @@ def _suite(plan: Plan, derived: BenchNumbers) -> list[SuiteReport]:
         reason="; ".join(reasons)[:200] or None,
     )
     return [suite.at(PLAN, "about/left_out", shown="entries", members="entries")]
-
-
-def _about(plan: Plan) -> Mapping[str, Any]:
-    about = plan.get("about")
-    return about if isinstance(about, Mapping) else {}

@@ -1,17 +1,18 @@
 """The entries of a measurement on a board: they compete with each other, and with those of the same measurement."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from ...contracts.standing import Contestant, Score, Standing, Word
 from ...errors import Deep500Error, TooFewSamples
 from ...hashing.canonical_form import form_hash
+from ...measure.bench_plan import BenchPlan
 from ...measure.numbers import EntryNumbers
 from ...measure.results import Result
-from ...measure.statistics.comparison import compare
+from ...measure.statistics.comparison import Comparison, compare
 from ...measure.withholding import widened_comparison
 from ...reports.tables import measured
 from ...reports.text import clean
+from ...schema import encoded
 
 TIME = "time per call"
 # What a measurement was told: with another of these it is made by another method.
@@ -38,7 +39,7 @@ class BenchContestant(Contestant):
             verdict="measured",
             league=_method(result.plan),
             method=_method(result.plan) | {"entry": numbers.name},
-            scores=[_score(numbers, result.plan["level"])],
+            scores=[_score(numbers, result.plan.level)],
             versions={},
         )
 
@@ -57,7 +58,9 @@ class BenchContestant(Contestant):
             return "inconclusive"
         return WORDS[found.verdict]
 
-    def _apart(self, other: "BenchContestant", margin: float, level: float) -> Any:
+    def _apart(
+        self, other: "BenchContestant", margin: float, level: float
+    ) -> Comparison:
         """The comparison of two runs; without several processes nobody knows how far runs lie apart."""
         if len(self.result.processes) < 2 or len(other.result.processes) < 2:
             raise TooFewSamples("one process on a side")
@@ -78,12 +81,13 @@ def bench_contestants(
             yield BenchContestant(result, entry, subject)
 
 
-def _method(plan: Mapping[str, Any]) -> dict[str, Any]:
+def _method(plan: BenchPlan) -> dict[str, object]:
+    document = encoded(plan)
     entries = []
-    for entry in plan["entries"]:
+    for entry in document["entries"]:
         entries.append({key: entry[key] for key in ENTRY_KEYS if key in entry})
-    told = {key: plan[key] for key in METHOD_KEYS if key in plan}
-    told["threads"] = dict(plan.get("about") or {}).get("threads")
+    told = {key: document[key] for key in METHOD_KEYS}
+    told["threads"] = plan.about.threads
     return {"entries": form_hash(entries), "plan": form_hash(told)}
 
 

@@ -43,7 +43,7 @@ WARMUP = {
 
 def entries(data: ReportData) -> Table:
     """One row per candidate: the median with interval and n, with the modes beside it where there are several."""
-    level = percent(data.plan.get("level", 0.95))
+    level = percent(data.plan.level)
     headers = [
         "entry",
         "levels",
@@ -173,14 +173,14 @@ def _verdicts(data: ReportData, comparisons: Sequence[EntryComparison]) -> Table
 def measured_things(data: ReportData) -> Table:
     """What each name stands for."""
     rows = []
-    for entry in data.plan["entries"]:
+    for entry in data.plan.entries:
         setup: Text = NOTHING
-        if entry.get("setup"):
-            setup = Code(clean(entry["setup"]))
+        if entry.setup:
+            setup = Code(clean(entry.setup))
         row = [
-            entry_name(data, entry["name"]),
-            clean(entry["kind"]),
-            Code(clean(entry["text"])),
+            entry_name(data, entry.name),
+            clean(entry.kind),
+            Code(clean(entry.text)),
             setup,
         ]
         rows.append(row)

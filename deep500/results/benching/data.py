@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ...measure.bench_plan import BenchPlan
 from ...measure.numbers import BenchNumbers, EntryComparison, EntryNumbers
 from ...reports.canvas import numbered
 
@@ -20,14 +21,14 @@ class ReportData:
     """
 
     title: str
-    plan: Mapping[str, Any]
-    environment: Mapping[str, Any]
+    plan: BenchPlan
+    environment: Mapping[str, object]
     derived: BenchNumbers
     samples: Mapping[str, Sequence["np.ndarray"]] = field(default_factory=dict)
     bundle: str | None = None
     hash: str | None = None
     problems: Sequence[str] = ()
-    sensors: Mapping[str, Any] | None = None
+    sensors: Mapping[str, object] | None = None
     discarded: Mapping[str, Sequence["np.ndarray"]] = field(default_factory=dict)
 
     @property

@@ -39,8 +39,8 @@ def drifts(data: ReportData) -> list[Text]:
 
 def _rows(data: ReportData) -> list[Drifting]:
     """Every entry and comparison: its name, its numbers, and the share from which on a drift matters."""
-    precision = data.plan.get("precision")
-    margin = data.plan.get("margin")
+    precision = data.plan.precision
+    margin = data.plan.margin
     rows: list[Drifting] = []
     for entry in data.entries:
         name = entry_name(data, entry.name)

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Any
 
 from ...contracts.result import Contrast
 from ...errors import Deep500Error, TooFewSamples
+from ...measure.bench_plan import PlannedEntry
 from ...measure.interference import Exposure, judged
 from ...measure.results import Result
 from ...measure.statistics.assumptions import Widening
@@ -24,14 +24,13 @@ from ...reports.blocks import (
 )
 from ...reports.tables import NOTHING, measured, ratio
 from ...reports.text import Text, VerdictWord, clean, flat
+from ..outcomes.setting_difference import setting_differences
 from .contrast_answer import Answer, contrast_banner, verdict_of_answer
 
 DRIFT = (
     "A and B ran at different times: a machine that drifts shows up as a difference. "
     "For a sharper answer measure both in one `d5 bench`."
 )
-PLAN_KEYS = ("cache", "synchronised", "factors")
-ENTRY_KEYS = ("kind", "text", "setup")
 
 
 def contrast(a: Result, b: Result, margin: float, level: float) -> Contrast:
@@ -144,33 +143,36 @@ def _without_interference(
 def _plan_differences(a: Result, b: Result) -> list[str]:
     """What the two runs were told to do differently, apart from seed and budget."""
     differences = []
-    for key in PLAN_KEYS:
-        value_a = a.plan.get(key)
-        value_b = b.plan.get(key)
-        if value_a != value_b:
-            differences.append(f"{key}: {value_a} against {value_b}")
-    entries_b = {entry["name"]: entry for entry in b.plan["entries"]}
-    for entry in a.plan["entries"]:
-        name = entry["name"]
-        if name in entries_b:
+    for key, value_a, value_b in setting_differences(_settings(a), _settings(b)):
+        differences.append(f"{key}: {value_a} against {value_b}")
+    for entry in a.plan.entries:
+        name = entry.name
+        if name in b.names:
             calls = a.batch(name), b.batch(name)
-            differences += _entry_differences(entry, entries_b[name], *calls)
+            differences += _entry_differences(entry, b.plan.entry(name), *calls)
     return differences
 
 
+def _settings(result: Result) -> dict[str, object]:
+    plan = result.plan
+    return {
+        "cache": plan.cache,
+        "synchronised": plan.synchronised,
+        "factors": plan.factors,
+    }
+
+
 def _entry_differences(
-    a: Mapping[str, Any], b: Mapping[str, Any], calls_a: int, calls_b: int
+    a: PlannedEntry, b: PlannedEntry, calls_a: int, calls_b: int
 ) -> list[str]:
-    name = a["name"]
+    settings_a = {"kind": a.kind, "text": a.text, "setup": a.setup}
+    settings_b = {"kind": b.kind, "text": b.text, "setup": b.setup}
     differences = []
-    for key in ENTRY_KEYS:
-        value_a = a.get(key)
-        value_b = b.get(key)
-        if value_a != value_b:
-            differences.append(f"{key} of {name}: {value_a!r} against {value_b!r}")
+    for key, value_a, value_b in setting_differences(settings_a, settings_b):
+        differences.append(f"{key} of {a.name}: {value_a!r} against {value_b!r}")
     if calls_a != calls_b:
         calls = f"{calls_a} against {calls_b}"
-        differences.append(f"calls of {name} timed together: {calls}")
+        differences.append(f"calls of {a.name} timed together: {calls}")
     return differences
 
 
@@ -231,7 +233,7 @@ def _side(side: Interval | None) -> str:
     return measured(side.estimate, side.low, side.high, side.n, side.level)
 
 
-def _json(answer: Answer) -> dict[str, Any]:
+def _json(answer: Answer) -> dict[str, object]:
     if isinstance(answer, TooFewSamples):
         return {"verdict": "inconclusive", "refused": str(answer)}
     return asdict(answer)

@@ -54,7 +54,7 @@ def bench_report(
         environment_section(data.environment, data.sensors),
     ]
     blocks = [
-        _banner(data),
+        measurement_banner(data),
         Problems(data.problems),
         *_times(data),
         Section("Comparisons", _compared(data), quiet=True),
@@ -66,7 +66,8 @@ def bench_report(
     return Report("Deep500 measurement", data.title, blocks)
 
 
-def _banner(data: ReportData) -> Banner:
+def measurement_banner(data: ReportData) -> Banner:
+    """What the measurement says, first of all."""
     said = answer(data)
     return Banner(
         sentence=said.sentence,
@@ -96,10 +97,16 @@ def _quantiles(data: ReportData) -> Block:
     return section
 
 
-def _compared(data: ReportData) -> list[Block]:
+def comparison_tables(data: ReportData) -> list[Block]:
+    """The verdicts, with what each table is about."""
     blocks: list[Block] = []
     for introduction, verdicts in comparisons(data):
         blocks += [Sentence(introduction), verdicts]
+    return blocks
+
+
+def _compared(data: ReportData) -> list[Block]:
+    blocks = comparison_tables(data)
     meanings = estimands(data)
     if meanings.rows:
         blocks.append(Details("Ratios of medians and means", [meanings]))

@@ -1,8 +1,8 @@
 """What the times of operators mean: rates, the share of the machine's roofline, memory, and whose kernel it was."""
 
 from collections.abc import Mapping
-from typing import Any
 
+from ...measure.bench_plan import BenchFacts
 from ...measure.bounds.peak_cache import peaks_from_json
 from ...measure.numbers import EntryNumbers, Rate, Rates, RooflineShare
 from ...reports.blocks import Table
@@ -24,7 +24,7 @@ from ...reports.text import (
 from .contents import absolute
 from .data import ReportData
 
-Work = Mapping[str, Any]  # what the plan says of an operator that is measured
+Work = Mapping[str, object]  # what the plan says of an operator that is measured
 KERNELS = {
     "native": "the framework's own kernel",
     "custom": "your own code",
@@ -43,11 +43,6 @@ HEADERS = [
     "of the roofline",
     "memory of a call",
 ]
-OMISSIONS = {
-    "wrong": "WRONG, and so without a time",
-    "left_out": "left out",
-    "differing": "NOT THE SAME PROBLEM",
-}
 KIB = 2**10
 MIB = 2**20
 
@@ -56,7 +51,7 @@ def rates(data: ReportData) -> Table:
     """One row per operator measured; empty for other measurements."""
     rows = []
     for entry in data.entries:
-        work = _work(data, entry.name)
+        work = work_of(data, entry.name)
         if work:
             rows.append(_row(entry, work))
     return Table(HEADERS, rows, "llllllrrrr")
@@ -64,36 +59,50 @@ def rates(data: ReportData) -> Table:
 
 def remarks(data: ReportData) -> list[Text]:
     """What was left out, what is wrong, what the words mean."""
-    about = data.plan.get("about")
-    if not isinstance(about, Mapping):
-        return []
+    about = data.plan.about
     lines: list[Text] = []
-    if about.get("scope"):
-        lines.append(clean(about["scope"]) + ".")
-    for key, introduction in OMISSIONS.items():
-        for reason, names in _by_reason(about.get(key)).items():
-            codes = listed([Code(name) for name in names])
-            lines.append([f"{introduction}: ", *codes, f": {reason}"])
+    if about.scope:
+        lines.append(clean(about.scope) + ".")
+    lines += omissions(about)
     kernels = _kernels(data)
     if kernels:
         lines.append(_kernel_legend(kernels))
-        inputs = plain(about.get("inputs", NOTHING))
-        threads = plain(about.get("threads", NOTHING))
         lines.append(
             "Right before and after: the outputs of the very callables that were timed were checked in every "
-            f"process. Inputs: {inputs}. Threads: {threads}. Memory: by how much the peak of the process rises in a "
+            f"process. {conditions(about)} Memory: by how much the peak of the process rises in a "
             "call."
         )
-    lines += _peaks(about.get("peaks"))
+    lines += _peaks(about.peaks)
     lines += _alarms(data)
     return lines
+
+
+def omissions(about: BenchFacts) -> list[Text]:
+    """What has no time, or is another problem, and why."""
+    lines: list[Text] = []
+    for introduction, omitted in (
+        ("WRONG, and so without a time", about.wrong),
+        ("left out", about.left_out),
+        ("NOT THE SAME PROBLEM", about.differing),
+    ):
+        for reason, names in _by_reason(omitted).items():
+            codes = listed([Code(name) for name in names])
+            lines.append([f"{introduction}: ", *codes, f": {reason}"])
+    return lines
+
+
+def conditions(about: BenchFacts) -> str:
+    """Where the inputs come from, and how many threads there were."""
+    inputs = NOTHING if about.inputs is None else clean(about.inputs)
+    threads = NOTHING if about.threads is None else plain(about.threads)
+    return f"Inputs: {inputs}. Threads: {threads}."
 
 
 def _kernels(data: ReportData) -> set[str]:
     """Whose kernels were measured."""
     kernels = set()
     for entry in data.entries:
-        work = _work(data, entry.name)
+        work = work_of(data, entry.name)
         if work:
             kernels.add(str(work.get("kernel")))
     return kernels
@@ -110,9 +119,9 @@ def _kernel_legend(kernels: set[str]) -> str:
     return legend + "."
 
 
-def _peaks(peaks: object) -> list[Text]:
+def _peaks(peaks: Mapping[str, object] | None) -> list[Text]:
     """The caveat of peaks that were measured while the machine was busy."""
-    if not isinstance(peaks, Mapping):
+    if peaks is None:
         return []
     caveat = peaks_from_json(peaks).caveat
     if not caveat:
@@ -120,10 +129,8 @@ def _peaks(peaks: object) -> list[Text]:
     return [f"Shares of the roofline with care: {clean(caveat)}."]
 
 
-def _by_reason(omitted: object) -> dict[str, list[str]]:
+def _by_reason(omitted: Mapping[str, str]) -> dict[str, list[str]]:
     """The names of what was omitted, by the reason for it."""
-    if not isinstance(omitted, Mapping):
-        return {}
     names_by_reason: dict[str, list[str]] = {}
     for name, reason in omitted.items():
         names_by_reason.setdefault(clean(reason), []).append(clean(name))
@@ -159,13 +166,9 @@ def _row(entry: EntryNumbers, work: Work) -> list[Text]:
     ]
 
 
-def _work(data: ReportData, name: str) -> Work:
+def work_of(data: ReportData, name: str) -> Work:
     """What the plan says of the entry of that name; empty if it is not an operator."""
-    for entry in data.plan["entries"]:
-        if entry["name"] == name:
-            work = entry.get("work")
-            return work if isinstance(work, Mapping) else {}
-    return {}
+    return data.plan.entry(name).work or {}
 
 
 def _rates(entry: EntryNumbers) -> Rates:

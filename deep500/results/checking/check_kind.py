@@ -1,7 +1,7 @@
 """What kinds of checks share: a report in every place, from which the numbers and the page follow."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Generic
+from typing import ClassVar, Generic
 
 from ...check.report import CheckReport, report_of
 from ...contracts.result import PlanT, Record, ResultKind
@@ -9,7 +9,6 @@ from ...errors import UNDECIDED, Deep500Error
 from ...reports.blocks import Block, Bullets, Problems, Report, Sentence
 from ...reports.surroundings import raw_data
 from ...reports.text import clean
-from ...schema import decoded
 from .check_numbers import CheckNumbers, check_numbers
 from .check_page import check_banner, place_line, place_section
 
@@ -19,14 +18,10 @@ UNFINISHED = "unfinished: the run was ended before all frameworks were checked"
 class CheckKind(ResultKind[PlanT, CheckReport, CheckNumbers], Generic[PlanT]):
     """One block per place: all its checks. Whether all is well, and the worst of every promise, follow."""
 
-    plan_class: ClassVar[type[Any]]
     # whether the page and --verbose list every case, beside the worst of every promise
     lists_cases: ClassVar[bool] = False
     # whether the terminal shows every promise, if there are no cases
     shows_all: ClassVar[bool] = False
-
-    def check_plan(self, plan: object) -> PlanT:
-        return decoded(self.plan_class, plan, "plan.json")
 
     def check_blocks(self, plan: PlanT, blocks: Sequence[object]) -> list[CheckReport]:
         reports = []
@@ -73,7 +68,7 @@ class CheckKind(ResultKind[PlanT, CheckReport, CheckNumbers], Generic[PlanT]):
 
     def numbers(
         self, record: Record[PlanT, CheckReport, CheckNumbers]
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Every check, beside the verdict."""
         reports = [report.to_json() for report in record.blocks]
         return {"ok": self.accepted(record), "reports": reports}

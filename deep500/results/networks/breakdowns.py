@@ -1,17 +1,45 @@
 """From times of single operators to medians with intervals, and to what the framework adds to them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ...errors import Refused
 from ...measure.numbers import BenchNumbers
 from ...measure.statistics.intervals import interval
+from ...schema import Positive, optional
 
-Block = Mapping[str, Any]
-ROW_KEYS = ("node", "operator", "kernel", "direction")
+Nanoseconds = Sequence[Positive]
+
+
+@dataclass(frozen=True)
+class NodeTimes:
+    """An operator of the network, timed alone once in every round."""
+
+    node: str
+    operator: str
+    kernel: str
+    direction: str
+    ns: Nanoseconds
+
+
+@dataclass(frozen=True)
+class BreakdownBlock:
+    """The times of one process: the whole network and each operator, round by round; or why there are none."""
+
+    breakdown: str  # the entry
+    process: int = optional(0)
+    network: Nanoseconds = optional(())
+    operators: Sequence[NodeTimes] = optional(())
+    unsupported: str = optional("")
+
+    def __post_init__(self) -> None:
+        if self.unsupported:
+            return
+        rounds = len(self.network)
+        if not rounds or any(len(row.ns) != rounds for row in self.operators):
+            raise ValueError("a time of the network and each operator for every round")
 
 
 @dataclass(frozen=True)
@@ -67,12 +95,12 @@ class NetworkNumbers(BenchNumbers):
 
 
 def breakdowns(
-    blocks: Sequence[Block], level: float
+    blocks: Sequence[BreakdownBlock], level: float
 ) -> list[NetworkBreakdown | NoNetworkBreakdown]:
     """One breakdown for each entry whose operators were timed one by one."""
-    by_entry: dict[str, list[Block]] = {}
+    by_entry: dict[str, list[BreakdownBlock]] = {}
     for block in blocks:
-        by_entry.setdefault(block["breakdown"], []).append(block)
+        by_entry.setdefault(block.breakdown, []).append(block)
     results = []
     for name, of_entry in by_entry.items():
         results.append(_breakdown(name, of_entry, level))
@@ -80,16 +108,16 @@ def breakdowns(
 
 
 def _breakdown(
-    name: str, blocks: Sequence[Block], level: float
+    name: str, blocks: Sequence[BreakdownBlock], level: float
 ) -> NetworkBreakdown | NoNetworkBreakdown:
-    timed = [block for block in blocks if "unsupported" not in block]
+    timed = [block for block in blocks if not block.unsupported]
     if not timed:
-        return NoNetworkBreakdown(name, blocks[0]["unsupported"])
+        return NoNetworkBreakdown(name, blocks[0].unsupported)
     network = []
     sums = []
     overhead = []
     for block in timed:
-        whole = _seconds(block["network"])
+        whole = _seconds(block.network)
         operators = _sum(block)
         network.append(whole)
         sums.append(operators)
@@ -105,23 +133,34 @@ def _breakdown(
     )
 
 
-def _operator_rows(blocks: Sequence[Block], level: float) -> list[OperatorMedian]:
+def _operator_rows(
+    blocks: Sequence[BreakdownBlock], level: float
+) -> list[OperatorMedian]:
     """The median of every operator over all processes, the slowest first."""
     rows = []
-    for i, operator in enumerate(blocks[0]["operators"]):
-        times = [_seconds(block["operators"][i]["ns"]) for block in blocks]
-        about = {key: operator[key] for key in ROW_KEYS}
-        row = OperatorMedian(**about, **vars(_median(times, level)))
+    for i, operator in enumerate(blocks[0].operators):
+        times = [_seconds(block.operators[i].ns) for block in blocks]
+        median = _median(times, level)
+        row = OperatorMedian(
+            operator.node,
+            operator.operator,
+            operator.kernel,
+            operator.direction,
+            median.median,
+            median.low,
+            median.high,
+            median.n,
+        )
         rows.append(row)
     rows.sort(key=lambda row: row.median, reverse=True)
     return rows
 
 
-def _sum(block: Block) -> np.ndarray:
+def _sum(block: BreakdownBlock) -> np.ndarray:
     """The time of all operators together, round by round."""
-    times = [_seconds(row["ns"]) for row in block["operators"]]
+    times = [_seconds(row.ns) for row in block.operators]
     if not times:
-        return np.zeros(len(block["network"]))
+        return np.zeros(len(block.network))
     return np.sum(times, axis=0)
 
 

@@ -1,11 +1,9 @@
 """The report of a network benchmark: latency, throughput, memory, comparisons, breakdowns."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ...measure.numbers import EntryNumbers, TimeAtQuantile
 from ...reports.blocks import (
-    Banner,
     Block,
     Bullets,
     Details,
@@ -28,11 +26,11 @@ from ...reports.tables import (
     percent,
 )
 from ...reports.text import Code, Text, clean, plain
-from ..benching.answers import answer, status
 from ..benching.cautions import cautions
-from ..benching.contents import comparisons
 from ..benching.data import ReportData
+from ..benching.measurement_report import comparison_tables, measurement_banner
 from ..benching.plan import plan_table
+from ..benching.rates import conditions, omissions, work_of
 from .breakdowns import (
     BreakdownTime,
     NetworkBreakdown,
@@ -44,8 +42,7 @@ from .pictures import pictures
 
 MOST_OPERATORS = 10  # of a breakdown, in the short form
 MIB = 2**20
-Work = Mapping[str, Any]  # what the plan says of an entry
-OMISSIONS = {"wrong": "WRONG, and so without a time", "left_out": "left out"}
+Work = Mapping[str, object]  # what the plan says of an entry
 LEGEND = (
     "native: the framework's own kernels; composed: our formula over its arrays; eager: one operator "
     "after the other; deferred: a graph that the engine interprets; compiled: the network through the "
@@ -62,26 +59,17 @@ def network_report(data: ReportData) -> Report:
         environment_section(data.environment, data.sensors),
     ]
     blocks = [
-        _banner(data),
+        measurement_banner(data),
         Problems(data.problems),
         Section("Latency and throughput", [latencies(data)], quiet=True),
         Section("Memory", [memory(data)], quiet=True),
-        Section("Comparisons", _compared(data), quiet=True),
+        Section("Comparisons", comparison_tables(data), quiet=True),
         *_breakdowns(data),
         Section("Notes and warnings", [notes], quiet=True),
         PageOnly(only_on_page),
         raw_data(data.bundle, data.hash),
     ]
     return Report("Deep500 network benchmark", _title(data), blocks)
-
-
-def work_of(data: ReportData, name: str) -> Work:
-    """What the plan says of an entry."""
-    for entry in data.plan.get("entries") or []:
-        if isinstance(entry, Mapping) and entry.get("name") == name:
-            work = entry.get("work")
-            return work if isinstance(work, Mapping) else {}
-    return {}
 
 
 def breakdowns_of(
@@ -199,7 +187,7 @@ def overhead_sentence(breakdown: NetworkBreakdown) -> Text:
     """The time of the network, of its operators one by one, and what is left, if they do not overlap."""
     directions = {operator.direction for operator in breakdown.operators}
     start = "Without the update it takes " if "backward" in directions else "It takes "
-    sentence: list[Any] = [
+    sentence: list[Text] = [
         start,
         _time(breakdown.network, breakdown),
         "; its operators, each alone, ",
@@ -213,56 +201,22 @@ def overhead_sentence(breakdown: NetworkBreakdown) -> Text:
 
 def remarks(data: ReportData) -> list[Text]:
     """What was left out, what is wrong, what was checked."""
-    about = data.plan.get("about")
-    if not isinstance(about, Mapping):
-        about = {}
-    lines: list[Text] = []
-    for key, introduction in OMISSIONS.items():
-        omitted = about.get(key)
-        if not isinstance(omitted, Mapping):
-            continue
-        for name, reason in omitted.items():
-            code = Code(clean(name))
-            text = clean(reason)
-            lines.append([f"{introduction}: ", code, f": {text}"])
+    about = data.plan.about
+    lines = omissions(about)
     checked = set()
     for entry in data.entries:
         work = work_of(data, entry.name)
         checked.add(str(work.get("checked")))
     checks = "; ".join(sorted(map(clean, checked)))
-    inputs = plain(about.get("inputs", NOTHING))
-    threads = plain(about.get("threads", NOTHING))
     lines.append(
-        f"Compared with the reference before and after the timing: {checks}. "
-        f"Inputs: {inputs}. Threads: {threads}."
+        f"Compared with the reference before and after the timing: {checks}. {conditions(about)}"
     )
     lines.append(LEGEND)
     return lines
 
 
-def _banner(data: ReportData) -> Banner:
-    said = answer(data)
-    return Banner(
-        sentence=said.sentence,
-        headline=said.headline,
-        verdicts=said.verdicts,
-        figures=said.figures,
-        status=status(data),
-    )
-
-
 def _title(data: ReportData) -> str:
-    about = data.plan.get("about")
-    if not isinstance(about, Mapping):
-        return data.title
-    return clean(str(about.get("network", "")))
-
-
-def _compared(data: ReportData) -> list[Block]:
-    blocks: list[Block] = []
-    for introduction, verdicts in comparisons(data):
-        blocks += [Sentence(introduction), verdicts]
-    return blocks
+    return clean(str(data.plan.about.more.get("network", data.title)))
 
 
 def _breakdowns(data: ReportData) -> list[Block]:

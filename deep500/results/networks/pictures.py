@@ -1,15 +1,19 @@
 """The pictures of a network benchmark: breakdown bars, latency against batch, memory against prediction."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...measure.numbers import EntryNumbers
 from ...reports.blocks import Picture
 from ...reports.tables import is_number, unit_of
 from ...reports.text import clean, shortened
 from ..benching.data import ReportData
+from ..benching.rates import work_of
 from .breakdowns import NetworkBreakdown, NetworkNumbers
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LONGEST_NAME = 44
 MOST_KINDS = 8  # of operators that have a colour of their own
@@ -42,20 +46,9 @@ class Point:
 
 def pictures(data: ReportData) -> list[Picture]:
     """All the pictures that the data allow."""
-    from ...reports.canvas import settings
+    from ...reports.canvas import drawn
 
-    artists: tuple[Callable[[ReportData], Picture | None], ...] = (
-        breakdown_bars,
-        latency,
-        memory,
-    )
-    drawn = []
-    with settings():
-        for draw in artists:
-            picture = draw(data)
-            if picture:
-                drawn.append(picture)
-    return drawn
+    return drawn([breakdown_bars, latency, memory], data)
 
 
 def breakdown_bars(data: ReportData) -> Picture | None:
@@ -164,7 +157,7 @@ def _memory_groups(data: ReportData) -> dict[str, list[tuple[float, float]]]:
 
 
 def _latency_panel(
-    axes: Any,
+    axes: "Axes",
     points: Sequence[Point],
     candidates: Sequence[str],
     batches: Sequence[float],
@@ -186,7 +179,7 @@ def _latency_panel(
     axes.grid(True)
 
 
-def _latency_line(axes: Any, i: int, label: str, points: Sequence[Point]) -> None:
+def _latency_line(axes: "Axes", i: int, label: str, points: Sequence[Point]) -> None:
     from ...reports.canvas import colour, dashes
 
     batches = []
@@ -209,13 +202,13 @@ def _latency_line(axes: Any, i: int, label: str, points: Sequence[Point]) -> Non
     axes.fill_between(batches, lows, highs, color=colour(i), alpha=0.25, linewidth=0)
 
 
-def _bar(axes: Any, row: int, times: Mapping[str, float], scale: float) -> None:
+def _bar(axes: "Axes", row: int, times: Mapping[str, float], scale: float) -> None:
     """The times of all kinds in one bar; the first bar names them in the legend."""
     from ...reports.canvas import COLOURS, INK
 
     end = 0.0
     for k, (kind, time) in enumerate(times.items()):
-        style = {"color": COLOURS[k % len(COLOURS)]}
+        style: dict[str, Any] = {"color": COLOURS[k % len(COLOURS)]}
         if kind == OTHERS:
             style["color"] = INK
         elif k >= len(COLOURS):
@@ -253,18 +246,15 @@ def _times_by_kind(
 
 def _points(data: ReportData) -> list[Point]:
     """What can be drawn of every entry."""
-    works = {}
-    for planned in data.plan.get("entries") or []:
-        works[planned["name"]] = planned.get("work") or {}
     points = []
     for entry in data.entries:
-        point = _point(entry, works.get(entry.name, {}))
+        point = _point(entry, work_of(data, entry.name))
         if point:
             points.append(point)
     return points
 
 
-def _point(entry: EntryNumbers, work: Mapping[str, Any]) -> Point | None:
+def _point(entry: EntryNumbers, work: Mapping[str, object]) -> Point | None:
     """What is drawn of one entry; None without a batch."""
     batch = entry.levels.get("batch")
     if not is_number(batch):

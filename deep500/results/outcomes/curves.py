@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -38,7 +38,7 @@ MOST_LINES = 6  # as many as there are colours; of more seeds, a picture shows t
 MOST_STEPS = 6000  # of all lines together
 MOST_MEDIANS = 250  # points of the moving median
 WIDE = 30  # from this ratio of the largest to the smallest on, an axis is logarithmic
-DASHES: Sequence[Any] = ((0, (5, 3)), (0, (1.5, 1.5)), "-.")
+DASHES: Sequence[object] = ((0, (5, 3)), (0, (1.5, 1.5)), "-.")
 CURVES = (
     "A point is the validation {0} after an epoch; the time is that of training steps alone. Lines join the "
     "epochs of one seed: a curve over time may be interpolated, seeds may not be, and are not joined. Diamonds: the "
@@ -345,7 +345,7 @@ def _legend(canvas: "Figure", axes: "Axes", seeds: int) -> None:
     legend_below(canvas, 4, handles, labels)
 
 
-def _count(drawn: Sequence[Any], data: OutcomeData) -> str:
+def _count(drawn: Sequence[object], data: OutcomeData) -> str:
     total = len(data.runs)
     if len(drawn) == total:
         return seed_count(total)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ...contracts.metric import History
 from ...contracts.metric_summary import MetricSummary
@@ -33,7 +32,7 @@ class OutcomeData:
 
     title: str
     plan: RecipePlan
-    environment: Mapping[str, Any]
+    environment: Mapping[str, object]
     runs: Sequence[History]
     resumptions: Sequence[Resumption]
     numbers: RecipeNumbers

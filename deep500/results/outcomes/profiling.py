@@ -4,7 +4,6 @@ import json
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ...contracts.metric_summary import MetricSummary
 from ...errors import Deep500Error, unknown
@@ -51,7 +50,7 @@ class RunsProfile:
         """The name of the metric in words: time to accuracy."""
         return words_for_metric(self.metric, {})
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         profiles = self.profiles
         return {
             "metric": self.metric,
@@ -300,7 +299,7 @@ def _finite(value: float) -> float | None:
     return value
 
 
-def _system_json(profile: Profile) -> dict[str, Any]:
+def _system_json(profile: Profile) -> dict[str, object]:
     ratios = [_finite(ratio) for ratio in profile.ratios]
     without = {name: _finite(score) for name, score in profile.without.items()}
     return {

@@ -1,7 +1,5 @@
 """A recipe's run on a board: it competes with runs of the same FIXED, metrics, data and epochs."""
 
-from typing import Any
-
 from ...contracts.metric_summary import MetricSummary
 from ...contracts.standing import Contestant, Score, Standing, Word
 from ...hashing.canonical_form import form_hash
@@ -68,7 +66,7 @@ def _standing(data: OutcomeData) -> Standing:
     )
 
 
-def _league(plan: RecipePlan) -> dict[str, Any]:
+def _league(plan: RecipePlan) -> dict[str, object]:
     """What runs that are ranked together share: what the open division changed counts as it was."""
     form = plan.recipe.document
     fixed = dict(form["fixed"])
@@ -83,7 +81,7 @@ def _league(plan: RecipePlan) -> dict[str, Any]:
     }
 
 
-def _method(plan: RecipePlan) -> dict[str, Any]:
+def _method(plan: RecipePlan) -> dict[str, object]:
     """What two runs share if only the time, the software and the state of the machine can tell them apart."""
     return {
         "recipe": form_hash(plan.recipe.document),
@@ -91,7 +89,7 @@ def _method(plan: RecipePlan) -> dict[str, Any]:
     }
 
 
-def _entries(plan: RecipePlan, keys: tuple[str, ...]) -> dict[str, Any]:
+def _entries(plan: RecipePlan, keys: tuple[str, ...]) -> dict[str, object]:
     return {key: encoded(getattr(plan, key)) for key in keys}
 
 

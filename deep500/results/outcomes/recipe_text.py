@@ -3,7 +3,6 @@
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ...reports.blocks import Table
 from ...reports.tables import NOTHING
@@ -12,7 +11,7 @@ from ...training.recipe_plan import RecipePlan
 from .data import OutcomeData
 
 # entries of FIXED or MUTABLE, or the settings of a definition
-Entries = Mapping[str, Any]
+Entries = Mapping[str, object]
 LONGEST_VALUE = 60
 SEEDS_SHOWN = 3
 THIS_RUN = "this run"  # the part of a setting that the recipe does not fix
@@ -40,7 +39,7 @@ def what_was_run(data: OutcomeData) -> Table:
     return Table(["setting", "value", "part"], rows, "ltl")
 
 
-def _first_seeds(seeds: Sequence[Any]) -> str:
+def _first_seeds(seeds: Sequence[object]) -> str:
     """How many seeds there are, and the first of them."""
     first = ", ".join(map(plain, seeds[:SEEDS_SHOWN]))
     if len(seeds) > SEEDS_SHOWN:

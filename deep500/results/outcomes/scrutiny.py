@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from statistics import median
-from typing import Any
 
 from ...contracts.metric_summary import MetricSummary
 from ...errors import Deep500Error
@@ -195,7 +194,7 @@ def _own_code(data: OutcomeData) -> Table:
     return Table(["own code", "SHA-256", ""], rows, "ltl")
 
 
-def _fact(data: OutcomeData, group: str, name: str) -> Any:
+def _fact(data: OutcomeData, group: str, name: str) -> object:
     try:
         environment = Environment.from_json(data.environment)
     except Deep500Error:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -68,7 +68,7 @@ def _drawable_epochs(values: Sequence[float]) -> int:
     return int(finite.argmin())
 
 
-def _qualities(evaluations: Sequence[dict], main: Quality) -> list[float]:
+def _qualities(evaluations: Sequence[dict[str, Any]], main: Quality) -> list[float]:
     """The quality of every evaluation; NaN where there is none that can be drawn."""
     values = []
     for evaluation in evaluations:

@@ -123,9 +123,10 @@ def test_an_honest_engine_passes(
     against = ("--against", f"{engine}:{function}")
     code, found, _ = checked(capsys, model, *against, "--framework", "reference")
     assert code == 0 and found["ok"]
-    sides = [side["framework"] for side in found["sides"]]
+    sides = [report["framework"] for report in found["reports"]]
     assert sides == [f"engine.py:{function}", "reference"]
-    assert {node["direction"] for node in found["nodes"]} == {"whole forward"}
+    for report in found["reports"]:
+        assert {check["name"] for check in report["checks"]} == {"whole forward"}
 
 
 @pytest.mark.parametrize("function", ["wrong", "wrong_shape"])
@@ -135,8 +136,8 @@ def test_a_wrong_engine_is_found(
     model, engine = files
     code, found, _ = checked(capsys, model, "--against", f"{engine}:{function}")
     assert code == 1
-    assert found["first"]["framework"] == f"engine.py:{function}"
-    assert found["first"]["node"] in ("logits", "loss")
+    assert found["first"]["where"] == f"engine.py:{function}"
+    assert found["first"]["case"] in ("logits", "loss")
 
 
 @pytest.mark.parametrize(
@@ -157,7 +158,7 @@ def test_an_engine_is_called_more_than_once(
     against = ("--against", f"{engine}:{function}")
     code, found, _ = checked(capsys, model, *against, "--framework", "reference")
     assert code == 1
-    assert found["first"]["framework"] == f"engine.py:{function}"
+    assert found["first"]["where"] == f"engine.py:{function}"
     assert reason in found["first"]["text"]
 
 

@@ -18,13 +18,14 @@ from deep500.contracts.scheme import (
     update,
     weighted_gradients,
 )
-from deep500.contracts.transport import Program, RankFailure, Send, all_reduce, exchange
+from deep500.contracts.transport import Program, RankFailure, Send, all_reduce
 from deep500.definition_text import definition_of
 from deep500.errors import Deep500Error
 from deep500.schemes.all_reduce import AllReduce
 from deep500.schemes.dpsgd import DPSGD
 from deep500.schemes.local_sgd import LocalSGD
 from deep500.schemes.parameter_server import ParameterServer
+from tests.schemes.gradient_mixing import GradientMixing
 
 QUICK = ("AllReduce", "DPSGD", "ParameterServer")
 
@@ -49,27 +50,6 @@ def test_schemes_keep_their_promises_on_every_framework(
 ) -> None:
     report = check_scheme(scheme, ranks=3, framework=engine)
     assert report.ok, [(check.name, check.text) for check in report.wrong]
-
-
-class GradientMixing(Scheme):
-    """Averages gradients with both neighbours, as the ConsistentNeighbors of 2019."""
-
-    def step(self, worker: Worker) -> Program:
-        yield from backprop(worker)
-        gradients = worker.gradients()
-        left, right = (worker.rank - 1) % worker.size, (worker.rank + 1) % worker.size
-        for buffer in gradients.values():
-            outgoing = buffer.copy()
-            from_left = yield from exchange(
-                right, outgoing, left, np.empty_like(buffer)
-            )
-            from_right = yield from exchange(
-                left, outgoing, right, np.empty_like(buffer)
-            )
-            buffer += from_left + from_right
-            buffer /= 3
-        worker.set_gradients(gradients)
-        yield from update(worker)
 
 
 class Summing(Scheme):

@@ -88,7 +88,7 @@ class Buffer:
         self.category = category
 
 
-class Hollow:
+class AbstractArray:
     """An array with only shape, strides, dtype and depth; the elements of `outline` are never read."""
 
     __array_ufunc__ = None  # NumPy's scalars leave the arithmetic to this class
@@ -110,11 +110,11 @@ class Hollow:
     def nbytes(self) -> int:
         return self.size * self.dtype.itemsize
 
-    def view(self, outline: np.ndarray) -> "Hollow":
+    def view(self, outline: np.ndarray) -> "AbstractArray":
         """Another array over the same memory."""
-        return Hollow(outline, self.buffer, self.depth)
+        return AbstractArray(outline, self.buffer, self.depth)
 
-    def __getitem__(self, key: Any) -> "Hollow":
+    def __getitem__(self, key: Any) -> "AbstractArray":
         keys = key if isinstance(key, tuple) else (key,)
         has_ellipsis = False
         for part in keys:
@@ -129,13 +129,13 @@ class Hollow:
             keys = *keys, ...
         return self.view(self.outline[keys])
 
-    def __matmul__(self, other: Any) -> "Hollow":
+    def __matmul__(self, other: Any) -> "AbstractArray":
         return product(self.buffer.meter, self, other)
 
-    def __neg__(self) -> "Hollow":
+    def __neg__(self) -> "AbstractArray":
         return elementwise(self.buffer.meter, (self,))
 
-    def __invert__(self) -> "Hollow":
+    def __invert__(self) -> "AbstractArray":
         return elementwise(self.buffer.meter, (self,))
 
     def _needs_values(self) -> Any:
@@ -151,19 +151,19 @@ def new(
     dtype: Any,
     category: str = WORKSPACE,
     depth: int = 0,
-) -> Hollow:
+) -> AbstractArray:
     """An array in newly allocated memory."""
     outline = contiguous_outline(shape, np.dtype(dtype))
     nbytes = math.prod(shape) * outline.dtype.itemsize
     buffer = Buffer(meter, nbytes, category)
-    return Hollow(outline, buffer, depth)
+    return AbstractArray(outline, buffer, depth)
 
 
 def depth_of(values: Sequence[Any]) -> int:
     """The largest depth of the arrays among these values; 0 if there is none."""
     depth = 0
     for value in values:
-        if isinstance(value, Hollow):
+        if isinstance(value, AbstractArray):
             depth = max(depth, value.depth)
     return depth
 
@@ -173,14 +173,16 @@ def tree(count: int) -> int:
     return max(0, count - 1).bit_length()
 
 
-def elementwise(meter: Meter, operands: Sequence[Any], dtype: Any = None) -> Hollow:
+def elementwise(
+    meter: Meter, operands: Sequence[Any], dtype: Any = None
+) -> AbstractArray:
     """The result of an elementwise operation: operands are broadcast, Python numbers take the arrays' dtype."""
     shape = np.broadcast_shapes(*(shape_of(operand) for operand in operands))
     result_dtype = dtype or common_dtype(operands)
     return new(meter, shape, result_dtype, depth=depth_of(operands) + 1)
 
 
-def product(meter: Meter, x: Hollow, y: Hollow) -> Hollow:
+def product(meter: Meter, x: AbstractArray, y: AbstractArray) -> AbstractArray:
     """The product of two matrices, stacks of matrices, or vectors."""
     batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     rows = x.shape[-2:-1]
@@ -204,7 +206,7 @@ def contiguous_outline(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
 
 def shape_of(x: Any) -> tuple[int, ...]:
     """The shape of an array of any kind, or of a number."""
-    if isinstance(x, Hollow):
+    if isinstance(x, AbstractArray):
         return x.shape
     return np.shape(x)
 
@@ -213,7 +215,7 @@ def common_dtype(operands: Sequence[Any]) -> np.dtype:
     """The dtype that NumPy promotes these operands to."""
     kinds = []
     for operand in operands:
-        has_dtype = isinstance(operand, Hollow | np.ndarray | np.generic)
+        has_dtype = isinstance(operand, AbstractArray | np.ndarray | np.generic)
         kinds.append(operand.dtype if has_dtype else operand)
     try:
         return np.result_type(*kinds)
@@ -222,7 +224,9 @@ def common_dtype(operands: Sequence[Any]) -> np.dtype:
         return next(kind for kind in kinds if isinstance(kind, np.dtype))
 
 
-def _arithmetic(name: str, reflected: bool) -> Callable[[Hollow, Any], Hollow]:
+def _arithmetic(
+    name: str, reflected: bool
+) -> Callable[[AbstractArray, Any], AbstractArray]:
     """A method such as `__add__`. It reuses the memory of a temporary operand where NumPy would.
 
     A temporary has no references but those of the call itself, so that a function around `sys.getrefcount` or another
@@ -230,7 +234,7 @@ def _arithmetic(name: str, reflected: bool) -> Callable[[Hollow, Any], Hollow]:
     """
     commutative = name in ("add", "mul", "and", "or", "xor")
 
-    def method(self: Hollow, other: Any) -> Hollow:
+    def method(self: AbstractArray, other: Any) -> AbstractArray:
         result = _result_dtype(name, self, other)
         depth = depth_of((self, other)) + 1
         if (
@@ -238,34 +242,34 @@ def _arithmetic(name: str, reflected: bool) -> Callable[[Hollow, Any], Hollow]:
             and not reflected
             and _holds(self, other, result)
         ):
-            return Hollow(self.outline, self.buffer, depth)
-        swaps = commutative and isinstance(other, Hollow)
+            return AbstractArray(self.outline, self.buffer, depth)
+        swaps = commutative and isinstance(other, AbstractArray)
         if (
             swaps
             and sys.getrefcount(other) <= TEMPORARY
             and _holds(other, self, result)
         ):
-            return Hollow(other.outline, other.buffer, depth)
+            return AbstractArray(other.outline, other.buffer, depth)
         return elementwise(self.buffer.meter, (self, other), result)
 
     return method
 
 
-def _result_dtype(name: str, self: Hollow, other: Any) -> Any:
+def _result_dtype(name: str, self: AbstractArray, other: Any) -> Any:
     common = common_dtype((self, other))
     if name == "truediv" and common.kind in "iub":
         return np.dtype("float64")
     return common
 
 
-def _holds(temporary: Hollow, other: Any, dtype: np.dtype) -> bool:
+def _holds(temporary: AbstractArray, other: Any, dtype: np.dtype) -> bool:
     """Whether NumPy would write the result into the memory of this temporary."""
     if temporary.nbytes < REUSED_FROM or dtype != temporary.dtype:
         return False
     return shape_of(other) in ((), temporary.shape)
 
 
-def _comparison(self: Hollow, other: Any) -> Hollow:
+def _comparison(self: AbstractArray, other: Any) -> AbstractArray:
     return elementwise(self.buffer.meter, (self, other), "bool")
 
 
@@ -282,10 +286,10 @@ _ARITHMETIC = (
     "rshift",
 )
 for _name in (*_ARITHMETIC, "and", "or", "xor"):
-    setattr(Hollow, f"__{_name}__", _arithmetic(_name, False))
-    setattr(Hollow, f"__r{_name}__", _arithmetic(_name, True))
+    setattr(AbstractArray, f"__{_name}__", _arithmetic(_name, False))
+    setattr(AbstractArray, f"__r{_name}__", _arithmetic(_name, True))
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(Hollow, f"__{_name}__", _comparison)
+    setattr(AbstractArray, f"__{_name}__", _comparison)
 
 
 class _Probe:

@@ -24,7 +24,7 @@ STATES = {
 
 
 @dataclass(frozen=True)
-class Testimony:
+class LedgerAnswer:
     """The ledger agrees with a bundle, contradicts it, does not know it, or cannot be read."""
 
     word: Literal["agrees", "differs", "unknown", "unreadable"]
@@ -35,30 +35,30 @@ class Testimony:
         return [self.sentence] if self.word == "differs" else []
 
 
-def testimony(bundle: Bundle) -> Testimony:
+def ledger_answer(bundle: Bundle) -> LedgerAnswer:
     """Compare a bundle with the run in the ledger that wrote it."""
     try:
         runs = Ledger().runs()
     except Deep500Error as error:
-        return Testimony("unreadable", f"the ledger cannot be asked: {error}")
+        return LedgerAnswer("unreadable", f"the ledger cannot be asked: {error}")
     if bundle.hash and any(run.manifest == bundle.hash for run in runs):
         if bundle.problems:
-            return Testimony("differs", CHANGED)
-        return Testimony("agrees", AGREES)
+            return LedgerAnswer("differs", CHANGED)
+        return LedgerAnswer("agrees", AGREES)
     run = _run_of(bundle, runs)
     if run is None:
-        return Testimony("unknown", UNKNOWN + _meanwhile(bundle, runs))
+        return LedgerAnswer("unknown", UNKNOWN + _meanwhile(bundle, runs))
     if run.manifest is None:
-        return Testimony(
+        return LedgerAnswer(
             "unknown",
             f"the ledger has no hash of run {run.run}: {STATES[run.state]}",
         )
-    return Testimony("differs", _difference(bundle, run))
+    return LedgerAnswer("differs", _difference(bundle, run))
 
 
-def checked_testimony(bundle: Bundle) -> Testimony:
-    """Like `testimony`, but the sentence also reports whether the ledger itself is broken."""
-    answer = testimony(bundle)
+def checked_ledger_answer(bundle: Bundle) -> LedgerAnswer:
+    """Like `ledger_answer`, but the sentence also reports whether the ledger itself is broken."""
+    answer = ledger_answer(bundle)
     if answer.word == "unreadable":
         return answer
     ledger_problems = Ledger().problems()

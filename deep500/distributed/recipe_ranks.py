@@ -36,7 +36,7 @@ from .trainer import DistributedTrainer
 ORDER_DEADLINE = 600.0
 
 
-class Crew:
+class RecipeRanks:
     """The ranks of one run, seen from this process."""
 
     def __init__(
@@ -135,16 +135,16 @@ def follow(
     deadline: float = DEADLINE,
 ) -> None:
     """On a rank other than 0: train what rank 0 orders, until it orders nothing more."""
-    crew = Crew(recipe, distribution, deadline)
+    group = RecipeRanks(recipe, distribution, deadline)
     task = recipe_task(recipe)
     splits = loaded_splits(recipe_dataset(recipe, data))
     is_begun = False  # whether an epoch of any seed is done
-    while order := crew.order():
-        [rank] = crew.transport.ranks
+    while order := group.order():
+        [rank] = group.transport.ranks
         keeper = FollowersCheckpoints(
-            crew, Path(order["checkpoints"]), order["seed"], rank
+            group, Path(order["checkpoints"]), order["seed"], rank
         )
-        trainer = crew.trainer(
+        trainer = group.trainer(
             task,
             splits,
             order["seed"],
@@ -161,7 +161,7 @@ def follow(
             raise
         is_begun = True
         keeper.remove()
-    crew.transport.close()
+    group.transport.close()
 
 
 def raise_for_all_ranks(recipe: Recipe, seed: int, error: BaseException) -> NoReturn:
@@ -181,8 +181,8 @@ def raise_for_all_ranks(recipe: Recipe, seed: int, error: BaseException) -> NoRe
 class FollowersCheckpoints(Event):
     """Keeps the state of a rank other than 0 after every epoch, in a file of its own beside rank 0's."""
 
-    def __init__(self, crew: Crew, folder: Path, seed: int, rank: int):
-        self.crew = crew
+    def __init__(self, group: RecipeRanks, folder: Path, seed: int, rank: int):
+        self.group = group
         self.folder = folder
         self.seed = seed
         self.rank = rank
@@ -194,7 +194,7 @@ class FollowersCheckpoints(Event):
         """The state of the epoch before is kept, too: the block of this one may not be on disk yet."""
         epochs = len(trainer.evaluations)
         save_checkpoint(self.path(epochs), trainer.checkpoint())
-        self.crew.barrier()
+        self.group.barrier()
         self.path(epochs - 2).unlink(missing_ok=True)
 
     def remove(self) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..errors import Unsupported
 from ..namespace import Axis, Namespace, Pads, count, ints, window_counts
-from .hollow import (
-    Hollow,
+from .abstract_arrays import (
+    AbstractArray,
     Meter,
     common_dtype,
     contiguous_outline,
@@ -22,21 +22,21 @@ from .hollow import (
 )
 
 
-def _unary(self: Namespace, x: Any) -> Hollow:
+def _unary(self: Namespace, x: Any) -> AbstractArray:
     return elementwise(self.meter, (x,))  # type: ignore[attr-defined]
 
 
-def _binary(self: Namespace, x: Any, y: Any) -> Hollow:
+def _binary(self: Namespace, x: Any, y: Any) -> AbstractArray:
     return elementwise(self.meter, (x, y))  # type: ignore[attr-defined]
 
 
-def _logical(self: Namespace, *xs: Any) -> Hollow:
+def _logical(self: Namespace, *xs: Any) -> AbstractArray:
     return elementwise(self.meter, xs, "bool")  # type: ignore[attr-defined]
 
 
 def _reduction(
     self: Namespace, x: Any, axis: Axis = None, keepdims: bool = False
-) -> Hollow:
+) -> AbstractArray:
     shape = _reduced_shape(x.shape, axis, keepdims)
     depth = x.depth + tree(count(x.shape, axis))
     return new(self.meter, shape, x.dtype, depth=depth)  # type: ignore[attr-defined]
@@ -54,7 +54,7 @@ def _reduced_shape(shape: Sequence[int], axis: Axis, keepdims: bool) -> tuple[in
     return tuple(sizes)
 
 
-class HollowNamespace(Namespace):
+class AbstractNamespace(Namespace):
     """NumPy's namespace on arrays without elements."""
 
     abs = exp = log = sqrt = sign = floor = erf = _unary
@@ -67,34 +67,34 @@ class HollowNamespace(Namespace):
     def __init__(self, meter: Meter):
         self.meter = meter
 
-    def where(self, condition: Any, x: Any, y: Any) -> Hollow:
+    def where(self, condition: Any, x: Any, y: Any) -> AbstractArray:
         dtype = common_dtype((x, y))
         return elementwise(self.meter, (condition, x, y), dtype)
 
-    def astype(self, x: Any, dtype: Any) -> Hollow:
+    def astype(self, x: Any, dtype: Any) -> AbstractArray:
         shape = shape_of(x)
         depth = depth_of((x,))
         return new(self.meter, shape, dtype, depth=depth)
 
-    def bitcast(self, x: Any, dtype: Any) -> Hollow:
+    def bitcast(self, x: Any, dtype: Any) -> AbstractArray:
         outline = contiguous_outline(x.shape, np.dtype(dtype))
         return x.view(outline)
 
-    def asarray(self, value: Any, dtype: Any = None) -> Hollow:
-        if not isinstance(value, Hollow):
+    def asarray(self, value: Any, dtype: Any = None) -> AbstractArray:
+        if not isinstance(value, AbstractArray):
             array = np.asarray(value, dtype)
             return new(self.meter, array.shape, array.dtype)
         if dtype in (None, value.dtype):
             return value
         return self.astype(value, dtype)
 
-    def full(self, shape: Sequence[int], value: Any, dtype: Any) -> Hollow:
+    def full(self, shape: Sequence[int], value: Any, dtype: Any) -> AbstractArray:
         return new(self.meter, shape, dtype)
 
-    def arange(self, n: int, dtype: Any) -> Hollow:
+    def arange(self, n: int, dtype: Any) -> AbstractArray:
         return new(self.meter, (n,), dtype)
 
-    def reshape(self, x: Any, shape: Sequence[int]) -> Hollow:
+    def reshape(self, x: Any, shape: Sequence[int]) -> AbstractArray:
         try:
             return x.view(np.reshape(x.outline, tuple(shape), copy=False))
         except ValueError:  # it takes a copy, or the sizes do not fit
@@ -105,43 +105,43 @@ class HollowNamespace(Namespace):
                 raise
             return new(self.meter, sizes, x.dtype, depth=x.depth)
 
-    def permute_dims(self, x: Any, axes: Sequence[int]) -> Hollow:
+    def permute_dims(self, x: Any, axes: Sequence[int]) -> AbstractArray:
         outline = np.permute_dims(x.outline, tuple(axes))
         return x.view(outline)
 
-    def broadcast_to(self, x: Any, shape: Sequence[int]) -> Hollow:
+    def broadcast_to(self, x: Any, shape: Sequence[int]) -> AbstractArray:
         outline = np.broadcast_to(x.outline, tuple(shape))
         return x.view(outline)
 
-    def flip(self, x: Any, axis: int) -> Hollow:
+    def flip(self, x: Any, axis: int) -> AbstractArray:
         outline = np.flip(x.outline, axis)
         return x.view(outline)
 
-    def concat(self, xs: Sequence[Any], axis: int = 0) -> Hollow:
+    def concat(self, xs: Sequence[Any], axis: int = 0) -> AbstractArray:
         shape = list(xs[0].shape)
         shape[axis] = sum(x.shape[axis] for x in xs)
         dtype = common_dtype(xs)
         return new(self.meter, shape, dtype, depth=depth_of(xs))
 
-    def enlarge(self, x: Any, pads: Pads, value: float) -> Hollow:
+    def enlarge(self, x: Any, pads: Pads, value: float) -> AbstractArray:
         shape = []
         for size, (before, after) in zip(x.shape, pads, strict=True):
             shape.append(size + before + after)
         return new(self.meter, shape, x.dtype, depth=x.depth)
 
-    def argmax(self, x: Any, axis: int, keepdims: bool = False) -> Hollow:
+    def argmax(self, x: Any, axis: int, keepdims: bool = False) -> AbstractArray:
         shape = _reduced_shape(x.shape, axis, keepdims)
         depth = x.depth + tree(x.shape[axis])
         return new(self.meter, shape, "int64", depth=depth)
 
-    def cumulative_sum(self, x: Any, axis: int) -> Hollow:
+    def cumulative_sum(self, x: Any, axis: int) -> AbstractArray:
         depth = x.depth + tree(x.shape[axis])
         return new(self.meter, x.shape, x.dtype, depth=depth)
 
-    def matmul(self, x: Any, y: Any) -> Hollow:
+    def matmul(self, x: Any, y: Any) -> AbstractArray:
         return product(self.meter, x, y)
 
-    def einsum(self, formula: str, *xs: Any) -> Hollow:
+    def einsum(self, formula: str, *xs: Any) -> AbstractArray:
         compact = formula.replace(" ", "")
         terms, arrow, result = compact.partition("->")
         if not arrow or "." in formula:
@@ -156,7 +156,7 @@ class HollowNamespace(Namespace):
         depth = depth_of(xs) + 1 + additions
         return new(self.meter, shape, common_dtype(xs), depth=depth)
 
-    def take(self, x: Any, indices: Any, axis: int = 0) -> Hollow:
+    def take(self, x: Any, indices: Any, axis: int = 0) -> AbstractArray:
         axis %= x.ndim
         before = x.shape[:axis]
         after = x.shape[axis + 1 :]
@@ -164,16 +164,18 @@ class HollowNamespace(Namespace):
         depth = depth_of((x, indices))
         return new(self.meter, shape, x.dtype, depth=depth)
 
-    def take_along_axis(self, x: Any, indices: Any, axis: int) -> Hollow:
+    def take_along_axis(self, x: Any, indices: Any, axis: int) -> AbstractArray:
         depth = depth_of((x, indices))
         return new(self.meter, indices.shape, x.dtype, depth=depth)
 
-    def scatter_add(self, x: Any, indices: Any, values: Any, axis: int) -> Hollow:
+    def scatter_add(
+        self, x: Any, indices: Any, values: Any, axis: int
+    ) -> AbstractArray:
         additions = tree(values.shape[axis] + 1)
         depth = depth_of((x, indices, values)) + additions
         return new(self.meter, x.shape, x.dtype, depth=depth)
 
-    def sort_descending(self, x: Any, axis: int) -> tuple[Hollow, Hollow]:
+    def sort_descending(self, x: Any, axis: int) -> tuple[AbstractArray, AbstractArray]:
         levels = tree(x.shape[axis])
         depth = x.depth + levels * (levels + 1) // 2  # Batcher's network
         indices = new(self.meter, x.shape, "int64", depth=depth)
@@ -186,7 +188,7 @@ class HollowNamespace(Namespace):
         kernel: Sequence[int],
         strides: Sequence[int],
         dilations: Sequence[int],
-    ) -> Hollow:
+    ) -> AbstractArray:
         n = len(kernel)
         spatial_shape = x.shape[-n:]
         counts = window_counts(spatial_shape, kernel, strides, dilations)
@@ -210,14 +212,14 @@ class HollowNamespace(Namespace):
         shape: Sequence[int],
         strides: Sequence[int],
         dilations: Sequence[int],
-    ) -> Hollow:
+    ) -> AbstractArray:
         n = len(shape)
         additions = tree(math.prod(w.shape[-n:]))
         depth = w.depth + additions
         folded_shape = (*w.shape[: -2 * n], *shape)
         return new(self.meter, folded_shape, w.dtype, depth=depth)
 
-    def stuff(self, x: Any, strides: Sequence[int]) -> Hollow:
+    def stuff(self, x: Any, strides: Sequence[int]) -> AbstractArray:
         n = len(strides)
         spatial = []
         for size, stride in zip(x.shape[-n:], strides, strict=True):
