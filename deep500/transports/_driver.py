@@ -383,8 +383,12 @@ class ProcessTransport(Transport):
     def _unreceived(self) -> tuple[tuple[int, int, str], ...]:
         """Where to, with which tag and in which form the first messages went that nobody has received yet."""
         pendings = [*self._awaited, *self._pending.values()]
-        sends = [pending for pending in pendings if isinstance(pending.step, Send)]
-        sends = [pending for pending in sends if not _is_received(pending)]
+        sends = []
+        for pending in pendings:
+            step = pending.step
+            is_compared = isinstance(step, Send) and not step.announced
+            if is_compared and not _is_received(pending):
+                sends.append(pending)
         if sends:
             time.sleep(LOOK_SECONDS)  # an engine that has been asked may answer later
         unreceived = []

@@ -37,6 +37,11 @@ SUBJECTS: dict[str, list[str]] = {
     "reproduce": ["nowhere"],
     "sign": ["nowhere"],
     "report": ["nowhere"],
+    "board": ["nowhere"],
+    "history": ["nothing"],
+    "contest init": ["nowhere", "--recipe", "no-such-recipe"],
+    "contest submit": ["nowhere", "nothing.py"],
+    "contest judge": ["nowhere"],
     "list": [],
 }
 # Values that no number means. A seed may be any whole number.

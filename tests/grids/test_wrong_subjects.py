@@ -85,14 +85,18 @@ BUNDLES = {
     "reproduce": "{}",
     "compare": "{} {}",
     "sign": "--key no-key {}",
+    "board": "{}",
+    "contest judge": "{}",
+    "contest submit": "{} nothing.py",
 }
 NETWORKS = ("check network", "bench network", "show network")
-RECIPES = ("run", "show recipe")
+RECIPES = ("run", "show recipe", "contest init new-contest --recipe")
 DATASETS = ("bench dataset", "show dataset")
 # Subjects are free code or commands, or there is none.
 WITHOUT_SUBJECT = {
     "doctor",
     "check",
+    "history",  # of a name that may have no results
     "bench",
     "bench elementary",
     "bench collective",
@@ -109,6 +113,35 @@ SLOW = (
     "bench network",
 )
 QUICK = ("broken.py:Thing", "constructors.py:Op", "text.onnx")
+
+
+# Verbs and options that take a definition as a text, with one of that noun.
+AS_TEXTS = {
+    "check operator": "Softmax",
+    "check optimizer": "Adam",
+    "check optimizer Adam --reference": "Adam",
+    "check codec": "TopK",
+    "check scheme": "LocalSGD",
+    "check sampler": "ShuffleSampler",
+    "check network mlp --optimizer": "Adam",
+    "bench operator --shape 4x4 --budget 1": "Softmax",
+    "run digits_mlp --tier tiny --optimizer": "Adam",
+    "run digits_mlp --tier tiny --codec": "TopK",
+    "run digits_mlp --tier tiny --scheme": "LocalSGD",
+}
+# X stands for the name; a text with a space would be two words here.
+MALFORMED = (
+    "X(",
+    "X)",
+    "X(,)",
+    "X(no=1)",
+    "X(0.1)(2)",
+    "|X",
+    "X|",
+    "X(__import__('os'))",
+    "1X",
+    "Xx",
+)
 
 
 def words() -> Iterator[str]:
@@ -139,7 +172,8 @@ def words() -> Iterator[str]:
             yield f"{verb} {name}"
     for verb, form in BUNDLES.items():
         for name in ("missing", "folder.py", "binary.py", "empty.py", "text.onnx"):
-            yield f"{verb} {form.format(name, name)}"
+            if (verb, name) != ("board", "folder.py"):  # a board may be empty
+                yield f"{verb} {form.format(name, name)}"
 
 
 def cells() -> Iterator:
@@ -153,6 +187,11 @@ def cells() -> Iterator:
             if line.startswith(SLOW):
                 is_quick = is_quick and line.endswith(QUICK)
             marks = [] if is_quick else [pytest.mark.slow]
+            yield pytest.param(whole, marks=marks, id=whole)
+    for start, name in AS_TEXTS.items():
+        for text in MALFORMED:
+            marks = [] if text == "X(,)" else [pytest.mark.slow]
+            whole = f"{start} {text.replace('X', name)}"
             yield pytest.param(whole, marks=marks, id=whole)
 
 
@@ -185,7 +224,7 @@ def test_wrong_subject_is_one_line(line: str, folder: Path, capsys) -> None:
 
 
 def test_every_verb_is_in_the_grid() -> None:
-    verbs = {*NETWORKS, *RECIPES, *DATASETS, *BUNDLES, *WITHOUT_SUBJECT}
-    for start in FROM_FILES:
+    verbs = {*NETWORKS, *DATASETS, *BUNDLES, *WITHOUT_SUBJECT}
+    for start in (*FROM_FILES, *RECIPES):
         verbs |= {verb for verb in VERBS if start.startswith(verb)}
     assert verbs == set(VERBS)
