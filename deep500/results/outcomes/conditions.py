@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 from ...errors import Deep500Error
 from ...measure.load import Load
@@ -38,7 +37,7 @@ def loads(blocks: Blocks) -> list[Load]:
     return [epoch.load for epoch in epochs_of(blocks) if epoch.load]
 
 
-def usable_cpus(environment: Mapping[str, Any]) -> int | None:
+def usable_cpus(environment: Mapping[str, object]) -> int | None:
     """How many CPUs the run might use; None if that was not recorded."""
     try:
         known = Environment.from_json(environment)
