@@ -36,7 +36,9 @@ class CompressionBenchmark(Benchmark):
     launches: int = factor(3, "how often the ranks are started on each network")
     seeds: int = factor(3, "runs for the accuracy")
     epochs: int = factor(10, "epochs of these runs")
-    target: float = factor(90.0, "test accuracy in %, to which times are compared")
+    target: float = factor(
+        90.0, "validation accuracy in %, to which times are compared"
+    )
     seed: int = factor(0, "seed of the random order")
 
     def __post_init__(self) -> None:

@@ -10,6 +10,7 @@ from ..contracts.standing import Score
 from ..errors import Deep500Error
 from ..reports.text import clean
 from . import change_log
+from .audits import audit_page
 from .change_log import Change, Found
 from .collecting import Candidate, RefusedBundle, bundle_paths, collect
 from .document import FORMAT, Board, League, Row
@@ -174,7 +175,7 @@ def _axes(
 def _row(member: Candidate, place: Place | None, front: bool | None) -> Row:
     standing = member.contestant.standing
     files = member.manifest[:16]
-    audit = member.path.with_name(f"{member.path.name}.audit.html")
+    has_audit = audit_page(member.path) is not None
     return Row(
         entry=member.entry,
         place=place.text if place else "",
@@ -191,7 +192,7 @@ def _row(member: Candidate, place: Place | None, front: bool | None) -> Row:
         unbeaten=front,
         bundle=f"bundles/{files}.zip",
         report=f"reports/{files}.html",
-        audit=f"audits/{files}.html" if audit.is_file() else None,
+        audit=f"audits/{files}.html" if has_audit else None,
     )
 
 

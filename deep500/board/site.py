@@ -13,6 +13,7 @@ from ..errors import Deep500Error
 from ..reports.blocks import Block, Details, Figures, PageOnly, Report, Section
 from ..reports.html import html
 from . import change_log
+from .audits import audit_page
 from .building import Built
 from .collecting import Candidate
 from .exports import board_csv, board_json
@@ -23,7 +24,6 @@ FOLDERS = ("bundles", "reports", "audits")
 OWN_FILE = re.compile(r"[0-9a-f]{16}\.(zip|html)")
 BOARD = "board.json"
 LONGEST_BUNDLE = 1 << 28  # bytes that are copied
-LONGEST_AUDIT = 1 << 25
 MADE_AT = (
     1980,
     1,
@@ -76,9 +76,9 @@ def _files(folder: Path, built: Built) -> dict[str, bytes]:
         name = candidate.manifest[:16]
         files[f"bundles/{name}.zip"] = _packed(candidate.path)
         files[f"reports/{name}.html"] = _report(candidate).encode()
-        audit = candidate.path.with_name(f"{candidate.path.name}.audit.html")
-        if audit.is_file() and audit.stat().st_size <= LONGEST_AUDIT:
-            files[f"audits/{name}.html"] = audit.read_bytes()
+        audit = audit_page(candidate.path)
+        if audit is not None:
+            files[f"audits/{name}.html"] = audit
     return files
 
 

@@ -4,7 +4,7 @@ import argparse
 import hashlib
 from pathlib import Path
 
-from ..errors import unknown, visible
+from ..errors import Deep500Error, unknown, visible
 from .output import print_json
 
 
@@ -12,8 +12,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("contest", type=Path, metavar="DIR", help="the contest's new folder")
     add(
+        "--problem",
+        type=Path,
+        default=None,
+        metavar="FILE",
+        help="a contest of kernels: the organiser's inputs(rng) and reference(*inputs)",
+    )
+    add(
+        "--calls",
+        type=int,
+        default=20,
+        metavar="N",
+        help="how many calls are timed together, each on inputs of its own (20)",
+    )
+    add(
         "--recipe",
-        required=True,
+        default=None,
         metavar="FILE",
         help="the recipe's file, or a recipe of ours: FIXED, METRICS and targets",
     )
@@ -94,11 +108,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def call(args: argparse.Namespace) -> int:
     from ..contest.definition import FORMAT, Contest, create
+    from ..contest.kernel_referee import problem_file
     from ..rerun.recipe_files import recipe_file
     from ..schema import decoded, encoded
     from ..training.planning import TIERS
 
-    file = recipe_file(args.recipe)
+    if (args.recipe is None) == (args.problem is None):
+        raise Deep500Error("a contest has a --recipe or a --problem: give one of them")
+    if args.problem is not None:
+        file = problem_file(args.problem)
+    else:
+        file = recipe_file(args.recipe)
     if args.tier not in TIERS:
         raise unknown("tier", args.tier, TIERS)
     settings = Contest(
@@ -116,6 +136,8 @@ def call(args: argparse.Namespace) -> int:
         disk_mib=args.disk,
         submission_kib=args.submission,
         scored=args.scored,
+        kind="kernel" if args.problem is not None else "recipe",
+        calls=args.calls,
     )
     # what contest.json may hold is what an option may say
     contest = decoded(Contest, encoded(settings), "the options of `d5 contest init`")

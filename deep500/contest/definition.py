@@ -49,6 +49,10 @@ class Contest:
     processes: Positive
     disk_mib: Positive
     submission_kib: Positive
+    kind: Literal["recipe", "kernel"] = "recipe"
+    # of kernels: in each process, and calls in each visit
+    visits: Annotated[int, Between(2, 1001)] = 5
+    calls: Annotated[int, Between(1, 100_001)] = 20
     # the score that ranks; None: the board's own choice
     scored: str | None = optional()
 
@@ -88,14 +92,18 @@ class ContestFolder:
         return self.path / RECIPE
 
     def recipe(self) -> Recipe:
-        """The organiser's recipe; raises a Deep500Error if it is not the one that the contest began with."""
+        """The organiser's recipe, under the name of the contest."""
+        self.check_recipe()
+        return replace(load_recipe(self.recipe_file), name=self.contest.name)
+
+    def check_recipe(self) -> None:
+        """Raise a Deep500Error if the organiser's file is not the one that the contest began with."""
         digest = hashlib.sha256(self.recipe_file.read_bytes()).hexdigest()
         if digest != self.contest.recipe:
             raise Deep500Error(
                 f"{self.recipe_file} was changed after the contest was opened: its SHA-256 is {digest[:12]}…, and "
                 f"{CONTEST} has {self.contest.recipe[:12]}…"
             )
-        return replace(load_recipe(self.recipe_file), name=self.contest.name)
 
 
 def now() -> str:
@@ -106,7 +114,8 @@ def create(path: Path, recipe: Path, contest: Contest) -> ContestFolder:
     """Open a contest in a new folder: nothing is run but the organiser's own recipe, once, to see that it is one."""
     if path.exists():
         return _the_same(path, contest)
-    load_recipe(recipe)
+    if contest.kind == "recipe":
+        load_recipe(recipe)
     try:
         path.mkdir(parents=True)
         shutil.copyfile(recipe, path / RECIPE)

@@ -3,8 +3,7 @@
 import hashlib
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 from ..bundle.records.recording import recording
@@ -17,6 +16,7 @@ from ..training.planning import make_plan
 from ..training.recipe_plan import JudgeForm, OwnFiles, RecipePlan
 from .definition import RESULTS, RULES, ContestFolder, LogLine, now
 from .evaluation import Refusal, WeightsEvaluation
+from .kernel_judging import RefereeJudgement, judged_kernel
 from .messages import Declared
 from .referee import Referee, SeedRun, contest_hash
 from .submissions import Submission, attempts, sealed
@@ -24,19 +24,6 @@ from .submissions import Submission, attempts, sealed
 SEED_BITS = 31
 UNMEASURED = "the judge measures time, weights and qualities alone"
 MEASURED_NEEDS = ("real time",)
-
-
-@dataclass(frozen=True)
-class RefereeJudgement:
-    """What became of a submission."""
-
-    entry: str
-    accepted: bool
-    reason: str
-    layer: str = ""
-    bundle: Path | None = None
-    # layers of the sandbox that this system does not permit
-    missing: Sequence[str] = ()
 
 
 def waiting(folder: ContestFolder, entry: str | None = None) -> list[LogLine]:
@@ -67,6 +54,8 @@ def judge(folder: ContestFolder, line: LogLine) -> RefereeJudgement:
         ]
     )
     try:
+        if folder.contest.kind == "kernel":
+            return judged_kernel(folder, line, submission, seeds)
         return _judged(folder, line, submission, seeds)
     except Refusal as refusal:
         return _refuse(folder, line, refusal)

@@ -67,18 +67,24 @@ class Referee:
 
     def declared(self) -> Declared:
         """What the submission says of itself when it is loaded; a Refusal if it cannot be."""
-        with self._place() as place, self._child(place) as child:
+        with (
+            sandbox_place(self.folder.recipe_file, self.submission.files) as place,
+            self._child(place) as child,
+        ):
             watch = Watch(child.process.pid, self.folder.contest.limits)
             try:
                 with watch:
                     return self._loaded(child)
             except (Deep500Error, InternalError) as error:
-                raise _refusal(error, watch) from None
+                raise refusal_of(error, watch) from None
 
     def run(self, seed: int, epochs: int, declared: Declared) -> SeedRun:
         """Train one seed; a submission that crashes, hangs or uses too much has a seed that reached nothing."""
         found = SeedRun(seed, [])
-        with self._place() as place, self._child(place) as child:
+        with (
+            sandbox_place(self.folder.recipe_file, self.submission.files) as place,
+            self._child(place) as child,
+        ):
             watch = Watch(child.process.pid, self.folder.contest.limits)
             try:
                 with watch:
@@ -92,7 +98,7 @@ class Referee:
             except Refusal:
                 raise
             except (Deep500Error, InternalError) as error:
-                refusal = _refusal(error, watch)
+                refusal = refusal_of(error, watch)
                 found.layer, found.failure = refusal.layer, str(refusal)
         return found
 
@@ -184,26 +190,6 @@ class Referee:
             block["ended"] = found.failure
         found.blocks.append(block)
 
-    @contextmanager
-    def _place(self) -> Iterator[Path]:
-        """A folder with what the process may read, and an empty one for its root."""
-        place = Path(tempfile.mkdtemp(prefix="d5-contest-"))
-        try:
-            os.chmod(place, 0o755)
-            given = place / GIVEN
-            (given / "submission").mkdir(parents=True)
-            (place / ROOT).mkdir()
-            shutil.copyfile(self.folder.recipe_file, given / RECIPE)
-            for name, data in self.submission.files.items():
-                file = given / "submission" / name
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(data)
-            for path in (given, *given.rglob("*")):
-                os.chmod(path, 0o755 if path.is_dir() else 0o644)
-            yield place
-        finally:
-            shutil.rmtree(place, ignore_errors=True)
-
     def _hand_out(self, place: Path) -> None:
         """Write the training data where the submission can read them; no other split leaves this process."""
         split = self.evaluation.splits["train"]
@@ -240,7 +226,28 @@ class Referee:
             os.close(descriptor)
 
 
-def _refusal(error: Exception, watch: Watch) -> Refusal:
+@contextmanager
+def sandbox_place(recipe: Path, files: Mapping[str, bytes]) -> Iterator[Path]:
+    """A folder with what a process of a submission may read, and an empty one for its root."""
+    place = Path(tempfile.mkdtemp(prefix="d5-contest-"))
+    try:
+        os.chmod(place, 0o755)
+        given = place / GIVEN
+        (given / "submission").mkdir(parents=True)
+        (place / ROOT).mkdir()
+        shutil.copyfile(recipe, given / RECIPE)
+        for name, data in files.items():
+            file = given / "submission" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+        for path in (given, *given.rglob("*")):
+            os.chmod(path, 0o755 if path.is_dir() else 0o644)
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def refusal_of(error: Exception, watch: Watch) -> Refusal:
     """Which layer has stopped a submission that raises this, and why."""
     if isinstance(error, Refusal):
         return error

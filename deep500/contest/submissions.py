@@ -50,7 +50,10 @@ def submit(
         )
     most = folder.contest.submission_kib * 1024
     _check_size(_size(file), most)
-    check(file.read_bytes(), division)
+    if folder.contest.kind == "recipe":
+        check(file.read_bytes(), division)
+    else:
+        check_kernel(file.read_bytes())
     files = _files(file)
     _check_size(sum(map(len, files.values())), most)
     data = _packed(files)
@@ -129,6 +132,19 @@ def check(source: bytes, division: Division) -> None:
         fixed_changes(source)
 
 
+def check_kernel(source: bytes) -> None:
+    """Raise a Deep500Error unless the file reads as one that defines `kernel`."""
+    for node in _parsed(source).body:
+        if isinstance(node, ast.FunctionDef) and node.name == "kernel":
+            return
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if any(isinstance(t, ast.Name) and t.id == "kernel" for t in targets):
+            return
+    raise Deep500Error(
+        "the submission has no kernel: it is a Python file with a function `kernel`"
+    )
+
+
 def fixed_changes(source: bytes) -> dict[str, Any]:
     """FIXED of a submission: numbers, texts, lists and dictionaries as they are written."""
     value = _assignments(source).get("FIXED")
@@ -148,20 +164,23 @@ def fixed_changes(source: bytes) -> dict[str, Any]:
 
 def _assignments(source: bytes) -> dict[str, ast.expr]:
     """The values of MUTABLE and FIXED as they are written."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise Deep500Error(
-            f"the submission is no Python that can be read ({type(error).__name__})"
-        ) from None
     found: dict[str, ast.expr] = {}
-    for statement in tree.body:
+    for statement in _parsed(source).body:
         if not isinstance(statement, ast.Assign):
             continue
         for target in statement.targets:
             if isinstance(target, ast.Name) and target.id in PARTS:
                 found[target.id] = statement.value
     return found
+
+
+def _parsed(source: bytes) -> ast.Module:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise Deep500Error(
+            f"the submission is no Python that can be read ({type(error).__name__})"
+        ) from None
 
 
 def _check_keys(part: str, value: ast.expr) -> None:

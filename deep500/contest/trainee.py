@@ -7,7 +7,7 @@ judge's.
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
@@ -55,26 +55,32 @@ def main() -> None:
     os.close(descriptor)
     order = decoded(Order, json.loads(data), "the judge's order")
     sandbox = Sandbox(order.root, order.readable, order.hidden, order.limits)
-    enter(sandbox, lambda: _serve(order, reply, request))
+    enter(
+        sandbox, lambda: served(reply, request, lambda channel: _serve(order, channel))
+    )
 
 
-def _serve(order: Order, reply: int, request: int) -> None:
+def served(reply: int, request: int, work: Callable[[Channel], None]) -> None:
+    """Tell the layers before a line of the submission is run, then work; an error becomes an answer."""
     with os.fdopen(reply, "w") as replies, os.fdopen(request) as requests:
         channel = Channel(replies, requests)
         channel.wait()
-        # told before a line of the submission is run
         channel.answer("layers", layers_in_force())
         channel.wait()
         try:
-            recipe = _loaded(order)
-            channel.answer("declared", _declared(recipe))
-            _train(recipe, order, channel)
+            work(channel)
         except (Exception, SystemExit) as error:
             is_ours = isinstance(error, Deep500Error)
             layer = CONTRACT if is_ours else SUBMISSION
             if isinstance(error, OSError | MemoryError):
                 layer = SANDBOX
             channel.fail(f"{layer}: {one_line(error, 300, kind=not is_ours)}")
+
+
+def _serve(order: Order, channel: Channel) -> None:
+    recipe = _loaded(order)
+    channel.answer("declared", _declared(recipe))
+    _train(recipe, order, channel)
 
 
 def _loaded(order: Order) -> Recipe:

@@ -64,6 +64,7 @@ def python_folders() -> list[str]:
     folders = [sys.prefix, sys.base_prefix, "/usr", "/bin", "/sbin", "/lib", "/lib64"]
     folders += ["/etc/ld.so.cache", "/etc/localtime", "/sys/devices/system/cpu"]
     folders += [path for path in sys.path if "packages" in path]
+    folders += [os.path.realpath(path) for path in folders]  # what links lead to
     return [folder for folder in dict.fromkeys(folders) if os.path.lexists(folder)]
 
 

@@ -12,6 +12,7 @@ from deep500 import cli
 from deep500.board.building import BoardSettings, build
 from deep500.board.change_log import LOG
 from deep500.bundle.records.verification import verify
+from deep500.reports.markup import page
 
 from .entries import date, forger, rename_machine
 
@@ -253,6 +254,22 @@ def test_hostile_names_are_escaped(folder: Path) -> None:
         assert shown in page
     assert "<script>alert" not in page and "<img" not in page
     assert "onmouseover='" not in page
+
+
+def test_an_audit_beside_a_bundle_is_linked_if_it_is_a_page_of_ours(
+    folder: Path,
+) -> None:
+    ours = page("Deep500 audit", "fast", "<p>PASS</p>")
+    (folder / "fast.audit.html").write_text(ours)
+    (folder / "slow.audit.html").write_text("<script>alert(1)</script>")
+    active = ours.replace("<p>PASS</p>", "<SCRIPT>alert(1)</SCRIPT>")
+    (folder / "missed.audit.html").write_text(active)
+    [league] = board(folder)["leagues"]
+    audits = {row["entry"]: row.get("audit") for row in league["rows"]}
+    assert [entry for entry, audit in audits.items() if audit] == ["fast"]
+    site = folder.with_name("site")
+    assert (site / audits["fast"]).read_text() == ours
+    assert len([*(site / "audits").iterdir()]) == 1
 
 
 def test_names_that_look_alike_are_two_entries(folder: Path) -> None:

@@ -101,6 +101,8 @@ MEANINGS = {
     "--disk": ("the disk space", "MIB"),
     "--submission": ("the largest submission", "KIB"),
     "--scored": ("what ranks", "METRIC"),
+    "--problem": ("a contest of kernels", "FILE"),
+    "--calls": ("how many calls are timed together", "N"),
 }
 
 

@@ -76,7 +76,7 @@ def traffic(method: str) -> CompressionBlock:
 
 
 def accuracy(method: str, seed: int, *values: float) -> CompressionBlock:
-    return block(accuracy=Accuracy(method, seed, 20, values))
+    return block(accuracy=Accuracy(method, seed, 20, values, values[-1]))
 
 
 def plan() -> CompressionPlan:

@@ -178,13 +178,15 @@ class AccuracyJob(CompressionJob):
                 scheme, recipe, self.ranks, seed=self.seed, epochs=self.epochs
             )
         except Deep500Error as error:
-            failed = Accuracy(method, self.seed, 1, [], one_line(error))
+            failed = Accuracy(method, self.seed, 1, [], None, one_line(error))
             return self.block(accuracy=failed)
         assert done.history is not None
         evaluations = done.history.evaluations
-        accuracies = [one["test"]["accuracy"] for one in evaluations]
+        accuracies = [one["validation"]["accuracy"] for one in evaluations]
         steps = max(1, done.history.steps // self.epochs)
-        return self.block(accuracy=Accuracy(method, self.seed, steps, accuracies))
+        test = done.history.final("test", "accuracy")
+        found = Accuracy(method, self.seed, steps, accuracies, test)
+        return self.block(accuracy=found)
 
 
 class TrafficJob(CompressionJob):

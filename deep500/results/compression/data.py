@@ -68,12 +68,13 @@ class Times:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Test accuracy after every epoch, of one seed."""
+    """Accuracy in % on the validation data after every epoch, and on the test data after the last one, of one seed."""
 
     method: str
     seed: int
     steps_per_epoch: Positive
-    accuracies: Sequence[float | None]
+    accuracies: Sequence[float]
+    test: float | None
     failure: str = ""
 
 

@@ -114,10 +114,10 @@ def _ratio(own: MethodSeries | None, other: MethodSeries | None) -> Measured | N
 def _accuracy(name: str, runs: Sequence[Accuracy], target: float) -> AccuracyNumbers:
     finals, steps = [], []
     for run in runs:
-        known = [value for value in run.accuracies if value is not None]
-        finals += known[-1:]
+        if run.test is not None:
+            finals.append(run.test)
         for epoch, value in enumerate(run.accuracies, 1):
-            if value is not None and value >= target:
+            if value >= target:
                 steps.append(float(epoch * run.steps_per_epoch))
                 break
     # a run that never gets there would take longer than any other

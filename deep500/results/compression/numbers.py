@@ -29,7 +29,10 @@ class MethodNumbers:
 
 @dataclass(frozen=True)
 class AccuracyNumbers:
-    """Test accuracy of a scheme in % after the last epoch, over seeds, and the median of the steps to the target."""
+    """Test accuracy of a scheme in % after the last epoch, over seeds.
+
+    `steps` is the median of the steps to the target on the validation data, which `reached` of the seeds reach.
+    """
 
     method: str
     median: float | None

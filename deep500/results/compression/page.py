@@ -127,7 +127,12 @@ def _accuracies(accuracies: Sequence[AccuracyNumbers]) -> Table:
         steps = "not reached" if one.steps is None else f"{one.steps:g}"
         reached = f"{one.reached} of {one.seeds}"
         rows.append([method_name(one.method), value, steps, reached])
-    headers = ["codec", "accuracy [least, largest]", "steps", "seeds that reach it"]
+    headers = [
+        "codec",
+        "test accuracy [least, largest]",
+        "steps",
+        "seeds that reach it",
+    ]
     return Table(headers, rows, "lrrr")
 
 

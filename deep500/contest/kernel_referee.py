@@ -1,0 +1,195 @@
+"""The judge's side of a kernel: fresh inputs for every visit, its own clock, every output of a timed call checked."""
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import Deep500Error, InternalError
+from ..measure.clock import now
+from ..results.kernel_contest import KernelVisit
+from ..schema import decoded, encoded
+from ..supervision.child import Child
+from ..supervision.descendants import go_on, stop_below
+from ..supervision.sandbox import python_folders
+from .definition import ContestFolder
+from .evaluation import Refusal
+from .kernel_problem import KernelProblem, load_problem
+from .kernel_trainee import KernelOrder
+from .referee import PACKAGE, refusal_of, sandbox_place
+from .shared_arrays import ArrayForm, forms_of, mapped, new_memory
+from .submissions import MAIN, Submission
+from .watch import Watch
+
+TRAINEE = "deep500.contest.kernel_trainee"
+PROBLEM = "problem.py"
+COPIES = 5
+FASTER_THAN_COPY = 4  # times: caches, and threads on every CPU
+
+
+@dataclass
+class KernelSide:
+    """A sandboxed process with a kernel, and the memory that the judge shares with it."""
+
+    child: Child
+    inputs: list[np.ndarray]
+    outputs: list[np.ndarray]
+    watch: Watch
+    stopped: set[int] = field(default_factory=set)
+
+    def visit(self, inputs: list[np.ndarray], timeout_s: float) -> int:
+        """The nanoseconds from letting it go on until it has answered and all of it stands still again."""
+        for place, array in zip(self.inputs, inputs, strict=True):
+            place[...] = array
+        for output in self.outputs:
+            output[...] = _poison(output.dtype)
+        begin = now()
+        go_on(self.stopped)
+        self.child.ask({"do": "visit"}, "done", timeout_s)
+        self.stopped = stop_below(self.child.process.pid)
+        return now() - begin
+
+
+class KernelReferee:
+    """Runs a submitted kernel and the organiser's reference in turn, each in its own sandbox."""
+
+    def __init__(self, folder: ContestFolder, submission: Submission):
+        self.folder = folder
+        self.submission = submission
+        self.problem: KernelProblem = load_problem(folder.recipe_file)
+        self.layers: Mapping[str, str] = {}
+
+    def floor_ns(self, calls: int) -> float:
+        """What a call cannot be shorter than: a share of the time to copy its inputs and outputs here."""
+        arrays = self.problem.drawn(np.random.default_rng(0), calls)
+        arrays += self.problem.expected(arrays)
+        places = [np.empty_like(array) for array in arrays]
+        best = float("inf")
+        for _ in range(COPIES):
+            begin = time.perf_counter_ns()
+            for place, array in zip(places, arrays, strict=True):
+                np.copyto(place, array)
+            best = min(best, time.perf_counter_ns() - begin)
+        return best / calls / FASTER_THAN_COPY / (os.cpu_count() or 1)
+
+    def run(self, seed: int, visits: int, calls: int) -> Iterator[KernelVisit]:
+        """The visits of one pair of processes; a Refusal if an answer is wrong or does not come."""
+        random = np.random.default_rng(seed)
+        sample = self.problem.drawn(random, calls)
+        forms = forms_of(sample), forms_of(self.problem.expected(sample))
+        with ExitStack() as stack:
+            reference = stack.enter_context(self._side(forms, "reference"))
+            submission = stack.enter_context(self._side(forms, "kernel"))
+            for visit in range(visits):
+                inputs = self.problem.drawn(random, calls)
+                expected = self.problem.expected(inputs)
+                order = [reference, submission]
+                if visit % 2:
+                    order.reverse()
+                ns = {id(side): self._visited(side, inputs) for side in order}
+                self._check(
+                    "reference", self.problem.worst(reference.outputs, expected), visit
+                )
+                worst = self.problem.worst(submission.outputs, expected)
+                self._check("kernel", worst, visit)
+                yield KernelVisit(
+                    seed, visit, ns[id(reference)], ns[id(submission)], worst
+                )
+
+    def _visited(self, side: KernelSide, inputs: list[np.ndarray]) -> int:
+        try:
+            return side.visit(inputs, self.folder.contest.seconds)
+        except (Deep500Error, InternalError) as error:
+            raise refusal_of(error, side.watch) from None
+
+    def _check(self, whose: str, worst: float, visit: int) -> None:
+        if worst <= 1:
+            return
+        if whose == "reference":
+            raise Deep500Error(
+                f"the organiser's reference does not agree with itself: {worst:.3g} times what is allowed"
+            )
+        raise Refusal(
+            "answers",
+            f"visit {visit}: an element is wrong by {worst:.3g} times what is allowed",
+        )
+
+    @contextmanager
+    def _side(
+        self, forms: tuple[list[ArrayForm], list[ArrayForm]], function: str
+    ) -> Iterator[KernelSide]:
+        """A process with `kernel` of the submission, or `reference` of the organiser; loaded, and standing still."""
+        files = dict(self.submission.files)
+        main = f"submission/{MAIN}"
+        if function == "reference":
+            files = {MAIN: self.folder.recipe_file.read_bytes()}
+        limits = self.folder.contest.limits
+        with ExitStack() as stack:
+            place = stack.enter_context(sandbox_place(self.folder.recipe_file, files))
+            given = stack.enter_context(_memory(forms[0]))
+            taken = stack.enter_context(_memory(forms[1]))
+            order = KernelOrder(
+                root=str(place / "root"),
+                readable=[*python_folders(), str(PACKAGE), str(place / "given")],
+                limits=limits,
+                file=str(place / "given" / main),
+                function=function,
+                inputs=forms[0],
+                outputs=forms[1],
+            )
+            descriptor = os.memfd_create("order")
+            stack.callback(os.close, descriptor)
+            os.write(descriptor, json.dumps(encoded(order)).encode())
+            readable = os.open(f"/proc/self/fd/{given}", os.O_RDONLY)
+            stack.callback(os.close, readable)
+            child = stack.enter_context(
+                Child.fresh(TRAINEE, files=[descriptor, readable, taken])
+            )
+            watch = stack.enter_context(Watch(child.process.pid, limits))
+            side = KernelSide(
+                child,
+                mapped(given, forms[0], writable=True),
+                mapped(taken, forms[1], writable=True),
+                watch,
+            )
+            self._load(side)
+            yield side
+
+    def _load(self, side: KernelSide) -> None:
+        seconds = self.folder.contest.load_seconds
+        try:
+            layers = side.child.ask({"do": "begin"}, "layers", seconds)
+            self.layers = decoded(dict[str, str], layers, "the sandbox")
+            side.child.ask({"do": "load"}, "loaded", seconds)
+        except (Deep500Error, InternalError) as error:
+            raise refusal_of(error, side.watch) from None
+        side.stopped = stop_below(side.child.process.pid)
+
+
+@contextmanager
+def _memory(forms: list[ArrayForm]) -> Iterator[int]:
+    descriptor = new_memory(forms)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _poison(dtype: np.dtype) -> object:
+    """What no right answer is, so that an output that is not written is wrong."""
+    if dtype.kind in "fc":
+        return np.nan
+    return np.iinfo(dtype).min if dtype.kind in "iu" else 0
+
+
+def problem_file(path: Path) -> Path:
+    """The organiser's problem, once it is seen to be one."""
+    if not path.is_file():
+        raise Deep500Error(f"there is no problem {path}")
+    load_problem(path)
+    return path
