@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 KERNELS = HERE / "kernels"
 PROBLEM = HERE / "problem.py"
 HONEST = HERE / "honest_kernel.py"
-QUICK = {"cached_by_pointer", "work_in_a_thread"}
+QUICK = {"cached_by_pointer"}
 
 # refused: by the layer, and a part of the reason
 REFUSED = {
