@@ -18,8 +18,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from deep500 import measure
+from deep500.collectives._fill_in import FillIn
 from deep500.collectives._merging import LOOPS, merged
-from deep500.collectives._sparse import Union
 from deep500.contracts.sparse_stream import INDEX, SparseStream
 
 DENSITIES = (0.001, 0.01, 0.1)
@@ -139,7 +139,7 @@ def _text(ratio: Any) -> str:
 
 def _counted(size: int, density: float, ranks: int) -> float:
     """The entries that rank 0 merges, its own and the others'; of a dense sum all elements."""
-    union = Union(size, round(density * size))
+    union = FillIn(size, round(density * size))
     counted, together = 0.0, 1
     while together < ranks:
         held = union(together)

@@ -47,6 +47,7 @@ class Pace:
     smaller: str  # what to give fewer of
     tell: Says
     done: int = 0
+    any_good: bool = False
     first_s: float = 0.0  # of the first job, which starts its process
     began: float = field(default_factory=time.monotonic)
 
@@ -54,12 +55,13 @@ class Pace:
     def elapsed_s(self) -> float:
         return time.monotonic() - self.began
 
-    def step(self) -> None:
-        """One more job was tried."""
+    def step(self, good: bool = True) -> None:
+        """One more job was tried; as long as none is good, nothing may be timed, and there is nothing to say."""
         self.done += 1
+        self.any_good = self.any_good or good
         if self.done == 1:
             self.first_s = self.elapsed_s
-        if self.done < min(2, self.total):
+        if self.done < min(2, self.total) or not self.any_good:
             return
         if self.before_s > self.budget_s:
             self.tell(self._warning)

@@ -97,7 +97,7 @@ def benchmark_plan(
     pace = _pace(benchmark, jobs, asked["budget_s"], notes)
     tried = []
     for trial in trials(jobs, asked["timeout_s"], notes):
-        pace.step()
+        pace.step(trial.state == "ok")
         tried.append(trial)
     tried = together(tried)
     # About what the first processes will need before their first sample; they share what was computed.

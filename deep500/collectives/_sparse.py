@@ -14,6 +14,7 @@ from ..contracts.sparse_stream import (
 )
 from ..contracts.transport import Program, ReduceOp
 from ..errors import Deep500Error, lacking
+from ._fill_in import FillIn, stream_bytes
 
 # a stream, its payload, a received one, their sum as long as they are together, and its dense form
 COPIES = 8
@@ -31,7 +32,7 @@ class SparseCollective(Collective):
         raise lacking(self, "reduced")
 
     def stream_cost(
-        self, size: int, count: int, entries: int, union: "Union", gamma: float
+        self, size: int, count: int, entries: int, union: FillIn, gamma: float
     ) -> CollectiveCost:
         """The cost for streams of so many entries, of which `union(m)` are left when those of m ranks are merged."""
         raise lacking(self, "stream_cost")
@@ -47,7 +48,7 @@ class SparseCollective(Collective):
         self, size: int, count: int, gamma: float
     ) -> CollectiveCost:
         """The most that it may cost: that of streams without zeros."""
-        return self._with_memory(size, count, count, Union(count, count), gamma)
+        return self._with_memory(size, count, count, FillIn(count, count), gamma)
 
     def expected_cost(
         self,
@@ -67,13 +68,13 @@ class SparseCollective(Collective):
             raise Deep500Error(f"{entries} entries of {count}: give 0 to {count}")
         if size == 1:
             return CollectiveCost()
-        filled = Union(count, entries)
+        filled = FillIn(count, entries)
         if union is not None:
-            filled = Union(count, entries, size, union)
+            filled = FillIn(count, entries, size, union)
         return self._with_memory(size, count, entries, filled, gamma)
 
     def _with_memory(
-        self, size: int, count: int, entries: int, union: "Union", gamma: float
+        self, size: int, count: int, entries: int, union: FillIn, gamma: float
     ) -> CollectiveCost:
         cost = self.stream_cost(size, count, entries, union, gamma)
         longest = stream_bytes(union(size), count, gamma)
@@ -99,30 +100,3 @@ class SparseAllReduce(SparseCollective):
 
     def all_reduce_cost(self, size: int, count: int, gamma: float) -> CollectiveCost:
         return self.sparse_all_reduce_cost(size, count, gamma)
-
-
-class Union:
-    """How many entries are left when the streams of m ranks are merged: N (1 - (1 - d)^m) for independent places.
-
-    With the union of all P ranks measured, d is what would have led to it, and one rank still has its entries.
-    """
-
-    def __init__(
-        self, count: int, entries: int, size: int = 1, union: int | None = None
-    ):
-        self.count = count
-        self.entries = entries
-        self.missing = 1 - (entries / count if count else 0)
-        if union is not None and count:
-            self.missing = max(0.0, 1 - union / count) ** (1 / size)
-
-    def __call__(self, ranks: int, part: int = 1) -> float:
-        """Of `ranks` ranks, in one of so many equal parts of the vector."""
-        if ranks == 1:
-            return self.entries / part
-        return self.count * (1 - self.missing**ranks) / part
-
-
-def stream_bytes(entries: float, count: float, gamma: float) -> float:
-    """The bytes of a stream in its shorter form."""
-    return min(entries * (4 + gamma), count * gamma)

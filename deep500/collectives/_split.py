@@ -5,8 +5,8 @@ from itertools import pairwise
 from ..contracts.collective_cost import CollectiveCost, piece_lengths, piece_starts
 from ..contracts.sparse_stream import SparseStream
 from ..contracts.transport import Program, ReduceOp
+from ._fill_in import FillIn, stream_bytes
 from ._merging import merged_in_order
-from ._sparse import Union, stream_bytes
 from ._streams import scatter_cost, scattered
 
 
@@ -22,7 +22,7 @@ def own_range(
     return merged_in_order(received, op)
 
 
-def split_cost(size: int, count: int, union: Union, gamma: float) -> CollectiveCost:
+def split_cost(size: int, count: int, union: FillIn, gamma: float) -> CollectiveCost:
     """For entries that are spread evenly over the ranges."""
     longest = piece_lengths(count, size)[0]
     share = longest * size / count if count else 1.0

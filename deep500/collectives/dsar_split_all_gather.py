@@ -9,7 +9,8 @@ from ..contracts.collective_cost import CollectiveCost, piece_lengths
 from ..contracts.sparse_stream import SparseStream
 from ..contracts.transport import Program, ReduceOp
 from ..errors import Deep500Error
-from ._sparse import SparseAllReduce, Union
+from ._fill_in import FillIn
+from ._sparse import SparseAllReduce
 from ._split import own_range, split_cost
 from ._streams import all_gathered, gather_cost
 
@@ -38,7 +39,7 @@ class DSARSplitAllGather(SparseAllReduce):
         return SparseStream(stream.size, np.concatenate(pieces))
 
     def stream_cost(
-        self, size: int, count: int, entries: int, union: Union, gamma: float
+        self, size: int, count: int, entries: int, union: FillIn, gamma: float
     ) -> CollectiveCost:
         longest = piece_lengths(count, size)[0]
         own = longest * gamma

@@ -8,8 +8,9 @@ import numpy as np
 from ..contracts.collective_cost import CollectiveCost
 from ..contracts.sparse_stream import INDEX, SparseStream, joined, received_stream
 from ..contracts.transport import Program, ReduceOp
+from ._fill_in import FillIn
 from ._merging import merged_in_order
-from ._sparse import COPIES, SparseCollective, Union
+from ._sparse import COPIES, SparseCollective
 from ._streams import all_gathered, gather_cost, scatter_cost, scattered
 from .recursive_doubling import RecursiveDoubling
 
@@ -71,7 +72,7 @@ class OkTopk(SparseCollective):
         return self._cost(size, count * (4 + gamma))
 
     def stream_cost(
-        self, size: int, count: int, entries: int, union: Union, gamma: float
+        self, size: int, count: int, entries: int, union: FillIn, gamma: float
     ) -> CollectiveCost:
         return self._cost(size, entries / size * (4 + gamma))
 

@@ -1,6 +1,6 @@
 """SparCML (Renggli et al., 2019): the sparse or dense algorithm that is predicted to be the fastest."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,7 +10,8 @@ from ..contracts.collective_cost import CollectiveCost
 from ..contracts.loggp import LogGP
 from ..contracts.sparse_stream import SparseStream, check_numbers
 from ..contracts.transport import Program, ReduceOp
-from ._sparse import SparseAllReduce, SparseCollective, Union
+from ._fill_in import FillIn
+from ._sparse import SparseAllReduce, SparseCollective
 from .dsar_split_all_gather import DSARSplitAllGather
 from .rabenseifner import Rabenseifner
 from .recursive_doubling import RecursiveDoubling
@@ -84,7 +85,7 @@ class SparCML(SparseAllReduce):
             else:
                 cost = candidate.cost("all_reduce", size, count, gamma)
             seconds[name] = cost.seconds(self.network, self.per_merged_byte)
-        expected = Union(count, entries)(size) if union is None else union
+        expected = FillIn(count, entries)(size) if union is None else union
         chosen = min(seconds, key=lambda name: seconds[name])
         return AlgorithmChoice(chosen, entries, expected, seconds)
 
@@ -124,8 +125,24 @@ class SparCML(SparseAllReduce):
             result = SparseStream(stream.size, array)
         return result, _with_result(choice, result)
 
+    def sparse_all_reduce_cost(
+        self, size: int, count: int, gamma: float
+    ) -> CollectiveCost:
+        """The time without zeros, and the most that any candidate sends: which one is taken depends on the data."""
+        agreement = RecursiveDoubling().cost("all_reduce", size, 1, 8)
+        costs = [
+            candidate.cost("all_reduce", size, count, gamma)
+            for candidate in self.candidates.values()
+        ]
+        return replace(
+            super().sparse_all_reduce_cost(size, count, gamma),
+            messages=max(cost.messages for cost in costs) + agreement.messages,
+            bytes=max(cost.bytes for cost in costs) + agreement.bytes,
+            memory=max(cost.memory for cost in costs),
+        )
+
     def stream_cost(
-        self, size: int, count: int, entries: int, union: Union, gamma: float
+        self, size: int, count: int, entries: int, union: FillIn, gamma: float
     ) -> CollectiveCost:
         agreement = RecursiveDoubling().cost("all_reduce", size, 1, 8)
         whole = round(union(size))
@@ -144,6 +161,4 @@ def _with_result(choice: AlgorithmChoice, result: SparseStream) -> AlgorithmChoi
     came = result.entries
     if result.indices is None:
         came = int(np.count_nonzero(result.values))
-    return AlgorithmChoice(
-        choice.chosen, choice.entries, choice.union, choice.seconds, int(came)
-    )
+    return replace(choice, came=int(came))

@@ -3,9 +3,10 @@
 from ..contracts.collective_cost import CollectiveCost
 from ..contracts.sparse_stream import SparseStream
 from ..contracts.transport import Program, ReduceOp, Wait
+from ._fill_in import FillIn, stream_bytes
 from ._folding import Fold
 from ._merging import merged
-from ._sparse import SparseAllReduce, Union, stream_bytes
+from ._sparse import SparseAllReduce
 from ._streams import begin_send, exchange_cost, exchange_streams, receive_stream
 
 
@@ -46,7 +47,7 @@ class SSARRecursiveDoubling(SparseAllReduce):
         return stream
 
     def stream_cost(
-        self, size: int, count: int, entries: int, union: Union, gamma: float
+        self, size: int, count: int, entries: int, union: FillIn, gamma: float
     ) -> CollectiveCost:
         fold = Fold(size)
         # a rank of the core may stand for two ranks

@@ -6,7 +6,8 @@ from ..contracts.collective_cost import CollectiveCost, piece_lengths
 from ..contracts.sparse_stream import SparseStream, joined, received_stream
 from ..contracts.transport import Program, ReduceOp
 from ..errors import Deep500Error
-from ._sparse import SparseAllReduce, Union, stream_bytes
+from ._fill_in import FillIn, stream_bytes
+from ._sparse import SparseAllReduce
 from ._split import own_range, split_cost
 from ._streams import DENSE, HEADER, all_gathered, gather_cost
 
@@ -29,7 +30,7 @@ class SSARSplitAllGather(SparseAllReduce):
         return joined(streams)
 
     def stream_cost(
-        self, size: int, count: int, entries: int, union: Union, gamma: float
+        self, size: int, count: int, entries: int, union: FillIn, gamma: float
     ) -> CollectiveCost:
         longest = piece_lengths(count, size)[0]
         share = longest * size / count if count else 1.0

@@ -203,6 +203,47 @@ def test_bytes_are_as_predicted_from_the_density(cls: Any) -> None:
             assert messages == cost.messages
 
 
+@pytest.mark.parametrize(
+    ("size", "density", "doubling", "split", "dense", "quantised"),
+    [
+        (8, 0.001, 0.056, 0.063, 3.51, 0.44),
+        (8, 0.0312, 1.696, 1.789, 3.72, 0.66),
+        (64, 0.01, 4.561, 3.815, 4.02, 0.57),
+        (256, 0.01, 12.356, None, 4.06, 0.58),
+        (256, 0.0312, 18.677, None, 4.23, 0.75),
+    ],
+)
+def test_megabytes_are_those_of_a_table_made_without_this_code(
+    size: int,
+    density: float,
+    doubling: float,
+    split: float | None,
+    dense: float,
+    quantised: float,
+) -> None:
+    """For 10^6 float32; on 256 ranks ours sends dense parts, where the table has sparse ones."""
+    wanted = {
+        SSARRecursiveDoubling(): doubling,
+        SSARSplitAllGather(): split,
+        DSARSplitAllGather(): dense,
+        DSARSplitAllGather(codec=QSGD(bits=4, bucket=1024)): quantised,
+    }
+    for collective, megabytes in wanted.items():
+        cost = collective.expected_cost(size, 10**6, round(density * 10**6))
+        if megabytes is not None:
+            assert cost.bytes / 1e6 == pytest.approx(megabytes, rel=0.02)
+
+
+def test_ranks_with_the_same_places_fill_nothing_in() -> None:
+    arrays = [sparse_array(0, 50)] * 8
+    sent = max(
+        traffic.sent_bytes
+        for traffic in sent_by(SSARRecursiveDoubling(), arrays).traffic.values()
+    )
+    cost = SSARRecursiveDoubling().expected_cost(8, SIZE, 50, union=50)
+    assert sent == cost.bytes == 3 * (8 + 50 * 8)
+
+
 FAST = LogGP(L=1e-6, o=1e-6, g=1e-6, G=1e-10)
 SLOW = LogGP(L=1e-4, o=1e-5, g=1e-5, G=8e-8)
 
