@@ -39,6 +39,7 @@ from .check.optimizers.checking import check_optimizer as check_optimizer
 from .check.samplers import check_sampler as check_sampler
 from .check.samplers.dataset_bias import dataset_bias as dataset_bias
 from .check.schemes import check_scheme as check_scheme
+from .contracts.audit_rule import AuditRule as AuditRule
 from .contracts.augmentation import Augmentation as Augmentation
 from .contracts.claim import Claim as Claim
 from .contracts.codec import Codec as Codec
@@ -74,11 +75,14 @@ from .distributed.communication import communication as communication
 from .distributed.optimizer import DistributedOptimizer as DistributedOptimizer
 from .distributed.simulation import simulate as simulate
 from .distributed.trainer import DistributedTrainer as DistributedTrainer
+from .dossiers.audit_sources import audit_claims as audit_claims
+from .dossiers.audit_sources import audit_sources as audit_sources
 from .errors import Deep500Error as Deep500Error
 from .errors import Refused as Refused
 from .errors import TooFewSamples as TooFewSamples
 from .errors import Unsupported as Unsupported
 from .errors import Wrong as Wrong
+from .fooling.fool import fool as fool
 from .frameworks import available_frameworks as available_frameworks
 from .frameworks import evaluate as evaluate
 from .frameworks import framework as framework

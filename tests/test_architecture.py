@@ -20,6 +20,7 @@ LAYERS = [
     "progress home supervision user_files",
     "import_address",
     "bundle registry reports",
+    "limited_files",
     "measure",
     "definition namespace",
     "hashing",
@@ -27,7 +28,7 @@ LAYERS = [
     "custom definition_text",
     "onnx",
     "operators networks optimizers schedules losses initializers datasets samplers frameworks metrics tasks"
-    " augmentations precisions claims",
+    " augmentations precisions claims audit logs",
     "formats transformations costs",
     "topologies",
     "codecs collectives transports",
@@ -37,7 +38,7 @@ LAYERS = [
     "check",
     "results",
     "bundle/records",
-    "bench rerun instrumentation board",
+    "bench rerun instrumentation board dossiers fooling",
     "contest",
     "cli",
 ]

@@ -84,9 +84,15 @@ class Writer:
         self._size += len(line)
 
     def finish(
-        self, documents: Documents, files: dict[str, bytes] | None = None
+        self,
+        documents: Documents,
+        files: dict[str, bytes] | None = None,
+        finished: str | None = None,
     ) -> str:
-        """Add the last documents and files, then the manifest, and close; returns the manifest's hash."""
+        """Add the last documents and files, then the manifest, and close; returns the manifest's hash.
+
+        A copy of an older bundle gives the date of its end.
+        """
         self._check_open()
         contents = _encoded(documents, self.documents)
         contents |= _checked(files or {})
@@ -97,7 +103,7 @@ class Writer:
             )
         with _one_line(f"{self.folder} cannot be finished"):
             hashes = {name: sha256(data) for name, data in contents.items()}
-            manifest = self._manifest(hashes)
+            manifest = self._manifest(hashes, finished or _now())
             digest = sha256(canonical(manifest))
             contents[MANIFEST] = canonical(manifest | {"hash": digest})
             self._commit(contents)
@@ -105,7 +111,7 @@ class Writer:
         self._created.clear()
         return digest
 
-    def _manifest(self, hashes: dict[str, str]) -> dict[str, object]:
+    def _manifest(self, hashes: dict[str, str], finished: str) -> dict[str, object]:
         os.fsync(self._fd)
         with open(self.folder / CHAIN, "rb") as file:
             chain = hashlib.file_digest(file, "sha256").hexdigest()
@@ -113,7 +119,7 @@ class Writer:
             "format": FORMAT,
             "kind": self.kind,
             "created": self.created,
-            "finished": _now(),
+            "finished": finished,
             "files": self.documents | hashes | {CHAIN: chain},
             "head": self.head,
             "blocks": self.blocks,
@@ -188,9 +194,15 @@ class Writer:
 
 
 def create(
-    folder: str | os.PathLike[str], documents: Documents, kind: str = "bench"
+    folder: str | os.PathLike[str],
+    documents: Documents,
+    kind: str = "bench",
+    created: str | None = None,
 ) -> Writer:
-    """Start a bundle in a new or empty folder: its documents and the header that binds them, or nothing."""
+    """Start a bundle in a new or empty folder: its documents and the header that binds them, or nothing.
+
+    A copy of an older bundle gives the date of its beginning.
+    """
     encoded = _encoded(documents, {})
     if not NAME.fullmatch(kind):
         raise Deep500Error(
@@ -198,7 +210,7 @@ def create(
         )
     hashes = {name: sha256(data) for name, data in encoded.items()}
     path = Path(folder).absolute()
-    writer = Writer(path, kind, _now(), hashes)
+    writer = Writer(path, kind, created or _now(), hashes)
     header = {
         "format": FORMAT,
         "kind": kind,

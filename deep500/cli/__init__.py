@@ -54,6 +54,8 @@ VERBS = {
     "show dataset": "show_dataset",
     "verify": "verify",
     "reproduce": "reproduce",
+    "audit": "audit",
+    "fool": "fool",
     "sign": "sign",
     "report": "report",
     "board": "board",

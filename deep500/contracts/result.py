@@ -7,7 +7,15 @@ checked before anything else uses them.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Generic,
+    TypeVar,
+    get_args,
+    get_origin,
+)
 
 from .. import registry
 from ..bundle.dates import Dates
@@ -16,6 +24,9 @@ from ..errors import Deep500Error, did_you_mean, lacking
 from ..reports.blocks import Banner, Block, Report
 from ..schema import decoded, encoded
 from .standing import Contestant
+
+if TYPE_CHECKING:
+    from .dossier import Dossier
 
 # what a kind of result plans, measures and derives: dataclasses
 PlanT = TypeVar("PlanT")
@@ -164,6 +175,12 @@ class ResultKind(Definition, Generic[PlanT, BlockT, DerivedT]):
     ) -> Iterable[str]:
         """What is unusual in a bundle without contradicting it; never a reason to refuse it."""
         return ()
+
+    def dossier(self, record: Record[PlanT, BlockT, DerivedT]) -> "Dossier":
+        """What the result declares, for `d5 audit`; set-up, contradictions and remarks are added by the caller."""
+        from .dossier import Dossier
+
+        return Dossier()
 
     def compare(
         self,

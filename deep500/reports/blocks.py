@@ -32,6 +32,8 @@ class Banner:
     verdicts: Mapping[VerdictWord, int] = field(default_factory=dict)
     figures: Sequence[tuple[Text, Text]] = ()  # label and value
     status: Text = ""
+    # what a page calls an answer without verdicts
+    pill: str = field(default="measured", metadata={"page only": True})
 
 
 @dataclass(frozen=True)

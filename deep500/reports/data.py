@@ -29,5 +29,7 @@ def _value(value: Any) -> Any:
 def _fields(value: Any) -> dict[str, Any]:
     content = {"type": type(value).__name__}
     for field in fields(value):
+        if field.metadata.get("page only"):
+            continue
         content[field.name] = _value(getattr(value, field.name))
     return content

@@ -79,7 +79,7 @@ def banner(content: Banner) -> str:
     tone = ""
     if len(content.verdicts) == 1:
         [tone] = content.verdicts
-    pills = _pills(content.verdicts) or pill("measured")
+    pills = _pills(content.verdicts) or pill(content.pill)
     headline = _headline(content.headline)
     figures = ""
     for label, value in content.figures:

@@ -11,6 +11,7 @@ from ..distributed.distribution import Distribution
 from ..errors import Deep500Error, Unsupported, one_line, with_place
 from ..schema import encoded
 from ..training.building import recipe_procedure
+from ..training.example_sizes import example_values
 from ..training.metric_summary import qualities
 from ..training.outcome import recipe_plan
 from ..training.recipe_plan import RecipePlan
@@ -63,6 +64,7 @@ def rehearse(
         update=_update_kernel(recipe, framework),
         data={name: split.digest() for name, split in splits.items()},
         examples={name: len(split) for name, split in splits.items()},
+        values=example_values(train),
     )
     return Rehearsal(complete, sources)
 

@@ -1,6 +1,7 @@
 """A user's own training script, measured in place by `d5.instrument`."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ..contracts.result import Contrast, ResultKind
 from ..reports.blocks import Report
@@ -8,6 +9,9 @@ from .instrumenting.blocks import ScriptBlock, ScriptPlan, check_order
 from .instrumenting.instrumented_comparison import contrast
 from .instrumenting.instrumented_report import script_report
 from .instrumenting.numbers import ScriptNumbers, ScriptRecord, script_numbers
+
+if TYPE_CHECKING:
+    from ..contracts.dossier import Dossier
 
 
 class Instrumented(ResultKind[ScriptPlan, ScriptBlock, ScriptNumbers]):
@@ -29,6 +33,11 @@ class Instrumented(ResultKind[ScriptPlan, ScriptBlock, ScriptNumbers]):
 
     def report(self, record: ScriptRecord) -> Report:
         return script_report(record)
+
+    def dossier(self, record: ScriptRecord) -> "Dossier":
+        from .instrumenting.instrumented_dossier import script_dossier
+
+        return script_dossier(record)
 
     def compare(
         self, a: ScriptRecord, b: ScriptRecord, margin: float, level: float

@@ -1,6 +1,7 @@
 """A recipe's run: every epoch of every seed, and the metrics over the seeds that follow from them."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ..bundle.dates import Dates
 from ..contracts.result import Contrast, ResultKind
@@ -17,6 +18,9 @@ from .outcomes.recipe_comparison import contrast
 from .outcomes.recipe_report import outcome_report
 from .outcomes.recipe_standing import RecipeContestant
 from .outcomes.remarks import recipe_remarks
+
+if TYPE_CHECKING:
+    from ..contracts.dossier import Dossier
 
 
 class Recipe(ResultKind[RecipePlan, RecipeBlock, RecipeNumbers]):
@@ -64,6 +68,11 @@ class Recipe(ResultKind[RecipePlan, RecipeBlock, RecipeNumbers]):
 
     def remarks(self, record: RecipeRecord, dates: Dates) -> Iterable[str]:
         return recipe_remarks(record.plan, record.blocks)
+
+    def dossier(self, record: RecipeRecord) -> "Dossier":
+        from .outcomes.recipe_dossier import recipe_dossier
+
+        return recipe_dossier(record)
 
     def compare(
         self, a: RecipeRecord, b: RecipeRecord, margin: float, level: float

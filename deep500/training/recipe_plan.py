@@ -128,6 +128,8 @@ class RecipePlan:
     update: str | None = optional()
     data: Mapping[str, str] = optional({})  # the SHA-256 of every split
     examples: Mapping[str, Count] | None = optional()
+    # the values of an example, in the data set and as trained
+    values: Mapping[str, Count] | None = optional()
     ledger: Mapping[str, object] | None = optional()
     judge: JudgeForm | None = optional()
     more: Mapping[str, object] = others()

@@ -31,6 +31,8 @@ VERBS = (
     ("report", "--format", "html"),
     ("report", "--format", "markdown", "--json"),
     ("compare",),
+    ("audit",),
+    ("audit", "--json"),
     ("list",),
 )
 
@@ -166,14 +168,14 @@ def is_as_it_was(made: Mutation, original: Path) -> bool:
 
 def check_marks(made: Mutation, original: Path, found: list[Answer]) -> list[str]:
     """Where something does not verify, every verb that shows it says so."""
-    verify, show, as_json, page, markdown, compare, _ = found
+    verify, show, as_json, page, markdown, compare, *audits, _ = found
     wrong = []
     agrees = "the ledger knows this run and agrees" in verify.out
     if agrees and not is_as_it_was(made, original):
         wrong.append("the ledger agrees with what was changed")
     if verify.code == 0:
         return wrong
-    for answer in (show, as_json, page, markdown, compare):
+    for answer in (show, as_json, page, markdown, compare, *audits):
         if answer.code == 0:
             wrong.append(f"{answer.verb} exits with 0")
     if show.code == 1 and not show.out.startswith("**NOT VERIFIED"):

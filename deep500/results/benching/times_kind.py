@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic
+from typing import TYPE_CHECKING, Generic
 
 from ...bundle.dates import Dates
 from ...contracts.result import (
@@ -25,6 +25,9 @@ from .contradictions import bench_contradictions, early_end
 from .data import ReportData
 from .measurement_comparison import contrast
 from .measurement_report import bench_report
+
+if TYPE_CHECKING:
+    from ...contracts.dossier import Dossier
 
 TimesRecord = Record[BenchPlan, BlockT, BenchNumbers]
 LONGEST_TITLE = 100
@@ -86,6 +89,11 @@ class TimesKind(ResultKind[BenchPlan, BlockT, BenchNumbers], Generic[BlockT]):
 
     def remarks(self, record: TimesRecord[BlockT], dates: Dates) -> Iterable[str]:
         return early_end(record, self.timed(record.blocks))
+
+    def dossier(self, record: TimesRecord[BlockT]) -> "Dossier":
+        from .bench_dossier import bench_dossier
+
+        return bench_dossier(record.plan, self.timed(record.blocks), record.derived)
 
     def compare(
         self,

@@ -1,10 +1,13 @@
 """Under which conditions a recipe's run was timed: the load from others, and how long its work waited for a CPU."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
 
+from ...errors import Deep500Error
 from ...measure.load import Load
+from ...measure.machine import Environment
 from ...training.recipe_blocks import Blocks, epochs_of
 from ...training.recipe_plan import RecipePlan
 
@@ -32,6 +35,16 @@ def others(blocks: Blocks) -> float | None:
 def loads(blocks: Blocks) -> list[Load]:
     """The recorded loads, one for each epoch that was long enough to measure it."""
     return [epoch.load for epoch in epochs_of(blocks) if epoch.load]
+
+
+def usable_cpus(environment: Mapping[str, object]) -> int | None:
+    """How many CPUs the run might use; None if that was not recorded."""
+    try:
+        known = Environment.from_json(environment)
+    except Deep500Error:
+        return None
+    value = known.fact("benchmark measurement setup", "usable cpus").value
+    return value if isinstance(value, int) and value > 0 else None
 
 
 def _stretch(blocks: Blocks) -> float | None:

@@ -23,8 +23,7 @@ LEAST_MISSING_S = 0.5
 
 def recipe_remarks(plan: RecipePlan, blocks: Blocks) -> Iterator[str]:
     """Every remark on the bundle of a recipe's run."""
-    of_seeds = list(map(epochs_of, blocks_by_seed(blocks).values()))
-    trained = [epochs for epochs in of_seeds if epochs]
+    trained = epochs_of_seeds(blocks)
     yield from judged(plan)
     yield from left_out_seeds(plan)
     yield from deferred_work(plan, trained)
@@ -32,12 +31,19 @@ def recipe_remarks(plan: RecipePlan, blocks: Blocks) -> Iterator[str]:
     yield from other_clock(trained)
 
 
+def epochs_of_seeds(blocks: Blocks) -> list[list[Epoch]]:
+    """The epochs of every seed that has some."""
+    of_seeds = list(map(epochs_of, blocks_by_seed(blocks).values()))
+    return [epochs for epochs in of_seeds if epochs]
+
+
 def judged(plan: RecipePlan) -> Iterator[str]:
     """That an organiser has run it, by whose clock a step is a whole epoch."""
     if plan.judge is not None:
         yield (
-            "judged in a contest: a step is an epoch by the judge's clock, from handing out the data to weights "
-            "received, and its loss is that of validation data; the seeds were drawn after submission"
+            f"judged in a contest, attempt {plan.judge.attempt} of the entry: a step is an epoch by the judge's clock, "
+            "from handing out the data to weights received, and its loss is that of validation data; the seeds were "
+            "drawn after submission"
         )
 
 
@@ -56,6 +62,22 @@ def deferred_work(plan: RecipePlan, seeds: Iterable[Sequence[Epoch]]) -> Iterato
 
     Of every seed, the cheapest evaluation counts: the first one may compile.
     """
+    costs = cpu_costs(plan, seeds)
+    if costs is None:
+        return
+    of_step, of_evaluation = costs
+    if of_evaluation > DEFERRED * of_step:
+        yield (
+            f"evaluating an example took {seconds(of_evaluation)} of CPU time, and training with one "
+            f"{seconds(of_step)}: steps may have left work to be done after their clock had stopped, or evaluation "
+            "is dear here"
+        )
+
+
+def cpu_costs(
+    plan: RecipePlan, seeds: Iterable[Sequence[Epoch]]
+) -> tuple[float, float] | None:
+    """CPU seconds of training with an example and of evaluating one; None if too little was recorded."""
     examples = (plan.examples or {}).get("validation", 0)
     training, evaluation, total = [], [], 0.0
     for epochs in seeds:
@@ -67,14 +89,8 @@ def deferred_work(plan: RecipePlan, seeds: Iterable[Sequence[Epoch]]) -> Iterato
         evaluation.append(min(cost[1] for cost in known))
         total += epochs[-1].counters["evaluation cpu seconds"]
     if not training or total < LEAST_CPU_S:
-        return
-    of_step, of_evaluation = median(training), median(evaluation)
-    if of_evaluation > DEFERRED * of_step:
-        yield (
-            f"evaluating an example took {seconds(of_evaluation)} of CPU time, and training with one "
-            f"{seconds(of_step)}: steps may have left work to be done after their clock had stopped, or evaluation "
-            "is dear here"
-        )
+        return None
+    return median(training), median(evaluation)
 
 
 def outside_work(seeds: Iterable[Sequence[Epoch]]) -> Iterator[str]:

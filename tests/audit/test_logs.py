@@ -1,0 +1,167 @@
+"""Logs of other tools are read as they are, and judged; malformed and hostile ones are refused in one line."""
+
+import json
+import os
+import pickle
+import random
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from deep500.dossiers.audit_report import audit_report
+from deep500.dossiers.auditing import all_rules, audit, chosen_rules
+from deep500.errors import Deep500Error
+from deep500.logs import formats, log_dossier
+from deep500.reports.html import html
+from deep500.reports.terminal import terminal
+
+from .log_samples import HYPERFINE, LOGS
+
+# name of a log: what is read of its first number (value, unit, n)
+FIRST = {
+    "nccl.txt": (13.78, "us", 20),
+    "imb.txt": (0.09, "us", 1000),
+    "mlperf.log": (90.0, "s", 1),
+    "pyperf.json": (1.02e-6, "second", 6),
+    "pytest.json": (1.2e-6, "s", 1000),
+    "hyperfine.json": (0.0113, "s", 3),
+    "google.json": (12.5, "ns", 1),
+    "asv.json": (1.2e-6, "s", 10),
+    "torch.json": (1.1e-5, "s", 3),
+    "accuracy.csv": (0.77, None, 1),
+}
+# rules that fail, and rules that pass, beside those of all other logs
+BROKEN = {
+    "nccl.txt": "R3 R5 R10",
+    "imb.txt": "R5 R10",
+    "mlperf.log": "F3",
+    "pyperf.json": "R5",
+    "pytest.json": "R5",
+    "hyperfine.json": "R5 R9 N16",
+    "google.json": "R5",
+    "asv.json": "",
+    "torch.json": "R5 R9",
+    "accuracy.csv": "R5 R9 F2",
+}
+KEPT = {"asv.json": "R5 R6", "imb.txt": "R3", "mlperf.log": "F6", "nccl.txt": "N7"}
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    for name, text in LOGS.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_every_format_has_a_sample() -> None:
+    assert len(formats()) == len(LOGS) == len(FIRST)
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_it_is_read(name: str, logs: Path) -> None:
+    first = log_dossier(logs / name).number[0]
+    value, unit, n = FIRST[name]
+    assert first.value == pytest.approx(value)
+    assert (first.unit, first.n) == (unit, n)
+    assert first.origin.file == name
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_it_is_judged(name: str, logs: Path) -> None:
+    result = audit(log_dossier(logs / name), all_rules(), [name])
+    failed = {outcome.id for outcome in result.having("FAIL")}
+    assert set(BROKEN[name].split()) <= failed
+    passed = {outcome.id for outcome in result.having("PASS")}
+    assert set(KEPT.get(name, "").split()) <= passed
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_mutated_log_is_read_or_refused(name: str, tmp_path: Path) -> None:
+    """No mutation of a log raises anything but a Deep500Error of one line."""
+    rng = random.Random(name)
+    text = LOGS[name]
+    path = tmp_path / name
+    for _ in range(60):
+        path.write_text(mutated(text, rng))
+        try:
+            result = audit(log_dossier(path), all_rules(), [name])
+            page = html(audit_report(result))
+        except Deep500Error as error:
+            assert "\n" not in str(error)
+        else:
+            assert "<script>x" not in page
+
+
+SPLINTERS = ["null", "-1", "1e999", "9" * 40, "[]", "{}", '"<script>x</script>"', ""]
+
+
+def mutated(text: str, rng: random.Random) -> str:
+    """The text with one of its numbers or words replaced, or cut off."""
+    if rng.random() < 0.2:
+        return text[: rng.randrange(len(text))]
+    words = text.split(" ")
+    place = rng.randrange(len(words))
+    ending = "," if words[place].endswith(",") else ""
+    words[place] = rng.choice(SPLINTERS) + ending
+    return " ".join(words)
+
+
+def test_pickles_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "m.pkl"
+    path.write_bytes(pickle.dumps([1.0]))
+    with pytest.raises(Deep500Error, match="is a pickle, which runs code"):
+        log_dossier(path)
+    saved = tmp_path / "m.pt"
+    with zipfile.ZipFile(saved, "w") as archive:
+        archive.writestr("m/data.pkl", b"\x80\x02.")
+    with pytest.raises(Deep500Error, match="is a pickle"):
+        log_dossier(saved)
+
+
+def test_a_giant_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "run.log"
+    with path.open("wb") as file:
+        file.truncate(2 << 30)
+    with pytest.raises(Deep500Error, match="2147483648 bytes; at most"):
+        log_dossier(path)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "run.log"
+    os.mkfifo(path)
+    with pytest.raises(Deep500Error, match="not a regular file"):
+        log_dossier(path)
+
+
+UNREADABLE = {
+    "unknown format": "hello\n",
+    "other JSON": '{"a": 1}',
+    "deep JSON": "[" * 100_000,
+    "number too large": '{"results": [{"command": "x", "mean": 1' + "0" * 400 + "}]}",
+    "number of 5000 digits": '{"results": [{"command": "x", "mean": 1'
+    + "0" * 5000
+    + "}]}",
+    "twice the same key": '{"results": [], "results": []}',
+    "bytes that are no text": "\udcff",
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_what_cannot_be_read_is_one_line(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(UNREADABLE[name].encode("utf-8", "surrogateescape"))
+    with pytest.raises(Deep500Error) as caught:
+        log_dossier(path)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+def test_a_hostile_name_is_harmless(tmp_path: Path) -> None:
+    document = json.loads(json.dumps(HYPERFINE))
+    document["results"][0]["command"] = "<script>alert(1)</script>\x1b[31m"
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(document))
+    report = audit_report(audit(log_dossier(path), chosen_rules(["R5"]), ["x.json"]))
+    assert "<script>alert" not in html(report)
+    assert "\x1b" not in terminal(report)
