@@ -14,7 +14,7 @@ from deep500.board.change_log import LOG
 from deep500.bundle.records.verification import verify
 from deep500.reports.markup import page
 
-from .entries import date, forger, rename_machine
+from .entries import BEFORE, date, forger, rename_machine
 
 
 @pytest.fixture(scope="module")
@@ -336,3 +336,20 @@ def test_series_show_a_change_and_split_where_the_method_changed(
     assert len(second.points) == 4 and second.shifts == []
     assert second.differs == "how it was run"
     assert "not decided: 4 results" in second.answer
+
+
+def test_bundles_of_every_version_and_kind_that_is_ranked(tmp_path: Path) -> None:
+    """Runs of recipes and measurements side by side: each in a league of its own, none mixed."""
+    folder = tmp_path / "before"
+    folder.mkdir()
+    for path in BEFORE.parent.glob("*.zip"):
+        (folder / path.name).write_bytes(path.read_bytes())
+    found = board(folder)
+    assert {line["event"] for line in found["log"]} == {"accepted"}
+    leagues = {len(league["rows"]): league for league in found["leagues"]}
+    assert len(found["leagues"]) == 4 and set(leagues) == {1, 2}
+    measured = [one for one in found["leagues"] if one["ranked_by"] == "time per call"]
+    assert len(measured) == 2
+    first, second = next(one for one in measured if "sum" in one["subject"])["rows"]
+    assert (first["system"], first["place"]) == ("sum(range(100))", "1")
+    assert (second["system"], second["place"]) == ("sum(range(200))", "2")

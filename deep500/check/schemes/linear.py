@@ -81,6 +81,7 @@ def _run(
         epochs=1,
         events=[],
         task="Regression",
+        check_replicas=False,
     )
 
 

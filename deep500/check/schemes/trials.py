@@ -85,6 +85,7 @@ class Trials:
             sampler=self.sampler(),
             epochs=epochs,
             events=[],
+            check_replicas=False,  # to say why they are apart
         )
 
     def sampler(self) -> Any:

@@ -41,8 +41,9 @@ def judged(plan: RecipePlan) -> Iterator[str]:
     """That an organiser has run it, by whose clock a step is a whole epoch."""
     if plan.judge is not None:
         yield (
-            "judged in a contest: a step is an epoch by the judge's clock, from handing out the data to weights "
-            "received, and its loss is that of validation data; the seeds were drawn after submission"
+            f"judged in a contest, attempt {plan.judge.attempt} of the entry: a step is an epoch by the judge's clock, "
+            "from handing out the data to weights received, and its loss is that of validation data; the seeds were "
+            "drawn after submission"
         )
 
 

@@ -137,6 +137,13 @@ class HidesLostRanks(Summing):
             raise RuntimeError("something went wrong") from None
 
 
+class NeverTalks(Summing):
+    """Declares that replicas are equal, and leaves them alone: a run ends with an error, a check says why."""
+
+    def reduce(self, worker: Worker, buffer: np.ndarray) -> Program:
+        yield from ()
+
+
 class SendsToNobody(Summing):
     """Messages that nobody receives."""
 
@@ -159,6 +166,8 @@ class SendsToNobody(Summing):
         (Forgets(), "resumption"),
         (HidesLostRanks(), "lost rank"),
         (SendsToNobody(), "training"),
+        (NeverTalks(), "serial"),
+        (NeverTalks(), "consensus"),
     ],
     ids=str,
 )
