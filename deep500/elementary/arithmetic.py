@@ -1,7 +1,7 @@
 """exp, log … of float64 arrays by +, -, *, / and sqrt in a fixed order: the same bits on every framework and machine.
 
-A compiler may join a product and a sum into one rounding (fma), or move a division. Every product and every quotient that
-is rounded therefore stands apart from what comes after it. elementary.cpp holds the same steps in C++.
+A compiler may join a product and a sum into one rounding (fma), or move a division. Every product and every quotient
+that is rounded therefore stands apart from what comes after it. elementary.cpp holds the same steps in C++.
 """
 
 import math

@@ -24,13 +24,13 @@ class ElementaryFunction(Operator):
         """Its derivative in float64."""
         raise NotImplementedError
 
-    def forward(self, xp, x):  # type: ignore[no-untyped-def]
+    def forward(self, xp, x):
         wide, arithmetic = wide_and_arithmetic(xp, x)
         is_nan = xp.isnan(wide)
         y = self.value(arithmetic, xp.where(is_nan, 0.5, wide))
         return xp.narrow(xp.where(is_nan, math.nan, y))
 
-    def backward(self, xp, dy, x):  # type: ignore[no-untyped-def]
+    def backward(self, xp, dy, x):
         wide, arithmetic = wide_and_arithmetic(xp, x)
         is_nan = xp.isnan(wide)
         slope = self.slope(arithmetic, xp.where(is_nan, 0.5, wide))
@@ -49,7 +49,7 @@ class OddFunction(ElementaryFunction):
         size = self.positive(arithmetic, arithmetic.xp.abs(x))
         return size * arithmetic.xp.unit(x)
 
-    def forward(self, xp, x):  # type: ignore[no-untyped-def]
+    def forward(self, xp, x):
         wide, arithmetic = wide_and_arithmetic(xp, x)
         is_nan = xp.isnan(wide)
         size = self.positive(arithmetic, xp.where(is_nan, 0.5, xp.abs(wide)))
