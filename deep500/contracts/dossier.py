@@ -269,6 +269,29 @@ class TrainingReport(Declaration):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ConvergenceRecord(Declaration):
+    """How much training runs with one batch size needed until the target: of ours, or of a reference."""
+
+    subject: str | None = asked(
+        "what is trained; ours and its reference have the same", "ResNet-50"
+    )
+    role: Literal["ours", "reference"] | None = asked(
+        "is it ours, or the reference that ours must not beat", "ours"
+    )
+    global_batch: Whole | None = asked("examples per update, all processes", 4096)
+    unit: Literal["epochs", "steps", "samples"] | None = asked(
+        "what is counted, the same for both", "epochs"
+    )
+    needed: Sequence[float] | None = asked(
+        "how many of them each run needed until the target", [41.0, 40.0, 42.0]
+    )
+    lost: Whole | None = asked("how many more runs never reached it", 0)
+    dropped: Whole | None = asked(
+        "how many of the fastest, and of the slowest, the mean leaves out", 1
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class SuiteReport(Declaration):
     """A set of benchmarks, problems or applications, and those of them that are shown."""
 
@@ -301,6 +324,7 @@ class Dossier:
     comparison: Sequence[ComparisonClaim] = ()
     point: Sequence[ScalingPoint] = ()
     training: Sequence[TrainingReport] = ()
+    convergence: Sequence[ConvergenceRecord] = ()
     suite: Sequence[SuiteReport] = ()
     plot: Sequence[ReportedPlot] = ()
 
