@@ -81,6 +81,7 @@ class MeasurementConduct(Declaration):
 
     complete: bool | None = asked("did it run to its planned end", True)
     contradictions: Texts | None = asked("what the data say against themselves", [])
+    failures: Texts | None = asked("parts of it that ended with an error", [])
     remarks: Texts | None = asked("what is unusual in them", [])
     load: Part | None = asked("share of the machine that others used meanwhile", 0.01)
     control_low: float | None = asked(
@@ -111,6 +112,9 @@ class ReportedNumber(Declaration):
     unit: str | None = asked("its unit", "ms")
     n: Whole | None = asked("how many values it summarises", 30)
     deterministic: bool | None = asked("is it the same in every run", False)
+    raw_values: Sequence[float] | None = asked(
+        "the values themselves, one per run, if they are published", [12.2, 12.4]
+    )
     low: float | None = asked("lower end of its confidence interval", 12.1)
     high: float | None = asked("upper end", 12.6)
     level: Part | None = asked("confidence level", 0.95)

@@ -45,7 +45,7 @@ class MlperfEvent:
 class Mlperf(LogFormat):
     """The log of one run of MLPerf Training: its time to the target quality, and the qualities on the way."""
 
-    is_json = False
+    form = "text"
 
     def recognises(self, content: object) -> bool:
         return MARK in str(content)[:100_000]

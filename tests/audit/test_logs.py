@@ -57,7 +57,9 @@ def logs(tmp_path: Path) -> Path:
 
 
 def test_every_format_has_a_sample() -> None:
-    assert len(formats()) == len(LOGS) == len(FIRST) + len(WITHOUT_NUMBERS)
+    # those in bytes have tests of their own
+    in_text = [each for each in formats() if each.form != "bytes"]
+    assert len(in_text) == len(LOGS) == len(FIRST) + len(WITHOUT_NUMBERS)
 
 
 @pytest.mark.parametrize("name", FIRST)
@@ -200,3 +202,48 @@ def test_convergence_beside_the_reference_points(name: str, tmp_path: Path) -> N
     logs = mlperf_runs(tmp_path, epochs, lost)
     [found] = audit_sources(reference, *logs, rules=["N17"]).outcomes
     assert found.verdict == verdict, found.findings
+
+
+def test_published_values_give_the_interval_that_the_tool_does_not(logs: Path) -> None:
+    document = json.loads(LOGS["hyperfine.json"])
+    [timed] = document["results"]
+    timed["times"] = [0.01 + i * 7 % 30 / 1e5 for i in range(30)]
+    (logs / "hyperfine.json").write_text(json.dumps(document))
+    [found] = audit_sources(logs / "hyperfine.json", rules=["R5"]).outcomes
+    text = found.findings[0].text
+    assert found.verdict == "FAIL"
+    assert "the 30 values have the median 0.01015 [0.01009, 0.0102] s at 95 %" in text
+    [few] = audit_sources(logs / "torch.json", rules=["R5"]).outcomes
+    assert (
+        "its values give none: the median at 95 % was asked of 3 values"
+        in few.findings[0].text
+    )
+
+
+def test_parts_that_failed_are_no_times(logs: Path) -> None:
+    document = json.loads(LOGS["google.json"])
+    failed = {
+        "name": "BM_Gpu",
+        "real_time": 0.0,
+        "error_occurred": True,
+        "error_message": "no device",
+    }
+    document["benchmarks"].append(failed)
+    (logs / "google.json").write_text(json.dumps(document))
+    assert "BM_Gpu" not in [
+        each.name for each in log_dossier(logs / "google.json").number
+    ]
+    for name in ("google.json", "asv.json", "hyperfine.json"):
+        [found] = audit_sources(logs / name, rules=["N16"]).outcomes
+        assert "not all of it succeeded" in found.findings[0].text
+
+
+def test_repetitions_are_values_of_one_number(logs: Path) -> None:
+    document = json.loads(LOGS["google.json"])
+    first = document["benchmarks"][0] | {"repetitions": 3}
+    again = [first | {"real_time": time} for time in (12.0, 13.0, 14.0)]
+    document["benchmarks"] = again
+    (logs / "google.json").write_text(json.dumps(document))
+    [number] = log_dossier(logs / "google.json").number
+    assert (number.value, number.n) == (13.0, 3)
+    assert number.raw_values == [12.0, 13.0, 14.0]

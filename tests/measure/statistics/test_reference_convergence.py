@@ -36,9 +36,8 @@ def test_the_least_mean_is_where_the_t_test_says_no() -> None:
 def test_few_runs_leave_nothing() -> None:
     assert trimmed([1.0, 2.0], 1) == []
     assert reference_point(256, [1.0, 2.0], 1) is None
-    assert reference_point(256, [1.0, 2.0, 4.0], 1) == ReferencePoint(
-        256, 2.0, pytest.approx(np.std([1, 2, 4])), 1
-    )
+    point = reference_point(256, [1.0, 2.0, 4.0], 1)
+    assert point is not None and (point.mean, point.runs) == (2.0, 1)
 
 
 def test_slow_points_are_left_out_and_others_interpolated() -> None:
