@@ -33,6 +33,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.margin(parser)
     options.level(parser)
     add(
+        "--audit",
+        action="store_true",
+        help="also audit every bundle: NAME.audit.html beside it, and linked",
+    )
+    add(
         "--remove",
         default=None,
         metavar="ENTRY",
@@ -52,6 +57,10 @@ def call(args: argparse.Namespace) -> int:
         raise Deep500Error(f"there is no folder {args.folder}: give one with bundles")
     if args.remove is not None:
         remove(args.folder, args.remove, args.reason)
+    if args.audit:
+        from ..dossiers.audit_pages import write_audit_pages
+
+        write_audit_pages(args.folder)
     judged = judged_results(args.folder)
     settings = BoardSettings(
         title=args.title,
