@@ -38,7 +38,7 @@ def windows(
     n = len(kernel)
     if n == 0 or len(shape) != n:
         raise ValueError(
-            f"after batch and channels, the input has {len(shape)} axes and the kernel {n}: both need the same, 1 or more"
+            f"after batch and channels, the input has {len(shape)} axes and the kernel {n}: give both as many"
         )
     strides, dilations = operator.strides or (1,) * n, operator.dilations or (1,) * n
     flat = operator.pads or (0,) * 2 * n
