@@ -1,6 +1,7 @@
 """A benchmark of collectives: one block per launch, with the moments at which every rank arrived and left."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ..contracts.result import Record, ResultKind
 from ..errors import Deep500Error
@@ -15,6 +16,9 @@ from .collectives.deriving import numbers_of
 from .collectives.numbers import CollectiveNumbers
 from .collectives.page import page
 from .collectives.predicting import GAMMA
+
+if TYPE_CHECKING:
+    from ..contracts.dossier import Dossier
 
 KNOWN = (*OPERATIONS, MESSAGE)
 CollectiveRecord = Record[CollectivePlan, CollectiveLaunch, CollectiveNumbers]
@@ -57,3 +61,8 @@ class CollectiveBench(ResultKind[CollectivePlan, CollectiveLaunch, CollectiveNum
 
     def report(self, record: CollectiveRecord) -> Report:
         return page(record)
+
+    def dossier(self, record: CollectiveRecord) -> "Dossier":
+        from .collectives.collective_dossier import collective_dossier
+
+        return collective_dossier(record.plan, record.blocks, record.derived)

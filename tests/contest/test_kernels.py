@@ -29,6 +29,7 @@ REFUSED = {
     "cached_by_content": ("answers", "is wrong"),
     "cached_by_id": ("answers", "is wrong"),
     "cached_by_pointer": ("answers", "is wrong"),
+    "denormals_flushed": ("answers", "is wrong"),
     "half_precision": ("answers", "is wrong"),
     "half_the_rows": ("answers", "is wrong"),
     "inputs_zeroed": ("submission", "read-only"),
@@ -45,6 +46,12 @@ REFUSED = {
 # judged: all of the 2 ms of each call are in the judge's time
 TIMED = ("clock_patched", "clock_of_the_judge_patched")
 WAIT_S = 0.002
+
+
+def problem_of(name: str) -> Path:
+    """Most kernels cheat at the same problem; others have one of their own."""
+    own = HERE / f"problem_of_{name}.py"
+    return own if own.exists() else PROBLEM
 
 
 def opened(path: Path, problem: Path = PROBLEM, **changes: Any) -> ContestFolder:
@@ -67,7 +74,8 @@ def test_every_kernel_has_its_outcome() -> None:
 
 @pytest.mark.parametrize("name", cells(REFUSED))
 def test_a_cheat_is_refused(name: str, tmp_path: Path) -> None:
-    outcome = judged(opened(tmp_path / "cup"), KERNELS / f"{name}.py")
+    folder = opened(tmp_path / "cup", problem_of(name))
+    outcome = judged(folder, KERNELS / f"{name}.py")
     layer, reason = REFUSED[name]
     assert not outcome.judgement.accepted
     assert outcome.judgement.layer == layer, outcome.judgement
