@@ -13,6 +13,7 @@ from . import networks as networks
 from . import operators as operators
 from . import optimizers as optimizers
 from . import precisions as precisions
+from . import reductions as reductions
 from . import samplers as samplers
 from . import schedules as schedules
 from . import schemes as schemes

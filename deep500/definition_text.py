@@ -25,6 +25,7 @@ from .contracts.codec import Codec
 from .contracts.collective import Collective
 from .contracts.modifier import Modifier
 from .contracts.optimizer import Optimizer
+from .contracts.reduction import ReproducibleReduction
 from .contracts.sampler import Sampler
 from .contracts.schedule import Schedule
 from .contracts.scheme import Scheme
@@ -78,8 +79,11 @@ KINDS = {
     "collectives": Kind(
         "collective",
         (Collective,),
-        ("collectives", "topologies", "codecs"),
+        ("collectives", "topologies", "codecs", "reductions"),
         "Ring() or my.py:Mine()",
+    ),
+    "reductions": Kind(
+        "reduction", (ReproducibleReduction,), (), "PreRounded(levels=3)"
     ),
     "samplers": Kind(
         "sampler",

@@ -30,7 +30,7 @@ LAYERS = [
     "operators networks optimizers schedules losses initializers datasets samplers frameworks metrics tasks"
     " augmentations precisions claims audit logs elementary",
     "formats transformations costs testing",
-    "topologies",
+    "topologies reductions",
     "codecs collectives transports",
     "schemes",
     "training",
@@ -544,6 +544,7 @@ INSTANCES = {
     "operators",
     "optimizers",
     "precisions",
+    "reductions",
     "results",
     "schedules",
     "schemes",
