@@ -18,7 +18,7 @@ from ..contracts.task import Task
 from ..definition import Definition
 from ..errors import Deep500Error, with_place
 from ..frameworks import framework
-from .leaf_step import check_executor
+from .leaf_step import check_executor, check_framework
 from .low_precision import LowPrecision
 from .matching import named_task
 from .one_network import OneNetwork
@@ -106,6 +106,9 @@ def _executor(
     if isinstance(from_model, str):
         from_model = framework(from_model).from_model
     leaves = recipe_leaves(recipe)
+    owner = _owning_framework(from_model)
+    if leaves is not None and owner is not None:
+        check_framework(owner)
     if leaves is not None and isinstance(threads, int):
         # some kernels add in another order with more
         threads = 1

@@ -5,13 +5,14 @@ same shape. Whatever is added over leaves (gradients, losses, statistics of batc
 numbers, so that it does not matter which rank has which leaf, nor in which order sums arrive.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..contracts.dtypes import name_of
 from ..contracts.executor import Executor, TrainingStep, Values
+from ..contracts.framework import Framework
 from ..contracts.layout import Bucket
 from ..contracts.leaves import Leaves
 from ..contracts.optimizer import Optimizer
@@ -20,12 +21,12 @@ from ..contracts.three_step import ThreeStepOptimizer
 from ..contracts.transport import Program
 from ..errors import Deep500Error, Unsupported
 from ..graph.stages import Norm, StagePlan, stage_plans
-from ..reductions.fixed_point import FixedPoint, add_rounded, term_limit, write_values
+from ..reductions.fixed_point import add_rounded, term_limit, write_values
 
 # replaces an array of whole numbers by its sum over all ranks
 Reduce = Callable[[Sequence[np.ndarray]], Program]
-# a loss of all examples together and one of their leaves differ by rounding only
-LOSS_TOLERANCE = 1e-3
+# the share of a gradient by which that of all examples together and that of leaves may differ: rounding takes 1e-6
+TOLERANCE = 1e-3
 
 
 class Share(NamedTuple):
@@ -64,7 +65,6 @@ class LeafStep(TrainingStep):
         check_executor(executor)
         self.step = step
         self.leaves = leaves
-        self.unit = FixedPoint(leaves.fraction)
         plans = stage_plans(executor.structure, self.y, executor.arrays())
         self.stages = [_Stage(executor, plan) for plan in plans]
         self._is_checked = False
@@ -87,7 +87,7 @@ class LeafStep(TrainingStep):
         """Backprop of a share; the value is the outputs, with the loss of the whole batch."""
         leaves = self._leaves(share)
         limit = term_limit(self.leaves.count(share.global_size))
-        sums = _Sums(self.unit, limit)
+        sums = _Sums(self.leaves, limit)
         last = len(self.stages) - 1
         for stage in self.stages:
             if stage.norm is not None:
@@ -266,19 +266,26 @@ class LeafStep(TrainingStep):
         if _rows(inputs) <= self.leaves.rows:
             return
         executor = self.executor
-        array = executor.framework.array
         arrays = executor.arrays()
-        whole = executor.inference_and_backprop(inputs, self.y, self.count, first_row)
-        together = float(array(whole[self.y]))
+        executor.inference_and_backprop(inputs, self.y, self.count, first_row)
+        together = _copies(executor.flat_gradients())
         executor.load(arrays)
-        apart = float(array(self.backprop(inputs, first_row)[self.y]))
+        self.backprop(inputs, first_row)
+        apart = _copies(executor.flat_gradients())
         executor.load(arrays)
-        if abs(together - apart) > LOSS_TOLERANCE * max(1.0, abs(together)):
-            raise Unsupported(
-                f"the loss of {_rows(inputs)} examples together is {together:.6g}, and {apart:.6g} in leaves of "
-                f"{self.leaves.rows}: an operator or the loss mixes examples of a batch, and only BatchNormalization "
-                "can be reproducible then"
+        rounding = 2.0**-self.leaves.fraction * self.leaves.count(_rows(inputs))
+        for dtype, gradient in together.items():
+            length = float(np.linalg.norm(gradient.astype(np.float64)))
+            difference = float(
+                np.linalg.norm(gradient.astype(np.float64) - apart[dtype])
             )
+            allowed = TOLERANCE * length + rounding * gradient.size**0.5
+            if difference > allowed:
+                raise Unsupported(
+                    f"the gradient of {_rows(inputs)} examples together is {difference / length:.1%} away from that of "
+                    f"leaves of {self.leaves.rows}: an operator or the loss mixes examples of a batch, and only "
+                    "BatchNormalization can be made reproducible then"
+                )
 
 
 class _Leaf:
@@ -295,7 +302,9 @@ class _Leaf:
         """The gradient of the batch's loss by that of this leaf: its share of the examples."""
         loss = self.values[y]
         if any(size != 1 for size in loss.shape):
-            raise Deep500Error(f"{y!r} has the shape {tuple(loss.shape)}: name a scalar")
+            raise Deep500Error(
+                f"{y!r} has the shape {tuple(loss.shape)}: name a scalar"
+            )
         share = np.full(tuple(loss.shape), self.weight, name_of(loss.dtype))
         self.gradients = {y: executor.framework.tensor(share)}
 
@@ -364,9 +373,7 @@ class _Stage:
     def total(self, name: str) -> np.ndarray:
         return self.executor.layout.views(self.totals)[name]
 
-    def _beyond(
-        self, flat: Mapping[str, np.ndarray], sums: "_Sums"
-    ) -> Deep500Error:
+    def _beyond(self, flat: Mapping[str, np.ndarray], sums: "_Sums") -> Deep500Error:
         """The error that names the first parameter whose gradient cannot be added."""
         for name, part in self.executor.layout.views(dict(flat)).items():
             error = sums.error(f"the gradient of {name}", part)
@@ -378,9 +385,9 @@ class _Stage:
 class _Sums:
     """Adds numbers as multiples of one unit; what does not fit is an error that names it."""
 
-    def __init__(self, unit: FixedPoint, limit: float):
-        self.unit = unit
-        self.fraction = int(unit.fraction or 0)
+    def __init__(self, leaves: Leaves, limit: float):
+        self.leaves = leaves
+        self.fraction = leaves.fraction
         self.limit = limit
 
     def fits(self, values: np.ndarray, total: np.ndarray, weight: float = 1) -> bool:
@@ -400,11 +407,11 @@ class _Sums:
         largest = float(np.abs(values).max(initial=0.0))
         if largest < self.limit * 2.0**-self.fraction:
             return None
-        return beyond_range(subject, largest, self.limit, self.fraction)
+        return beyond_range(subject, largest, self.limit, self.leaves)
 
 
 def beyond_range(
-    subject: str, largest: float, limit: float, fraction: int
+    subject: str, largest: float, limit: float, leaves: Leaves
 ) -> Deep500Error:
     """The error for a number that is too large, with what to choose."""
     if not np.isfinite(largest):
@@ -414,19 +421,16 @@ def beyond_range(
         )
     bits = int(np.floor(np.log2(limit))) - int(np.frexp(largest)[1])
     return Deep500Error(
-        f"{subject} has {largest:g}, and reproducible sums with {fraction} bits behind the point take numbers below "
-        f"{limit * 2.0**-fraction:g}: give {bits} bits or fewer, as in --reproducible 16,{bits}"
+        f"{subject} has {largest:g}, and reproducible sums with {leaves.fraction} bits behind the point take "
+        f"numbers below {limit * 2.0**-leaves.fraction:g}: give {bits} bits or fewer, as in --reproducible "
+        f"{leaves.rows},{bits}"
     )
 
 
 def check_executor(executor: Executor) -> None:
     """Raise Unsupported, in one line, for an executor whose gradients of leaves would not be reproducible."""
     framework = executor.framework
-    if framework.lacks_leaves:
-        raise Unsupported(
-            f"{framework.name} cannot train reproducibly: {framework.lacks_leaves}; use the framework pytorch or "
-            "reference"
-        )
+    check_framework(framework)
     if type(executor).forward_kept is Executor.forward_kept:
         raise Unsupported(
             "a model of the framework's own cannot be trained reproducibly, since its operators are not known: give a "
@@ -453,9 +457,22 @@ def check_executor(executor: Executor) -> None:
             )
 
 
+def check_framework(framework: Framework) -> None:
+    """Raise Unsupported if a framework does not give a leaf's gradient the same bits every time."""
+    if framework.lacks_leaves:
+        raise Unsupported(
+            f"{framework.name} cannot train reproducibly: {framework.lacks_leaves}; use the framework pytorch or "
+            "reference"
+        )
+
+
 def whole_zeros(executor: Executor) -> dict[str, np.ndarray]:
     sizes = executor.layout.sizes
     return {dtype: np.zeros(size, np.int64) for dtype, size in sizes.items()}
+
+
+def _copies(buffers: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {dtype: buffer.copy() for dtype, buffer in buffers.items()}
 
 
 def _alone(program: Program) -> Any:
@@ -467,7 +484,7 @@ def _alone(program: Program) -> Any:
     raise AssertionError
 
 
-def _nothing() -> Iterator[Any]:
+def _nothing() -> Program:
     yield from ()
 
 
