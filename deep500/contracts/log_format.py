@@ -1,6 +1,6 @@
 """The log contract: how results of another tool are read into a dossier; one format per file in logs/."""
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from ..definition import Definition
 from ..errors import lacking
@@ -10,10 +10,10 @@ from .dossier import Dossier
 class LogFormat(Definition):
     """A subclass has a docstring that names the tool, and the two methods below. Texts come from anyone."""
 
-    is_json: ClassVar[bool] = True
+    form: ClassVar[Literal["json", "text", "bytes"]] = "json"
 
     def recognises(self, content: object) -> bool:
-        """Whether this is a log of that format: the JSON value, or the text if it is not JSON."""
+        """Whether this is a log of that format: `content` is the JSON value, the text or the bytes, as `form` says."""
         raise lacking(self, "recognises")
 
     def dossier(self, content: object, file: str) -> Dossier:

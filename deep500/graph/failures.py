@@ -20,7 +20,7 @@ from ..errors import (
     raising_function,
     with_place,
 )
-from .arrays import check_kinds, shape_of
+from .arrays import WholeInputs, shape_of
 from .limits import check_cost
 from .wrapping import Opaque
 
@@ -40,6 +40,7 @@ def named_failures(method: Method, backprop: bool) -> Method:
         try:
             if self.unchecked:
                 _check_first_call(self, inputs)
+            self.whole_inputs.check(inputs)
             return method(self, inputs, *arguments, **options)
         except Deep500Error:
             raise
@@ -53,6 +54,7 @@ def named_failures(method: Method, backprop: bool) -> Method:
         try:
             if self.unchecked:
                 _check_first_call(self, inputs)
+            self.whole_inputs.check(inputs)
             return method(self, inputs)
         except Deep500Error:
             raise
@@ -71,8 +73,10 @@ def _check_first_call(runner: Any, inputs: Any) -> None:
     executor = getattr(runner, "executor", runner)
     if isinstance(inputs, Mapping):
         shapes = {name: shape_of(value) for name, value in inputs.items()}
-        check_kinds(executor.structure.inputs, inputs)
+        whole_inputs = WholeInputs(executor.structure.inputs)
+        whole_inputs.check(inputs)
         check_cost(executor.structure, shapes)
+        runner.whole_inputs = whole_inputs
         runner.unchecked = False
 
 

@@ -15,7 +15,7 @@ MOST_LINES = 1_000_000
 class Imb(LogFormat):
     """A log of the Intel MPI Benchmarks: means of the repetitions, as minimum, maximum and mean over the processes."""
 
-    is_json = False
+    form = "text"
 
     def recognises(self, content: object) -> bool:
         text = str(content)[:100_000]

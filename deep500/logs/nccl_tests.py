@@ -18,7 +18,7 @@ MOST_LINES = 1_000_000
 class NcclTests(LogFormat):
     """A log of nccl-tests: means over iterations, and a mean of bandwidths over sizes."""
 
-    is_json = False
+    form = "text"
 
     def recognises(self, content: object) -> bool:
         text = str(content)[:100_000]

@@ -1,6 +1,7 @@
 """A benchmark of compression: times on slow networks, accuracy and traffic of every codec."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ..contracts.result import Record, ResultKind
 from ..reports.blocks import Report
@@ -8,6 +9,9 @@ from .compression.data import CompressionBlock, CompressionPlan
 from .compression.deriving import numbers_of
 from .compression.numbers import CompressionNumbers
 from .compression.page import page
+
+if TYPE_CHECKING:
+    from ..contracts.dossier import Dossier
 
 CompressionRecord = Record[CompressionPlan, CompressionBlock, CompressionNumbers]
 
@@ -24,3 +28,8 @@ class CompressionBench(
 
     def report(self, record: CompressionRecord) -> Report:
         return page(record)
+
+    def dossier(self, record: CompressionRecord) -> "Dossier":
+        from .compression.compression_dossier import compression_dossier
+
+        return compression_dossier(record.plan, record.blocks, record.derived)
