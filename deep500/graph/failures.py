@@ -71,7 +71,8 @@ def _check_first_call(runner: Any, inputs: Any) -> None:
     executor = getattr(runner, "executor", runner)
     if isinstance(inputs, Mapping):
         shapes = {name: shape_of(value) for name, value in inputs.items()}
-        check_kinds(executor.structure.inputs, inputs)
+        if executor.model is None:  # what a user's own model takes is not declared
+            check_kinds(executor.structure.inputs, inputs)
         check_cost(executor.structure, shapes)
         runner.unchecked = False
 

@@ -76,11 +76,10 @@ def test_doctor_lists_them(fresh_d5, outside):
 
 def test_doctor_says_which_one_cannot_be_used(fresh_d5, outside):
     outside("import no_such_package")
-    answer = fresh_d5("doctor", "--budget", "0.5")
+    answer = fresh_d5("doctor", "--budget", "0.5", "--json")
     assert answer.code == 0
-    assert (
+    assert answer.json["installed"]["plain"].startswith(
         "the framework 'plain' cannot be used: plain_adapter: ModuleNotFoundError"
-        in " ".join(line.strip("| ") for line in answer.out.splitlines())
     )
     refused = fresh_d5("check", "operator", "Relu", "--framework", "plain")
     assert (

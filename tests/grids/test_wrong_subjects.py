@@ -86,6 +86,8 @@ BUNDLES = {
     "compare": "{} {}",
     "sign": "--key no-key {}",
     "board": "{}",
+    "audit": "{}",
+    "fool": "--way 5 {}",
     "contest judge": "{}",
     "contest submit": "{} nothing.py",
 }
