@@ -27,11 +27,16 @@ HONEST = HERE / "honest_kernel.py"
 CLOCKS = {"clock_patched": 0.002, "clock_of_the_judge_patched": 0.002}
 
 
-def opened(path: Path) -> ContestFolder:
+def problem_of(file: Path) -> Path:
+    own = HERE / f"problem_of_{file.stem}.py"
+    return own if own.exists() else PROBLEM
+
+
+def opened(path: Path, problem: Path) -> ContestFolder:
     contest = Contest(
         format=FORMAT,
         name="kernels",
-        recipe=hashlib.sha256(PROBLEM.read_bytes()).hexdigest(),
+        recipe=hashlib.sha256(problem.read_bytes()).hexdigest(),
         divisions=("closed",),
         seeds=1,
         tier="small",
@@ -46,7 +51,7 @@ def opened(path: Path) -> ContestFolder:
         visits=3,
         calls=25,
     )
-    return create(path, PROBLEM, contest)
+    return create(path, problem, contest)
 
 
 def outcome(folder: ContestFolder, file: Path) -> tuple[bool, str]:
@@ -84,8 +89,8 @@ def main() -> None:
     cheats = sorted((HERE / "kernels").glob("*.py"))
     stopped = filtered = 0
     with tempfile.TemporaryDirectory() as place:
-        folder = opened(Path(place) / "contest")
         for file in [*cheats, HONEST]:
+            folder = opened(Path(place) / file.stem, problem_of(file))
             is_stopped, how = outcome(folder, file)
             is_filtered = bool(args.scanner) and scanned(args.scanner, file)
             print(f"{file.stem:28} {how[:70]}{'  scanner: yes' if is_filtered else ''}")

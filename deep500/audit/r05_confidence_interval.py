@@ -62,7 +62,8 @@ interval = "ranks"
             elif has_ends:
                 yield number.warns("its interval has no n or no level", "n", "level")
             elif number.refused:
-                yield number.warns(f"no interval: {number.refused}", "n")
+                reason = number.refused.removeprefix("no interval: ")
+                yield number.warns(f"no interval: {reason}", "n")
             else:
                 yield number.fails(
                     "neither deterministic nor with an interval",

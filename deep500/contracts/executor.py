@@ -9,7 +9,7 @@ import numpy as np
 
 from ..canonical import has_dtype
 from ..errors import Deep500Error, lacking
-from ..graph.arrays import Shaped, check_matching, shape_of
+from ..graph.arrays import Shaped, WholeInputs, check_matching, shape_of
 from ..graph.failures import named_failures
 from ..graph.operator_times import OperatorTimes, operator_times
 from ..graph.programs import Programs
@@ -37,6 +37,7 @@ class TrainingStep(ABC):
     """
 
     unchecked = True  # before the first call, whose cost is estimated
+    whole_inputs = WholeInputs({})
     state_grows: ClassVar[bool] = False  # whether steps add arrays to `state`
 
     def __init_subclass__(cls) -> None:
@@ -131,6 +132,7 @@ class Executor(ABC):
     model: Any = None
     options: Mapping[str, Any] = {}  # the other arguments of from_model
     unchecked = True  # before the first call, whose cost is estimated
+    whole_inputs = WholeInputs({})
     tells_forward: ClassVar[bool] = False  # whether it calls `after_forward`
     # called between forward and backward
     after_forward: Callable[[], None] | None = None

@@ -31,6 +31,7 @@ from .replica import Replica
 from .replicas import Replicas
 from .shards import bounds, check_ranks, shards
 from .statistics import EpochReport, merge_reports
+from .two_momenta import warn_of_two_momenta
 
 EVALUATION_DEADLINE = 600.0  # seconds that ranks wait while rank 0 evaluates
 
@@ -78,6 +79,8 @@ class DistributedTrainer(Trainer):
         self.transport = transport
         self.trainers = scheme.trainers(transport.size)
         scheme.check(transport.size)
+        if lead == 0:
+            warn_of_two_momenta(scheme, optimizer)
         check_ranks(self.splits["train"], sampler.batch_size, self.trainers)
         self.replicas: dict[int, Replica] = {}
         for rank in transport.ranks:

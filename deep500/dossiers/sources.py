@@ -48,7 +48,7 @@ def _paths(path: Path) -> list[Path]:
         )
     if not path.is_dir() or (path / CHAIN).exists():
         return [path]
-    inner = sorted(entry for entry in path.iterdir() if _is_bundle(entry))
+    inner = sorted(entry for entry in path.iterdir() if is_bundle(entry))
     inner = inner or _curves(path)
     if not inner:
         raise Deep500Error(
@@ -67,7 +67,8 @@ def _curves(path: Path) -> list[Path]:
     return sorted(file for file in found if not file.is_symlink())
 
 
-def _is_bundle(path: Path) -> bool:
+def is_bundle(path: Path) -> bool:
+    """Whether it looks like a bundle, as a folder or as a zip."""
     if path.is_symlink():
         return False
     return path.suffix == ".zip" or (path / CHAIN).is_file()

@@ -136,9 +136,9 @@ class AllReduce(Scheme):
             return
         if self.codec is None:
             raise Deep500Error(
-                f"{collective} has no all_reduce, which AllReduce needs: give another collective"
+                f"{type(collective).__name__} has no all_reduce, which AllReduce needs: give another collective"
             )
         raise Deep500Error(
             f"AllReduce sends what {self.codec} makes by the engine's own collectives, or by one for sparse streams "
-            f"such as SparCML: leave collective={collective} out"
+            f"such as SparCML: leave collective={type(collective).__name__} out"
         )

@@ -84,3 +84,13 @@ def test_quantiles_need_as_many_values_as_an_exact_interval() -> None:
     from deep500.audit.r08_right_statistic import least_values
 
     assert [least_values(q) for q in (0.5, 0.9, 0.95, 0.99)] == [6, 29, 59, 299]
+
+
+def test_a_quality_that_falls_with_the_number_of_processes_is_a_doubt() -> None:
+    rule = chosen_rules(["F1"])[0]
+    fallen = rule.keeps.replace("quality = 75.9", "quality = 61.0")
+    found = outcome(rule, claims_dossier(fallen, "claims.toml"))
+    assert found.verdict == "WARN"
+    assert (
+        "its quality is 61, and that of the first point 76.1" in found.findings[0].text
+    )

@@ -71,6 +71,6 @@ def test_damage_is_one_line(tmp_path: Path) -> None:
 
 def test_a_giant_record_is_refused(tmp_path: Path) -> None:
     path = tmp_path / NAME
-    path.write_bytes(SIMPLE[:36] + b"\xff" * 12)
-    with pytest.raises(Deep500Error, match="a record of 1844"):
+    path.write_bytes(SIMPLE[:40] + b"\xff" * 12)
+    with pytest.raises(Deep500Error, match="a record of 1844674407"):
         log_dossier(path)

@@ -272,6 +272,28 @@ def test_an_audit_beside_a_bundle_is_linked_if_it_is_a_page_of_ours(
     assert len([*(site / "audits").iterdir()]) == 1
 
 
+def test_every_bundle_is_audited_if_asked(folder: Path) -> None:
+    """A page that a participant left there is replaced, and one of no bundle is not written through a link."""
+    forged = page("Deep500 audit", "fast", "<p>PASS</p>")
+    (folder / "fast.audit.html").write_text(forged)
+    outside = folder.with_name("outside")
+    outside.write_text("mine")
+    (folder / "slow.audit.html").symlink_to(outside)
+    (folder / "damaged").mkdir()
+    (folder / "damaged" / "samples.jsonl").write_text("{")
+    (folder / "damaged.audit.html").write_text(forged)
+    [league] = board(folder, "--audit")["leagues"]
+    audits = {row["entry"]: row.get("audit") for row in league["rows"]}
+    assert all(audits.values())
+    text = (folder.with_name("site") / audits["fast"]).read_text()
+    assert text != forged and "Audit of fast" in text
+    assert outside.read_text() == "mine"
+    assert not (folder / "damaged.audit.html").exists()
+    before = contents(folder.with_name("site"))
+    board(folder, "--audit")
+    assert contents(folder.with_name("site")) == before
+
+
 def test_names_that_look_alike_are_two_entries(folder: Path) -> None:
     forger(6.0).seal(folder / "x\ny")
     forger(7.0).seal(folder / "x ⏎ y")

@@ -388,7 +388,7 @@ def test_a_seed_that_is_none(seed, tmp_path):
 
 
 def test_a_direction_that_is_none(tmp_path):
-    with pytest.raises(d5.Deep500Error, match="'lower' or 'higher' is expected"):
+    with pytest.raises(d5.Deep500Error, match="'higher' or 'lower' is expected"):
         start(tmp_path / "run", better={"accuracy": "up"})
 
 
