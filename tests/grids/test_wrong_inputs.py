@@ -44,8 +44,6 @@ SUBJECTS: dict[str, list[str]] = {
     "contest init": ["nowhere", "--recipe", "no-such-recipe"],
     "contest submit": ["nowhere", "nothing.py"],
     "contest judge": ["nowhere"],
-    "audit": ["nowhere"],
-    "fool": ["nowhere", "--way", "5"],
     "list": [],
 }
 # Values that no number means. A seed may be any whole number.

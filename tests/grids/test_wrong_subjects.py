@@ -91,8 +91,6 @@ BUNDLES = {
     "fool": "--way 1 {}",
     "sign": "--key no-key {}",
     "board": "{}",
-    "audit": "{}",
-    "fool": "--way 5 {}",
     "contest judge": "{}",
     "contest submit": "{} nothing.py",
 }
