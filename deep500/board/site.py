@@ -25,14 +25,8 @@ FOLDERS = ("bundles", "reports", "audits")
 OWN_FILE = re.compile(r"[0-9a-f]{16}\.(zip|html)")
 BOARD = "board.json"
 LONGEST_BUNDLE = 1 << 28  # bytes that are copied
-MADE_AT = (
-    1980,
-    1,
-    1,
-    0,
-    0,
-    0,
-)  # the earliest date of a zip: two builds give the same bytes
+# the earliest date of a zip: two builds give the same bytes
+MADE_AT = (1980, 1, 1, 0, 0, 0)
 
 
 def write_site(folder: Path, built: Built, out: Path) -> None:

@@ -50,6 +50,11 @@ class FittedLogGP(LogGP):
             seconds += gap * max(0.0, min(nbytes, end) - knot)
         return seconds
 
+    def least_gap(self, nbytes: float) -> float:
+        """The fewest seconds per byte that messages of up to so many bytes take."""
+        lengths = [knot for knot in self.knots if 0 < knot < nbytes]
+        return min(self.stream(length) / length for length in (*lengths, nbytes))
+
     def among(self, ranks: int) -> "FittedLogGP":
         crowd = crowding(ranks, self.cpus)
         if not crowd:

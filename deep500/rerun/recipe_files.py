@@ -19,14 +19,7 @@ from ..user_files import imported
 def load_recipe(path: str | Path) -> Recipe:
     """The recipe of a Python file, or of ours with that name; the file is run, except for its __main__ part."""
     path = recipe_file(path)
-    try:
-        parts = namespace_of(path)
-    except (Deep500Error, KeyboardInterrupt):
-        raise
-    except BaseException as error:
-        # a user's file may raise anything, even SystemExit
-        reason = with_place(error)
-        raise Deep500Error(f"the recipe {path} cannot be read: {reason}") from None
+    parts = readable_namespace(path, "recipe")
     for part in ("FIXED", "MUTABLE", "METRICS"):
         if part not in parts:
             raise Deep500Error(
@@ -58,6 +51,18 @@ def recipe_file(path: str | Path) -> Path:
             f"there is no recipe {path}.{suggestion} Give a file, or one of {names}"
         )
     return path
+
+
+def readable_namespace(path: Path, role: str) -> dict[str, Any]:
+    """The names that a user's file defines; what it raises is told as an error of that `role`."""
+    try:
+        return namespace_of(path)
+    except (Deep500Error, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        # a user's file may raise anything, even SystemExit
+        reason = with_place(error)
+        raise Deep500Error(f"the {role} {path} cannot be read: {reason}") from None
 
 
 def namespace_of(path: Path) -> dict[str, Any]:

@@ -55,7 +55,9 @@ class CollectiveBench(ResultKind[CollectivePlan, CollectiveLaunch, CollectiveNum
 
     def accepted(self, record: CollectiveRecord) -> bool:
         """A launch that failed, or a wrong result, is not accepted; what cannot run on so many ranks is."""
-        return not any(block.failure for block in record.blocks)
+        died = any(block.failure for block in record.blocks)
+        wrong = any(row.is_wrong for block in record.blocks for row in block.rows)
+        return not (died or wrong)
 
     def report(self, record: CollectiveRecord) -> Report:
         return page(record)
