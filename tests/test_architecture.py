@@ -538,6 +538,7 @@ def heavy_imports(code: str) -> list[str]:
 INSTANCES = {
     "codecs",
     "collectives",
+    "elementary",
     "frameworks",
     "initializers",
     "networks",

@@ -1,7 +1,7 @@
 import math
 
 from ..contracts.operator import case
-from .elementary_function import OddFunction
+from .fixed_function import OddFunction
 
 # 32**k / (1 * 3 * 5 … (2 k + 1)); at x = 4 the rest of the series is below 2**-60 of it
 SERIES = [1.0]

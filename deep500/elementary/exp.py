@@ -1,8 +1,8 @@
 from ..contracts.operator import case
-from .elementary_function import ElementaryFunction
+from .fixed_function import FixedFunction
 
 
-class Exp(ElementaryFunction):
+class Exp(FixedFunction):
     """e to the power of x."""
 
     bound = 0.50001

@@ -1,10 +1,10 @@
 import math
 
 from ..contracts.operator import case
-from .elementary_function import ElementaryFunction
+from .fixed_function import FixedFunction
 
 
-class Log(ElementaryFunction):
+class Log(FixedFunction):
     """The natural logarithm; -infinity of 0, NaN of negative numbers."""
 
     bound = 0.50001

@@ -1,7 +1,7 @@
 import math
 
 from ..contracts.operator import Operator, broadcast_shapes, case
-from .elementary_function import wide_and_arithmetic
+from .fixed_function import wide_and_arithmetic
 
 
 class Pow(Operator):

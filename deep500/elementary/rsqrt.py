@@ -1,10 +1,10 @@
 import math
 
 from ..contracts.operator import case
-from .elementary_function import ElementaryFunction, wide_and_arithmetic
+from .fixed_function import FixedFunction, wide_and_arithmetic
 
 
-class Rsqrt(ElementaryFunction):
+class Rsqrt(FixedFunction):
     """1 / sqrt(x); infinite with the sign of x for 0, NaN for negative numbers."""
 
     bound = 0.50001

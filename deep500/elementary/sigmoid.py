@@ -1,8 +1,8 @@
 from ..contracts.operator import case
-from .elementary_function import ElementaryFunction
+from .fixed_function import FixedFunction
 
 
-class Sigmoid(ElementaryFunction):
+class Sigmoid(FixedFunction):
     """1 / (1 + exp(-x))."""
 
     bound = 0.50001

@@ -1,5 +1,5 @@
 from ..contracts.operator import case
-from .elementary_function import OddFunction
+from .fixed_function import OddFunction
 
 
 class Tanh(OddFunction):

@@ -231,7 +231,7 @@ COMPILED = """
 import sys
 import numpy as np
 from deep500 import elementary
-from deep500.elementary.elementary_function import wide_and_arithmetic
+from deep500.elementary.fixed_function import wide_and_arithmetic
 from deep500.frameworks import framework
 from deep500.namespace import Namespace
 

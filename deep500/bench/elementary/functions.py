@@ -47,7 +47,7 @@ class Log1p(Operator):
         return xp.log1p(x)
 
 
-class Rsqrt(Operator):
+class ReciprocalSqrt(Operator):
     """1 / sqrt(x)."""
 
     def forward(self, xp, x):
@@ -80,7 +80,7 @@ class ElementaryFunction:
             case "Log1p":
                 return Log1p()
             case "Rsqrt":
-                return Rsqrt()
+                return ReciprocalSqrt()
         return registry.find("operators", self.operator)()
 
     def has_kernel(self, kernel: str, dtype: str) -> bool:

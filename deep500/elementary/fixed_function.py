@@ -9,7 +9,7 @@ from ..namespace import Array, Namespace
 from .arithmetic import Arithmetic
 
 
-class ElementaryFunction(Operator):
+class FixedFunction(Operator):
     """A function of float32 numbers whose bits depend on nothing but the numbers."""
 
     domain: ClassVar[str] = "deep500"
@@ -38,7 +38,7 @@ class ElementaryFunction(Operator):
         return xp.narrow(arithmetic.times(xp.widen(dy), slope))
 
 
-class OddFunction(ElementaryFunction):
+class OddFunction(FixedFunction):
     """A function with f(-x) = -f(x); -0 stays -0."""
 
     def positive(self, arithmetic: Arithmetic, x: Array) -> Array:
