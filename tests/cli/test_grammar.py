@@ -89,6 +89,7 @@ MEANINGS = {
     "--gallery": ("a gallery to write", "FILE"),
     "--way": ("the way to fool the masses", "N"),
     "--again": ("A once more", "A2"),
+    "--audit": ("also audit every bundle", None),
     "--title": ("the title of the page", "TEXT"),
     "--remove": ("take an entry off the board", "ENTRY"),
     "--reason": ("why", "TEXT"),
