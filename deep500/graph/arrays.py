@@ -10,8 +10,6 @@ from ..errors import Deep500Error
 
 FRACTIONS = ("float", "double", "bfloat", "complex")  # how such dtypes begin
 UNKNOWN = object()  # the dtype of what has none
-# of an input: a wrapped model declares neither shapes nor dtypes
-ANY_SHAPE = ("...",)
 
 
 class Shaped(Protocol):
@@ -70,8 +68,7 @@ class WholeInputs:
         self._accepted: dict[str, object] = {}
         for name, spec in specs.items():
             wanted = name_of(spec.dtype)
-            is_declared = spec.shape != ANY_SHAPE
-            if is_declared and not wanted.startswith(FRACTIONS):
+            if not wanted.startswith(FRACTIONS):
                 self._wanted[name] = wanted
                 self._accepted[name] = UNKNOWN
 

@@ -11,10 +11,11 @@ from ..contracts.network import Network, Node
 from ..contracts.operator import Operator, TensorSpec
 from ..errors import Deep500Error, Unsupported
 from . import tape
-from .arrays import ANY_SHAPE, Shaped
+from .arrays import Shaped
 
 LABEL = "label"
 LOSS = "loss"
+ANY_SHAPE = ("...",)  # of an input: a wrapped model declares none
 SEVERAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 Outputs = dict[str, Any]  # native values by name

@@ -343,7 +343,7 @@ def test_compiled() -> None:
             {"params": {}},
             "pytorch takes a torch.nn.Module, a d5.Network or an ONNX model",
         ),
-        ({"device": "gpu"}, "pytorch has no device 'gpu' on this machine"),
+        ({"device": "gpu"}, "pytorch has no device 'gpu'"),
     ],
 )
 def test_what_cannot_be_wrapped(options: dict[str, Any], message: str) -> None:
@@ -379,14 +379,3 @@ def test_what_cannot_be_run() -> None:
     ):
         executor.inference(wrong)
     assert executor.inference(batch(0))["loss"] > 0 and executor.training
-
-
-def test_a_target_of_fractions_is_taken_in_every_call() -> None:
-    executor = PYTORCH.from_model(network(), loss=torch.nn.MSELoss(), label="target")
-    x = batch(0)["input"]
-    target = np.full((5, 3), 0.5, "float32")
-    for _ in range(2):
-        outputs = executor.inference_and_backprop({"input": x, "target": target})
-    difference = PYTORCH.array(outputs["output"]) - target
-    loss = float(PYTORCH.array(outputs["loss"]))
-    assert loss == pytest.approx(float(np.mean(difference**2)), rel=1e-5)
