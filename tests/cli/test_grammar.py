@@ -106,6 +106,8 @@ MEANINGS = {
     "--start": ("how ranks begin together", "NAME"),
     "--hold-out": ("algorithms that the fit does not see", "NAME"),
     "--bandwidth": ("Mbit/s of every rank", "RATE"),
+    "--hashed": ("compare the bits of the results", "N"),
+    "--reproducible": ("the same weights, bit for bit", "ROWS[,BITS]"),
     "--hidden": ("hidden layers of the perceptron", "N"),
     "--target": ("validation accuracy in %", "N"),
     "--load-seconds": ("the time limit of loading", "S"),
