@@ -28,7 +28,7 @@ LAYERS = [
     "custom definition_text",
     "onnx",
     "operators networks optimizers schedules losses initializers datasets samplers frameworks metrics tasks"
-    " augmentations precisions claims audit logs",
+    " augmentations precisions claims audit logs elementary",
     "formats transformations costs testing",
     "topologies reductions",
     "codecs collectives transports",
@@ -538,6 +538,7 @@ def heavy_imports(code: str) -> list[str]:
 INSTANCES = {
     "codecs",
     "collectives",
+    "elementary",
     "frameworks",
     "initializers",
     "networks",

@@ -73,11 +73,17 @@ def _check_first_call(runner: Any, inputs: Any) -> None:
     executor = getattr(runner, "executor", runner)
     if isinstance(inputs, Mapping):
         shapes = {name: shape_of(value) for name, value in inputs.items()}
-        whole_inputs = WholeInputs(executor.structure.inputs)
+        network = executor.structure
+        # what a model of the user's own takes is not declared
+        whole_inputs = WholeInputs({} if _is_wrapped(network.nodes) else network.inputs)
         whole_inputs.check(inputs)
-        check_cost(executor.structure, shapes)
+        check_cost(network, shapes)
         runner.whole_inputs = whole_inputs
         runner.unchecked = False
+
+
+def _is_wrapped(nodes: Iterable[Node]) -> bool:
+    return any(isinstance(node.operator, Opaque) for node in nodes)
 
 
 def failure(
@@ -134,7 +140,7 @@ def _located(
     try:
         values = _start_values(executor, inputs)
         nodes = _runnable(executor, values, backprop)
-        if any(isinstance(node.operator, Opaque) for node in nodes):
+        if _is_wrapped(nodes):
             return None
     except Exception:  # the failing node cannot be found
         return None
