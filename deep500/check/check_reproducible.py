@@ -11,7 +11,7 @@ from .contract import NounCheck, option
 from .report import CheckResult
 
 if TYPE_CHECKING:
-    from .layouts.layout import Layout
+    from .layouts.layout import RankLayout
     from .layouts.tracing import Trace
 
 TIERS = ("tiny", "small", "full")
@@ -102,7 +102,7 @@ class CheckReproducible(NounCheck):
         yield CheckResult("one hash", is_one, text=text)
 
 
-def _traced(layout: "Layout", request: dict[str, Any], folder: Path) -> "Trace":
+def _traced(layout: "RankLayout", request: dict[str, Any], folder: Path) -> "Trace":
     from .layouts.rank import recipe_of, traced_on_ranks
     from .layouts.tracing import traced
 

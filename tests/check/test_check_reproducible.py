@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from deep500.check.check_reproducible import CheckReproducible
-from deep500.check.layouts.layout import Layout, layouts
+from deep500.check.layouts.layout import RankLayout, layouts
 from deep500.check.report import CheckResult
 from deep500.contracts.leaves import Leaves
 from deep500.errors import Deep500Error
@@ -18,11 +18,11 @@ from deep500.training import leaf_step
 from deep500.training.leaf_step import LeafStep
 
 FEW = [
-    Layout(),
-    Layout(3),
-    Layout(2, bucket_bytes=1000, collective="Ring()"),
-    Layout(backwards=True),
-    Layout(resumed=True),
+    RankLayout(),
+    RankLayout(3),
+    RankLayout(2, bucket_bytes=1000, collective="Ring()"),
+    RankLayout(backwards=True),
+    RankLayout(resumed=True),
 ]
 
 
@@ -68,7 +68,7 @@ def test_leaves_of_ranks_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_plain_sum_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leaves are added as floats, in the memory of the whole numbers; no ranks, which would add these."""
-    two = [Layout(), Layout(backwards=True)]
+    two = [RankLayout(), RankLayout(backwards=True)]
     monkeypatch.setattr(
         "deep500.check.layouts.layout.layouts", lambda ranks, transports: two
     )

@@ -7,7 +7,7 @@ FEW_BYTES = 1000
 
 
 @dataclass(frozen=True)
-class Layout:
+class RankLayout:
     """How a batch is shared and added up. Without ranks, the recipe trains as `d5 run` does by default."""
 
     ranks: int = 0
@@ -37,22 +37,22 @@ class Layout:
         return ", ".join(parts)
 
 
-def layouts(most_ranks: int, transports: Sequence[str]) -> Iterator[Layout]:
+def layouts(most_ranks: int, transports: Sequence[str]) -> Iterator[RankLayout]:
     """The layouts that are tried; all are compared with the first."""
-    yield Layout()
-    yield Layout(threads=2)
-    yield Layout(threads=2, backwards=True)
-    yield Layout(backwards=True)
-    yield Layout(resumed=True)
+    yield RankLayout()
+    yield RankLayout(threads=2)
+    yield RankLayout(threads=2, backwards=True)
+    yield RankLayout(backwards=True)
+    yield RankLayout(resumed=True)
     for ranks in range(1, most_ranks + 1):
-        yield Layout(ranks)
+        yield RankLayout(ranks)
     for ranks in sorted({2, 3, 5} & {*range(most_ranks + 1)}):
-        yield Layout(ranks, bucket_bytes=FEW_BYTES)
+        yield RankLayout(ranks, bucket_bytes=FEW_BYTES)
     for collective in ("Ring()", "Direct()", "BinomialTree()", "Pipeline()"):
         ranks = min(3, most_ranks)
-        yield Layout(ranks, collective=collective, bucket_bytes=FEW_BYTES)
+        yield RankLayout(ranks, collective=collective, bucket_bytes=FEW_BYTES)
     if most_ranks > 1:
-        yield Layout(2, backwards=True, threads=2)
+        yield RankLayout(2, backwards=True, threads=2)
     for transport in transports:
         if transport != "virtual" and most_ranks > 1:
-            yield Layout(2, transport)
+            yield RankLayout(2, transport)

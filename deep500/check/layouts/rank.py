@@ -10,13 +10,13 @@ from ...contracts.transport import DEADLINE
 from ...distributed.communication import process_transport
 from ...distributed.launching import launch, python_command
 from ...errors import Deep500Error
-from .layout import Layout
+from .layout import RankLayout
 from .tracing import Trace, traced
 
 REQUEST, TRACE = "request.json", "trace.json"
 
 
-def traced_on_ranks(layout: Layout, request: dict, folder: Path) -> Trace:
+def traced_on_ranks(layout: RankLayout, request: dict, folder: Path) -> Trace:
     """The trace of rank 0 of real ranks; the request is that of `recipe_of`."""
     document = {**request, "layout": asdict(layout)}
     (folder / REQUEST).write_text(json.dumps(document))
@@ -46,7 +46,7 @@ def recipe_of(request: dict) -> Recipe:
 def main() -> None:
     folder = Path(sys.argv[1])
     request = json.loads((folder / REQUEST).read_text())
-    layout = Layout(**request["layout"])
+    layout = RankLayout(**request["layout"])
     transport = process_transport(layout.transport, DEADLINE)
     trace = traced(
         recipe_of(request), layout, request["steps"], request["data"], transport

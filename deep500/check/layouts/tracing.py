@@ -27,7 +27,7 @@ from ...training.events import Event
 from ...training.leaf_step import LeafStep
 from ...training.trainer import Trainer
 from ...transports.virtual import Virtual
-from .layout import Layout
+from .layout import RankLayout
 
 Digests = dict[str, str]
 INTERRUPTED_AFTER = 2
@@ -93,7 +93,7 @@ def digest(value: Any) -> str:
 
 def traced(
     recipe: Recipe,
-    layout: Layout,
+    layout: RankLayout,
     steps: int,
     data: str | None = None,
     transport: Transport | None = None,
@@ -126,7 +126,7 @@ class _Training:
     def __init__(
         self,
         recipe: Recipe,
-        layout: Layout,
+        layout: RankLayout,
         steps: int,
         data: str | None,
         transport: Transport | None,
