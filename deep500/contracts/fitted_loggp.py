@@ -68,9 +68,13 @@ class FittedLogGP(LogGP):
         return seconds
 
     def least_gap(self, nbytes: float) -> float:
-        """The fewest seconds per byte that messages of up to so many bytes take."""
-        lengths = [knot for knot in self.knots if 0 < knot < nbytes]
-        return min(self.stream(length) / length for length in (*lengths, nbytes))
+        """The fewest seconds per byte in which so many bytes pass, as one message or as several with gaps between."""
+        gaps = []
+        for length in (*self.knots, nbytes):
+            if 0 < length <= nbytes:
+                between = self.g * (1 / length - 1 / nbytes)
+                gaps.append(self.stream(length) / length + between)
+        return min(gaps)
 
     def among(self, ranks: int) -> "FittedLogGP":
         crowd = crowding(ranks, self.cpus)
