@@ -3,6 +3,7 @@ from . import claims as claims
 from . import codecs as codecs
 from . import collectives as collectives
 from . import datasets as datasets
+from . import elementary as elementary
 from . import frameworks as frameworks
 from . import initializers as initializers
 from . import losses as losses
@@ -78,6 +79,7 @@ from .distributed.simulation import simulate as simulate
 from .distributed.trainer import DistributedTrainer as DistributedTrainer
 from .dossiers.audit_sources import audit_claims as audit_claims
 from .dossiers.audit_sources import audit_sources as audit_sources
+from .elementary.compiled import compile_elementary as compile_elementary
 from .errors import Deep500Error as Deep500Error
 from .errors import Refused as Refused
 from .errors import TooFewSamples as TooFewSamples

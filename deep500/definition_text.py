@@ -15,7 +15,7 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -128,6 +128,14 @@ class Parts:
     settings: Mapping[str, Any] = field(default_factory=dict)
     is_chain: bool = False
 
+    def with_settings(self, settings: Mapping[str, Any]) -> "Parts":
+        """These parts with further settings; a Deep500Error for a chain, which has none of its own."""
+        if self.is_chain and settings:
+            raise Deep500Error(
+                f"{self.maker} is a chain: write its settings in the brackets, as in Adam(0.01) | ClipByNorm(1.0)"
+            )
+        return replace(self, settings={**self.settings, **settings})
+
     def made(self) -> Any:
         if self.is_chain:
             return self.maker
@@ -191,6 +199,11 @@ def definition_given(value: Any, folder: str, names: Names | None = None) -> Any
     )
 
 
+def names_code(text: str) -> bool:
+    """Whether a text names a class in a file or in a module, whose code may be anyone's."""
+    return re.search(r"\.[A-Za-z_]", text) is not None
+
+
 def scheme_of(text: str) -> Any:
     """A communication scheme by its text."""
     return definition_of(text, "schemes")
@@ -198,7 +211,7 @@ def scheme_of(text: str) -> Any:
 
 def kind_of(folder: str) -> Kind:
     """The kind of the definitions in a folder; one without an entry in KINDS takes any class."""
-    return KINDS.get(folder) or Kind("definition", (object,))
+    return KINDS.get(folder) or Kind(registry.singular(folder), (object,))
 
 
 class _Reader:
@@ -333,6 +346,10 @@ class _Reader:
             if registry.has(folder, name):
                 return registry.named(folder, name)
             known += [*named, *registry.known(folder)]
+        if not known:
+            raise Deep500Error(
+                f"there are no built-in {folders[0]}: name a class in a file, as in my.py:{name}"
+            )
         raise unknown(_roles(folders), name, known)
 
     def _own_makers(self, folders: tuple[str, ...]) -> dict[str, Any]:

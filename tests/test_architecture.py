@@ -28,7 +28,7 @@ LAYERS = [
     "custom definition_text",
     "onnx",
     "operators networks optimizers schedules losses initializers datasets samplers frameworks metrics tasks"
-    " augmentations precisions claims audit logs",
+    " augmentations precisions claims audit logs elementary",
     "formats transformations costs testing",
     "topologies reductions",
     "codecs collectives transports",
@@ -73,7 +73,7 @@ BY_NAME = {
     "user_files.py": "loads a file that the user names",
     "import_address.py": "loads what another process names",
     "measure/candidates.py": "imports what the user names",
-    "rerun/recipe_files.py": "runs a recipe that the user names",
+    "training/recipe_files.py": "runs a recipe that the user names",
     "supervision/launch.py": "runs, in a child process, the module that the parent named",
     "check/operators/subjects.py": "runs what the user names",
     "check/conformance/suite.py": "imports every file of ONNX's own test suite",
@@ -538,6 +538,7 @@ def heavy_imports(code: str) -> list[str]:
 INSTANCES = {
     "codecs",
     "collectives",
+    "elementary",
     "frameworks",
     "initializers",
     "networks",

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar, Self
 
 from ..canonical import in_python, shown
 from ..contracts.result import Record
-from ..definition import Definition
+from ..definition import Definition, option
 from ..errors import Deep500Error
 from ..measure.candidates import DataCandidate
 from ..measure.candidates import Subject as Subject
@@ -16,6 +16,8 @@ from ..measure.plan import Plan, Settings
 from .notes import Notes
 
 Blocks = Iterator[dict[str, Any]]
+# a field of a benchmark with its default, and its help on the command line
+factor = option
 
 
 class Job(Definition, DataCandidate):
@@ -162,11 +164,6 @@ def _as_data(name: str, value: Any) -> Any:
     raise Deep500Error(
         f"{name} is {shown(value)}, which other processes cannot read: give numbers, texts, or lists of them"
     )
-
-
-def factor(default: Any, meaning: str) -> Any:
-    """A field of a benchmark with its default and its help on the command line."""
-    return field(default=default, metadata={"meaning": meaning})
 
 
 def combinations(**factors: Sequence[Any]) -> Iterator[dict[str, Any]]:

@@ -50,24 +50,26 @@ class CollectiveBenchmark(Benchmark):
     least_timeout_s: ClassVar[float] = 600.0
 
     transport: tuple[str, ...] = factor(
-        ("mpi",), "what carries messages: mpi, torch, virtual"
+        ("mpi",), "what carries messages: mpi, torch, virtual", "TRANSPORT"
     )
-    ranks: tuple[int, ...] = factor((2,), "how many ranks")
+    ranks: tuple[int, ...] = factor((2,), "how many ranks", "P")
     algorithm: tuple[str, ...] = factor(
         (ALL,), "collectives as text, library, library-apart, or all"
     )
     operation: tuple[str, ...] = factor((ALL_REDUCE,), "all_reduce, all_gather …")
-    size: tuple[str, ...] = factor(SIZES, "bytes of a rank's array, or deepbench")
-    dtype: tuple[str, ...] = factor(("float32",), "float32, float64")
+    size: tuple[str, ...] = factor(
+        SIZES, "bytes of a rank's array, or deepbench", "SIZE"
+    )
+    dtype: tuple[str, ...] = factor(("float32",), "the dtypes of floats", "DTYPE")
     launches: int = factor(6, "how often the ranks are started")
-    seconds: float = factor(5.0, "seconds of measuring in each launch")
+    seconds: float = factor(5.0, "seconds of measuring in each launch", "SECONDS")
     overlap: bool = factor(False, "also compute while a non-blocking allreduce goes on")
     start: str = factor("window", "how ranks begin together: window, barrier")
-    calls: int = factor(1, "calls in a row of which a sample consists")
+    calls: int = factor(1, "how many calls are timed together, as one sample")
     hold_out: tuple[str, ...] = factor(
         ("Rabenseifner()",), "algorithms that the fit does not see, and predicts"
     )
-    seed: int = factor(0, "seed of the random order")
+    seed: int = factor(0, "the seed of the random order")
 
     def __post_init__(self) -> None:
         super().__post_init__()

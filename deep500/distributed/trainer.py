@@ -149,7 +149,8 @@ class DistributedTrainer(Trainer):
         whole = min(self.sampler.batch_size, examples)
         sizes = []
         for rows in (whole, examples % whole):
-            first, stop = bounds(rows, self.trainers.index(rank), len(self.trainers))
+            index = self.trainers.index(rank)
+            first, stop = bounds(rows, index, len(self.trainers), self._grain)
             if rows:
                 sizes.append(max(1, stop - first))
         return [*dict.fromkeys(sizes)]
@@ -199,7 +200,21 @@ class DistributedTrainer(Trainer):
             return iter(())
         index, count = self.trainers.index(rank), len(self.trainers)
         train = self.splits["train"]
-        return shards(train, self.sampler, self.epoch, index, count, skip=self.batch)
+        return shards(
+            train,
+            self.sampler,
+            self.epoch,
+            index,
+            count,
+            skip=self.batch,
+            grain=self._grain,
+        )
+
+    @property
+    def _grain(self) -> int:
+        """The rows that stay on one rank."""
+        leaves = self.lead.executor.leaves
+        return 1 if leaves is None else leaves.rows
 
     def _converted(self, value: Any) -> float:
         return float(self.procedure.framework.array(value))

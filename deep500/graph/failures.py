@@ -20,7 +20,7 @@ from ..errors import (
     raising_function,
     with_place,
 )
-from .arrays import check_kinds, shape_of
+from .arrays import WholeInputs, shape_of
 from .limits import check_cost
 from .wrapping import Opaque
 
@@ -40,6 +40,7 @@ def named_failures(method: Method, backprop: bool) -> Method:
         try:
             if self.unchecked:
                 _check_first_call(self, inputs)
+            self.whole_inputs.check(inputs)
             return method(self, inputs, *arguments, **options)
         except Deep500Error:
             raise
@@ -53,6 +54,7 @@ def named_failures(method: Method, backprop: bool) -> Method:
         try:
             if self.unchecked:
                 _check_first_call(self, inputs)
+            self.whole_inputs.check(inputs)
             return method(self, inputs)
         except Deep500Error:
             raise
@@ -71,9 +73,17 @@ def _check_first_call(runner: Any, inputs: Any) -> None:
     executor = getattr(runner, "executor", runner)
     if isinstance(inputs, Mapping):
         shapes = {name: shape_of(value) for name, value in inputs.items()}
-        check_kinds(executor.structure.inputs, inputs)
-        check_cost(executor.structure, shapes)
+        network = executor.structure
+        # what a model of the user's own takes is not declared
+        whole_inputs = WholeInputs({} if _is_wrapped(network.nodes) else network.inputs)
+        whole_inputs.check(inputs)
+        check_cost(network, shapes)
+        runner.whole_inputs = whole_inputs
         runner.unchecked = False
+
+
+def _is_wrapped(nodes: Iterable[Node]) -> bool:
+    return any(isinstance(node.operator, Opaque) for node in nodes)
 
 
 def failure(
@@ -130,7 +140,7 @@ def _located(
     try:
         values = _start_values(executor, inputs)
         nodes = _runnable(executor, values, backprop)
-        if any(isinstance(node.operator, Opaque) for node in nodes):
+        if _is_wrapped(nodes):
             return None
     except Exception:  # the failing node cannot be found
         return None

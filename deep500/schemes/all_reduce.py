@@ -1,6 +1,7 @@
 """Synchronous data parallelism: the gradients of all ranks are added up before every update."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -44,6 +45,11 @@ class AllReduce(Scheme):
         if worker.size == 1 and self.codec is None:
             yield Compute(worker.whole_step)
             return
+        if worker.in_leaves:
+            reduce = partial(self._summed, worker)
+            yield from worker.backprop_in_leaves(reduce, self.bucket_bytes)
+            yield from update(worker)
+            return
         buckets = worker.layout.buckets(self.bucket_bytes)
         if len(buckets) > 1 and self.codec is None and self.collective is None:
             gradients = yield from self._overlapped(worker, buckets)
@@ -75,6 +81,10 @@ class AllReduce(Scheme):
             yield from self._reduce_compressed(worker, self.codec, gradients)
             return
         parts = [part for _, part in self.buckets(worker, gradients)]
+        yield from self._summed(worker, parts)
+
+    def _summed(self, worker: Worker, parts: Sequence[np.ndarray]) -> Program:
+        """Replace arrays by their sums over all ranks."""
         if self.collective is not None:
             for part in parts:
                 yield from self.collective.all_reduce(worker.rank, worker.size, part)

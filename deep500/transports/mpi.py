@@ -40,9 +40,8 @@ SELFISH_SECONDS = 2e-5
 PAUSE = 5e-5
 EXIT_CODE = 2
 NOTES, FORMS = 0, 1  # tags of texts beside the messages of programs
-TELLING_SECONDS = (
-    1.0  # within which a rank has told the form of a message that has come
-)
+# within which a rank has told the form of a message that has come
+TELLING_SECONDS = 1.0
 NOTE_BYTES = 1024  # of a text that all ranks exchange
 # MPICH's launcher drops what was printed right before an abort: the rank that reports a failure waits for it to be
 # shown, and the others wait for that rank

@@ -77,7 +77,10 @@ def test_the_benchmark_of_the_page_is_a_verb(python, tmp_path):
     assert python([*D5, "verify", tmp_path / "out"]).returncode == 0
     page = tmp_path / "page.html"
     assert python([*D5, "report", tmp_path / "out", "--out", page]).returncode == 0
-    assert "SortJob(length=50, algorithm=" in page.read_text()
+    text = page.read_text()
+    assert "SortJob(length=50, algorithm=" in text
+    assert ">swaps<" in text and ">GB/s<" in text
+    assert ">problem<" not in text and ">GFLOP/s<" not in text
 
 
 def test_the_benchmark_of_the_page_runs_from_python(python, tmp_path):

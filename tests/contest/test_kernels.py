@@ -197,10 +197,26 @@ def test_the_worst_error(got: list[float], worst: float) -> None:
         assert found == pytest.approx(worst, rel=1e-3)
 
 
-def test_a_problem_that_is_none_is_refused(tmp_path: Path) -> None:
+GOOD = "import numpy as np\ndef inputs(rng): return rng.random(3)\ndef reference(x): return x\n"
+PROBLEMS = {
+    "inputs = 3\n": "no function 'inputs'",
+    "def f(:\n": "cannot be read: SyntaxError",
+    "raise SystemExit(0)\n": "cannot be read: SystemExit",
+    GOOD + "TOLERANCE = ('a', 'b')\n": "TOLERANCE .* give .relative, absolute.",
+    GOOD + "TOLERANCE = (-1.0, 0.0)\n": "TOLERANCE .* numbers from 0",
+    GOOD.replace("rng.random(3)", "None"): "inputs of the problem .* no array",
+    GOOD.replace("rng.random(3)", "()"): "inputs of the problem .* no array",
+    GOOD.replace("return x", "return 'x'"): "reference of the problem .* no array",
+    GOOD.replace("return x", "return x / y"): "cannot be posed: NameError.* line 3",
+    GOOD.replace("(x)", "()"): "cannot be posed: TypeError",
+}
+
+
+@pytest.mark.parametrize("text", PROBLEMS)
+def test_a_problem_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     from deep500.contest.kernel_referee import problem_file
 
     file = tmp_path / "problem.py"
-    file.write_text("inputs = 3\n")
-    with pytest.raises(Deep500Error, match="no function 'inputs'"):
+    file.write_text(text)
+    with pytest.raises(Deep500Error, match=PROBLEMS[text]):
         problem_file(file)

@@ -35,6 +35,8 @@ SUBJECTS: dict[str, list[str]] = {
     "show dataset": ["digits"],
     "verify": ["nowhere"],
     "reproduce": ["nowhere"],
+    "audit": ["nowhere"],
+    "fool": ["nowhere", "--way", "1"],
     "sign": ["nowhere"],
     "report": ["nowhere"],
     "board": ["nowhere"],

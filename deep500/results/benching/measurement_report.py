@@ -30,7 +30,7 @@ from .contents import (
 from .data import ReportData
 from .pictures import pictures
 from .plan import plan_table
-from .rates import rates, remarks
+from .rates import operator_rates, remarks, work_rates
 
 
 def bench_report(
@@ -79,11 +79,15 @@ def measurement_banner(data: ReportData) -> Banner:
 
 
 def _times(data: ReportData) -> list[Block]:
-    """Operators by their rates, with the plain times only on a page; everything else by its times."""
-    operators = rates(data)
+    """Operators by their rates, with the plain times only on a page; everything else by its times first."""
+    operators = operator_rates(data)
     times = Section("Times", [entries(data)], quiet=True)
     if not operators.rows:
-        return [times]
+        work = work_rates(data)
+        if not work.rows:
+            return [times]
+        blocks: list[Block] = [work, Bullets(remarks(data))]
+        return [times, Section("Work and rates", blocks, quiet=True)]
     return [
         Section("Operators", [operators, Bullets(remarks(data))], quiet=True),
         PageOnly([times]),
@@ -92,7 +96,7 @@ def _times(data: ReportData) -> list[Block]:
 
 def _quantiles(data: ReportData) -> Block:
     section = Section("Further quantiles", [quantiles(data)], quiet=True)
-    if rates(data).rows:
+    if operator_rates(data).rows:
         return PageOnly([section])
     return section
 

@@ -12,9 +12,8 @@ from ...training.recipe_plan import RecipePlan
 # Of evaluating an example in CPU time, for each second of training with one: a forward pass is a third of a step.
 DEFERRED = 2.0
 LEAST_CPU_S = 0.05  # below, nothing is said of CPU times
-OUTSIDE = (
-    2.0  # CPU time outside of steps and evaluations, for each second within the steps
-)
+# CPU time outside of steps and evaluations, for each second within the steps
+OUTSIDE = 2.0
 LEAST_OUTSIDE_S = 1.0
 # Of the time that passed, by the clock of the run; less is noticed if it is also this many seconds less.
 LEAST_COUNTED = 0.5
