@@ -58,8 +58,8 @@ def fitted(
 def _network(
     solution: Sequence[float], ends: MessageEnds, cpus: int, about: Mapping[str, str]
 ) -> FittedLogGP:
-    latency, *gaps = solution[: 1 + len(KNOTS)]
-    durations = dict(zip(DURATIONS, solution[1 + len(KNOTS) :], strict=True))
+    durations = dict(zip(DURATIONS, solution, strict=False))
+    latency, *gaps = solution[len(DURATIONS) :]
     settings: dict[str, Any] = {
         # a message takes L + 2 o, and the ranks' share of that is known
         "L": max(0.0, latency - 2 * ends.o),
@@ -101,7 +101,8 @@ def _terms(
         "crowded_byte": crowd * cost.reduced,
         "crowded_call": crowd,
     }
-    return known, [rounds, *gaps, *(durations[name] for name in DURATIONS)]
+    # of terms that cannot be told apart the last ones count: those of LogGP
+    return known, [*(durations[name] for name in DURATIONS), rounds, *gaps]
 
 
 def _parts(nbytes: float) -> list[float]:
