@@ -6,6 +6,7 @@ trees.py           batches, gradients and states as arrays
 rounding.py        how much of a difference rounding explains
 parts.py           what the parts of a batch weigh in a gradient
 promises.py        the promises
+transfer.py        states for another process
 resuming.py        going on in a new process
 executor_steps.py  an executor of ours as a training
 """

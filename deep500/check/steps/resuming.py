@@ -1,15 +1,11 @@
 """Going on in a new process from a saved state, against going on in the old one."""
 
-import pickle
 import sys
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...errors import with_place
 from ...import_path import add_import_folder
 from ...supervision.isolation import Died, isolated
 from ...supervision.serving import Progress
@@ -19,6 +15,7 @@ from .loading import load_subject
 from .promises import difference, not_applicable, undecided
 from .rounding import coarseness
 from .trainings import Training, largest, training_of
+from .transfer import packed, unpacked
 from .trees import Arrays, Batch, arrays
 
 NAME = "resume"
@@ -47,14 +44,14 @@ def resume(training: Training, text: str, settings: Mapping[str, Any]) -> CheckR
     end = arrays(training.saved())
     case = "new process" if text else "new object"
     try:
+        sent = packed((saved, batches[AFTER:])) if text else None
+    except TypeError as error:
+        return undecided(NAME, f"state() or batch(): {error}", case=case)
+    try:
         if text:
-            resumed = _elsewhere(text, settings, saved, batches[AFTER:])
+            resumed = _elsewhere(text, settings, sent)
         else:
             resumed = _continued(training_of(training.make), saved, batches[AFTER:])
-    except pickle.PicklingError as error:
-        return undecided(
-            NAME, f"its state cannot be saved: {with_place(error)}", case=case
-        )
     except Died as error:
         return CheckResult(NAME, False, text=f"going on fails: {error}", case=case)
     return _compared(end, arrays(saved), resumed, case)
@@ -74,39 +71,29 @@ def _continued(training: Training, saved: Any, batches: list[Any]) -> Arrays:
     return arrays(training.saved())
 
 
-def _elsewhere(
-    text: str, settings: Mapping[str, Any], saved: Any, batches: list[Any]
-) -> Arrays:
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "state")
-        try:
-            file.write_bytes(pickle.dumps((saved, batches)))
-        except (
-            Exception
-        ) as error:  # an object that cannot be pickled may raise anything
-            raise pickle.PicklingError(str(error)) from error
-        request = {
-            "text": text,
-            "settings": dict(settings),
-            "file": str(file),
-            "folders": [folder for folder in sys.path if folder],
-        }
-        return decoded(isolated(f"{__name__}:go_on", request, TIMEOUT_S))
+def _elsewhere(text: str, settings: Mapping[str, Any], sent: Any) -> Arrays:
+    request = {
+        "text": text,
+        "settings": dict(settings),
+        "sent": sent,
+        "folders": [folder for folder in sys.path if folder],
+    }
+    return decoded(isolated(f"{__name__}:go_on", request, TIMEOUT_S))
 
 
 def go_on(
     text: str,
     settings: Mapping[str, Any],
-    file: str,
+    sent: Any,
     folders: list[str],
     progress: Progress,
 ) -> Any:
-    """In the new process; the file was written by the old one a moment ago."""
+    """In the new process: the end of a run that goes on from a saved state with these batches."""
     for folder in folders:
         add_import_folder(folder)
     progress("going on in a new process")
     training = training_of(load_subject(text), settings)
-    saved, batches = pickle.loads(Path(file).read_bytes())
+    saved, batches = unpacked(sent)
     return encoded(_continued(training, saved, batches))
 
 

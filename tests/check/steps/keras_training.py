@@ -1,7 +1,7 @@
 """A training with Keras on TensorFlow: a GradientTape per micro-batch."""
 
 import numpy as np
-import tensorflow as tf
+import tensorflow as tf  # type: ignore[import-untyped]
 
 
 class Training:

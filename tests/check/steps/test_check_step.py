@@ -6,11 +6,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import deep500 as d5
+from deep500.check.steps.transfer import packed, unpacked
 from deep500.check.steps.trees import Batch, arrays, changed
 
 HERE = Path(__file__).parent
@@ -131,6 +133,20 @@ def test_adam_alone_decides_nothing_about_parts():
     assert ("accumulation", "not decided") in verdicts(report)
     assert ("accumulation", "wrong") not in verdicts(report)
     assert any("define gradients" in check.text for check in report.checks)
+
+
+@slow
+@pytest.mark.parametrize("module", ["torch_training", "jax_training", "keras_training"])
+def test_frameworks_resume_in_a_new_process(module, tmp_path):
+    pytest.importorskip(module.partition("_")[0].replace("keras", "tensorflow"))
+    name = {"torch_training": "Tokens", "jax_training": "make"}.get(module, "Training")
+    done = d5_check(tmp_path, f"{HERE / module}.py:{name}", "--json")
+    assert done.returncode == 0, done.stdout
+    [report] = json.loads(done.stdout)["reports"]
+    found = {
+        (check["name"], check["case"], check["verdict"]) for check in report["checks"]
+    }
+    assert ("resume", "new process", "ok") in found
 
 
 @pytest.mark.parametrize(
@@ -306,6 +322,26 @@ def gradients(micro_batches):
     assert report.ok, report.text
     assert verdicts(report) >= {("accumulation", "ok"), ("ranks", "ok")}
     assert ("resume", "not applicable") in verdicts(report)
+
+
+class Moments(NamedTuple):
+    mean: np.ndarray
+    steps: int
+
+
+def test_a_state_arrives_as_it_was_sent():
+    torch = pytest.importorskip("torch")
+    state = {
+        0: torch.arange(3, dtype=torch.bfloat16),
+        "moments": (Moments(np.ones(2), 3), None, "text"),
+    }
+    arrived = unpacked(json.loads(json.dumps(packed(state))))
+    assert torch.equal(arrived[0], state[0]) and arrived[0].dtype == torch.bfloat16
+    moments, nothing, text = arrived["moments"]
+    assert (type(moments).__name__, moments.steps) == ("Moments", 3)
+    assert moments.mean.tolist() == [1, 1] and (nothing, text) == (None, "text")
+    with pytest.raises(TypeError, match="a object cannot be handed"):
+        packed({"a": object()})
 
 
 def test_trees():

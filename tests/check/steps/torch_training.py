@@ -12,6 +12,7 @@ class Tokens:
         torch.manual_seed(0)
         self.bug, self.autocast = bug, autocast
         self.model = nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 4))
+        self.optimizer: torch.optim.Optimizer
         self.optimizer = torch.optim.AdamW(self.model.parameters(), 1e-2)
         self.schedule = torch.optim.lr_scheduler.StepLR(self.optimizer, 3, 0.5)
 
