@@ -17,6 +17,7 @@ from ..errors import Deep500Error
 from ..rerun.recipe_files import load_recipe
 from ..schema import Between, Length, Positive, decoded, encoded, optional
 from ..supervision.sandbox import Limits
+from .rules_text import RULES_FILE, rules_text
 
 FORMAT = 1
 CONTEST = "contest.json"
@@ -114,14 +115,15 @@ def create(path: Path, recipe: Path, contest: Contest) -> ContestFolder:
     """Open a contest in a new folder: nothing is run but the organiser's own recipe, once, to see that it is one."""
     if path.exists():
         return _the_same(path, contest)
-    if contest.kind == "recipe":
-        load_recipe(recipe)
+    loaded = load_recipe(recipe) if contest.kind == "recipe" else None
     try:
         path.mkdir(parents=True)
         shutil.copyfile(recipe, path / RECIPE)
         for name in (SUBMISSIONS, RESULTS):
             (path / name).mkdir()
         (path / CONTEST).write_bytes(canonical(encoded(contest)))
+        rules = rules_text(contest, loaded)
+        (path / RULES_FILE).write_text(rules, encoding="utf-8")
     except OSError as error:
         raise Deep500Error(f"{path} cannot be written: {error.strerror}") from None
     folder = ContestFolder(path, contest)

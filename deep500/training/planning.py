@@ -76,7 +76,7 @@ def make_plan(
         division=recipe.division,
         tier=tier,
         seeds=_seeds(recipe, tier, seeds),
-        epochs=_epochs(recipe, tier),
+        epochs=planned_epochs(recipe, tier),
         evaluate_every=every,
         task=TaskForm(type(task).__name__, task.qualities),
         level=LEVEL,
@@ -155,7 +155,8 @@ def _seed_count(recipe: Recipe, tier: str, seeds: int | None) -> int:
     return count
 
 
-def _epochs(recipe: Recipe, tier: str) -> int:
+def planned_epochs(recipe: Recipe, tier: str) -> int:
+    """How many epochs are trained at a tier, of a recipe that `tier_recipe` returned."""
     epochs = recipe.entry("epochs")
     if "epochs" in recipe.scale:
         return epochs

@@ -131,6 +131,20 @@ def test_a_giant_is_not_read(tmp_path: Path) -> None:
         log_dossier(path)
 
 
+@pytest.mark.parametrize("name", ["nccl.txt", "imb.txt", "hyperfine.json"])
+def test_more_numbers_than_anybody_reads_are_refused(name: str, tmp_path: Path) -> None:
+    text = LOGS[name]
+    if name.endswith(".txt"):
+        *_, row = [line for line in text.splitlines() if line.strip()[:1].isdigit()]
+        many = f"{text}\n" + f"{row}\n" * 20_000
+    else:
+        many = json.dumps({"results": 20_001 * json.loads(text)["results"]})
+    path = tmp_path / name
+    path.write_text(many)
+    with pytest.raises(Deep500Error, match="has more than 20000 numbers"):
+        log_dossier(path)
+
+
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "run.log"
     os.mkfifo(path)

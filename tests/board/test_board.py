@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,17 @@ def test_a_second_build_changes_no_byte(folder: Path) -> None:
     assert contents(folder.with_name("site")) == first
     log = (folder / LOG).read_bytes()
     assert log.count(b"\n") == 5
+
+
+def test_a_board_of_the_moved_folder_is_the_same(folder: Path, tmp_path: Path) -> None:
+    """Nothing on the site tells where its bundles were."""
+    board(folder)
+    before = contents(folder.with_name("site"))
+    moved = tmp_path / "elsewhere" / folder.name
+    shutil.copytree(folder, moved)
+    board(moved)
+    assert contents(moved.with_name("site")) == before
+    assert not [name for name, data in before.items() if str(tmp_path).encode() in data]
 
 
 def test_the_page_says_it_all(folder: Path) -> None:

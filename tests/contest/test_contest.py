@@ -37,6 +37,14 @@ def cup(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def test_participants_can_read_the_rules(cup: Path) -> None:
+    rules = (cup / "RULES.md").read_text()
+    assert "Ranked by:" in rules and "over 3 seeds" in rules
+    assert "| `TestAccuracy" not in rules and "| ≥ 20 |" in rules
+    assert "| epochs | `3` |" in rules
+    assert "| memory of all processes together | 4096 MiB |" in rules
+
+
 def test_the_result_is_a_bundle_that_verifies_and_replays(
     cup: Path, capsys: Any
 ) -> None:
