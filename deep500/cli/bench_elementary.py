@@ -30,7 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         choices=KERNELS,
         default=["own"],
-        help="the framework's own, or that with the same bits everywhere, as a formula or in C++ (own)",
+        help="whose code runs: the framework's own, or one with equal bits everywhere, as a formula or in C++ (own)",
     )
     add(
         "--hashed",
