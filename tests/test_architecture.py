@@ -73,7 +73,7 @@ BY_NAME = {
     "user_files.py": "loads a file that the user names",
     "import_address.py": "loads what another process names",
     "measure/candidates.py": "imports what the user names",
-    "rerun/recipe_files.py": "runs a recipe that the user names",
+    "training/recipe_files.py": "runs a recipe that the user names",
     "supervision/launch.py": "runs, in a child process, the module that the parent named",
     "check/operators/subjects.py": "runs what the user names",
     "check/conformance/suite.py": "imports every file of ONNX's own test suite",

@@ -60,13 +60,20 @@ class LeafStep(TrainingStep):
     the only rank.
     """
 
+    # computes leaves in the reverse order, which must not matter
+    backwards = False
+    # called with the number of a stage, the rows of a leaf, and its gradients
+    watch: Callable[[int, range, Mapping[str, np.ndarray]], None] | None = None
+
     def __init__(self, executor: Executor, step: TrainingStep, leaves: Leaves):
         super().__init__(executor, step.optimizer, step.y)
         check_executor(executor)
         self.step = step
         self.leaves = leaves
         plans = stage_plans(executor.structure, self.y, executor.arrays())
-        self.stages = [_Stage(executor, plan) for plan in plans]
+        self.stages = [
+            _Stage(executor, plan, number) for number, plan in enumerate(plans)
+        ]
         self._is_checked = False
 
     def __call__(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
@@ -87,7 +94,7 @@ class LeafStep(TrainingStep):
         """Backprop of a share; the value is the outputs, with the loss of the whole batch."""
         leaves = self._leaves(share)
         limit = term_limit(self.leaves.count(share.global_size))
-        sums = _Sums(self.leaves, limit)
+        sums = _Sums(self.leaves, limit, self.watch)
         last = len(self.stages) - 1
         for stage in self.stages:
             if stage.norm is not None:
@@ -129,8 +136,9 @@ class LeafStep(TrainingStep):
             stop = min(start + self.leaves.rows, share.size)
             rows = {name: value[start:stop] for name, value in share.batch.items()}
             weight = (stop - start) / share.global_size
-            leaves.append(_Leaf(rows, weight, share.first_row + start))
-        return leaves
+            places = range(share.first_row + start, share.first_row + stop)
+            leaves.append(_Leaf(rows, weight, places))
+        return leaves[::-1] if self.backwards else leaves
 
     def _statistics(
         self,
@@ -291,10 +299,10 @@ class LeafStep(TrainingStep):
 class _Leaf:
     """The values and gradients of one leaf."""
 
-    def __init__(self, rows: Mapping[str, Any], weight: float, first_row: int):
-        self.values: Values = dict(rows)
+    def __init__(self, values: Mapping[str, Any], weight: float, rows: range):
+        self.values: Values = dict(values)
         self.weight = weight
-        self.first_row = first_row
+        self.rows = rows  # of the whole batch
         self.gradients: Values = {}
         self.kept: dict[int, Any] = {}
 
@@ -312,7 +320,8 @@ class _Leaf:
 class _Stage:
     """A part of the network with its executor, and the sums of its parameters' gradients over leaves."""
 
-    def __init__(self, executor: Executor, plan: StagePlan):
+    def __init__(self, executor: Executor, plan: StagePlan, number: int):
+        self.number = number
         self.norm: Any = plan.norm
         self.plan = plan
         self.executor = executor
@@ -348,20 +357,22 @@ class _Stage:
             inputs[self.norm.mean] = tensor(self.mean)
             inputs[self.norm.variance] = tensor(self.variance)
         outputs, kept = self.executor.forward_kept(
-            inputs, self.plan.outputs, self.plan.inputs, step, leaf.first_row
+            inputs, self.plan.outputs, self.plan.inputs, step, leaf.rows.start
         )
         leaf.values.update(outputs)
-        leaf.kept[id(self)] = kept
+        leaf.kept[self.number] = kept
 
     def backward(self, leaf: _Leaf, sums: "_Sums") -> None:
         own = {}
         for name in self.plan.outputs:
             if name in leaf.gradients:
                 own[name] = leaf.gradients.pop(name)
-        kept = leaf.kept.pop(id(self))
+        kept = leaf.kept.pop(self.number)
         if not own:  # the loss does not depend on it
             return
         gradients, flat = self.executor.pull(kept, own)
+        if sums.watch is not None:
+            sums.watch(self.number, leaf.rows, flat)
         for name, gradient in gradients.items():
             if name in leaf.gradients:
                 gradient = leaf.gradients[name] + gradient
@@ -385,8 +396,9 @@ class _Stage:
 class _Sums:
     """Adds numbers as multiples of one unit; what does not fit is an error that names it."""
 
-    def __init__(self, leaves: Leaves, limit: float):
+    def __init__(self, leaves: Leaves, limit: float, watch: Any):
         self.leaves = leaves
+        self.watch = watch
         self.fraction = leaves.fraction
         self.limit = limit
 
