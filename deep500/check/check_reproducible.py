@@ -28,16 +28,14 @@ class CheckReproducible(NounCheck):
     seeded = "nothing: recipes have seeds of their own"
     timeout_s = 600.0
 
-    ranks: int = option(8, "how many ranks at the most", "P")
-    steps: int = option(
-        5, "the steps of training: the first ones, and the epoch's last"
-    )
-    tier: str = option("tiny", "how much of it: tiny, small or full", "TIER")
+    ranks: int = option(8, "how many ranks at most", "P")
+    steps: int = option(5, "the steps: the first ones, and the epoch's last", "N")
+    tier: str = option("tiny", "how much of it is trained: tiny, small or full", "TIER")
     data: str = option(
-        "", "the arrays that go in: the folder of the data set's files", "PATH"
+        "", "the arrays that go in: the folder with the files of the data set", "PATH"
     )
     transport: tuple[str, ...] = option(
-        TRANSPORTS, "what carries messages: virtual, mpi, torch", "TRANSPORT"
+        ("virtual", "mpi", "torch"), "what carries messages", "TRANSPORT"
     )
 
     def load(self, text: str, settings: Mapping[str, Any]) -> dict[str, Any]:

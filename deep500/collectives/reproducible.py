@@ -1,5 +1,7 @@
 """Sums with the same bits, whichever rank has which array and whatever carries the messages."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from ..contracts.collective_cost import CollectiveCost, piece_lengths
@@ -19,6 +21,8 @@ class Reproducible(Direct):
     its sums depend on the order of the ranks; those of FixedPoint (which is fast) and PreRounded do not. Other
     operations than sums are exact. Halves are added as float32.
     """
+
+    plain_sums: ClassVar[bool] = False
 
     reduction: ReproducibleReduction = FixedTree()
 
