@@ -31,7 +31,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         choices=KERNELS,
         metavar="KERNEL",
         default=["own"],
-        metavar="KERNEL",
         help="whose code runs: the framework's own, or one with equal bits everywhere, as a formula or in C++ (own)",
     )
     add(
