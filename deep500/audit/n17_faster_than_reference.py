@@ -85,7 +85,9 @@ def _judged(
     dropped = max(each.dropped or 1 for each in records)
     needed: list[float] = []
     for each in records:
-        needed += [*(each.needed or ()), *[math.inf] * (each.lost or 0)]
+        # more than are left out decide nothing more
+        lost = min(each.lost or 0, dropped + 1)
+        needed += [*(each.needed or ()), *[math.inf] * lost]
     kept = trimmed(needed, dropped)
     if first.global_batch is None or not kept:
         least = 2 * dropped + 1

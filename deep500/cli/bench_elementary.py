@@ -30,6 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         choices=KERNELS,
         default=["own"],
+        metavar="KERNEL",
         help="whose code runs: the framework's own, or one with equal bits everywhere, as a formula or in C++ (own)",
     )
     add(

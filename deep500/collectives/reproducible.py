@@ -1,5 +1,7 @@
 """Sums with the same bits, whichever rank has which array and whatever carries the messages."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from ..contracts.reduction import ReproducibleReduction
@@ -14,6 +16,8 @@ class Reproducible(Direct):
     As many bytes as a ring sends, since what is exchanged are the floats themselves. FixedPoint and PreRounded do not
     depend on the order of the ranks; FixedTree does, but not on anything else. Other operations than sums are exact.
     """
+
+    plain_sums: ClassVar[bool] = False
 
     reduction: ReproducibleReduction = FixedPoint()
 
