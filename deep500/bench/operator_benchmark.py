@@ -16,6 +16,7 @@ from ..measure.bounds.roofline import kept_peaks, peaks, refute_peak
 from ..measure.machine.host.files import HostFiles
 from ..measure.machine.host.memory import memory_available
 from ..measure.numbers import BenchNumbers, RooflineShare
+from ..measure.plan import Settings
 from .benchmark import Benchmark, Trial, combinations
 from .notes import Notes
 from .operators.agreement import check_rivals, differing_rivals
@@ -40,6 +41,7 @@ class OperatorBenchmark(Benchmark):
     # for a user's operator: a function that computes the same, as FILE:NAME
     reference: str = ""
     scope: str = ""  # of the suite that the problems come from
+    cold: bool = False  # caches are emptied before each call
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,6 +58,10 @@ class OperatorBenchmark(Benchmark):
     @property
     def busy_threads(self) -> int:
         return busy_threads(self.threads, self.frameworks)
+
+    @property
+    def measuring(self) -> Settings:
+        return {"cache": "cold"} if self.cold else {}
 
     @contextmanager
     def prepared(self, notes: Notes) -> Iterator[Self]:
@@ -76,6 +82,7 @@ class OperatorBenchmark(Benchmark):
                 **levels,
                 threads=self.threads,
                 reference=self.reference,
+                cold=self.cold,
             )
             jobs.append(job)
         return jobs

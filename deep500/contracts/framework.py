@@ -136,13 +136,18 @@ class Framework(ABC):
         word = device.word if isinstance(device, Device) else device
         if word in (None, self.device):
             return self
-        found = resolve(word, self.devices(), self.name)
+        found = resolve(word, self.devices(), self.name, self.without_gpu)
         if found.word == self.device:
             return self
         bound = copy.copy(self)
         vars(bound).pop("xp", None)  # its arrays are created on the device
         bound.device = found.word
         return bound
+
+    @property
+    def without_gpu(self) -> str:
+        """Why this build can use no GPU, whatever the machine has; empty if it can, or if that is not known."""
+        return ""
 
     @property
     def on_host(self) -> bool:
@@ -180,6 +185,10 @@ class Framework(ABC):
 
     def event(self) -> DeviceEvent | None:
         """A new mark for the device's own clock; None on the host, and where there is none."""
+        return None
+
+    def cold_caches(self) -> Callable[[], None] | None:
+        """A function that drives what calls have used out of the device's caches; None on the host, and if unknown."""
         return None
 
     def overwrite(self, tensor: Any, array: np.ndarray) -> bool:
@@ -237,6 +246,9 @@ class Framework(ABC):
             )
         self.require()
         return self._custom_op(operator)
+
+    def check_custom_op(self, operator: Adapted) -> None:  # noqa: B027 - most run wherever the framework does
+        """Raise `Unsupported` if a custom operator cannot run on this device."""
 
     def _custom_op(self, operator: Any) -> Callable[..., Any]:
         raise Unsupported(f"{self.name} takes no custom operators")

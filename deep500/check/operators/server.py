@@ -98,7 +98,11 @@ class QuestionSession:
             self.operators = _operators(subject, request)
         threads = 1
         if role == "runner":
-            self.holder = OperatorRunner(find_framework(request["framework"]))
+            adapter = find_framework(request["framework"])
+            for operator in self.operators:
+                if operator.adapted is not None:
+                    adapter.check_custom_op(operator.adapted)
+            self.holder = OperatorRunner(adapter)
             threads = max(AT_LEAST, os.cpu_count() or 1)
         elif is_function:
             self.copies = False  # some frameworks do not survive a fork

@@ -212,9 +212,11 @@ inline void queue_operator(const Operator &op, Stack *stack) {
     } catch (const c10::NotImplementedError &) {
         return give(stack, run_while_waiting(op, device, arguments));
     }
-    for (size_t i = 0; i < written.size(); ++i)  // the operator decides on the size of out=
-        if (written[i].sizes() != written_meta[i].sizes())
+    for (size_t i = 0; i < written.size(); ++i)  // the operator decides on the size and the strides of out=
+        if (written[i].sizes() != written_meta[i].sizes()) {
             at::native::resize_(written[i], written_meta[i].sizes(), std::nullopt);
+            written[i].unsafeGetTensorImpl()->set_sizes_and_strides(written_meta[i].sizes(), written_meta[i].strides());
+        }
     auto made = prepared(schema, meta, written, device);
     launch(device, [op, cpu = usable_arguments(arguments), targets = std::move(made.targets)]() mutable {
         at::NoGradGuard no_grad;

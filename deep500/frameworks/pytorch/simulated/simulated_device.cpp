@@ -28,6 +28,12 @@ at::Tensor empty(at::IntArrayRef size, std::optional<at::ScalarType> dtype, std:
     return at::detail::empty_generic(size, &allocator, KEYS, c10::dtype_or_default(dtype), format);
 }
 
+// With the strides of the CPU's result; those of the Meta kernel differ for windows that overlap.
+at::Tensor abs(const at::Tensor &x) {
+    auto y = at::empty_like(x, x.options().dtype(c10::toRealValueType(x.scalar_type())));
+    return at::abs_out(y, x);
+}
+
 // Operators of other libraries bring their own kernels.
 void fallback(const Operator &op, Stack *stack) {
     TORCH_CHECK_NOT_IMPLEMENTED(op.operator_name().getNamespace() == "aten", "Could not run '", op.schema().name(),
@@ -172,6 +178,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     m.impl("_copy_from_and_resize", copy_and_resize);
     m.impl("_local_scalar_dense", local_scalar);
     m.impl("_fused_sdp_choice", attention_backend);
+    m.impl("abs", abs);
     m.impl("native_dropout", native_dropout);
     for (auto *name : {"nonzero", "masked_select", "_unique2", "unique_dim", "bincount", "equal"})
         m.impl(name, torch::CppFunction::makeFromBoxedFunction<&depends_on_values>());
@@ -203,6 +210,8 @@ VISIBLE int simulated_devices() { return simulated::DEVICES; }
 VISIBLE int simulated_threads() { return simulated::last_threads; }
 VISIBLE int64_t simulated_latency() { return simulated::latency_ns; }
 VISIBLE void simulated_set_latency(int64_t ns) { simulated::latency_ns = ns; }
+VISIBLE int64_t simulated_memory() { return int64_t(simulated::memory_limit.load()); }
+VISIBLE void simulated_set_memory(int64_t bytes) { simulated::memory_limit = size_t(bytes); }
 VISIBLE int64_t simulated_count(int counter) { return simulated::counters[counter]; }
 VISIBLE void simulated_reset() {
     simulated::waits.clear();
