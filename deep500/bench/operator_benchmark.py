@@ -1,13 +1,13 @@
 """Benchmarks of operators: over problems, dtypes, directions, frameworks and kernels."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 from ..check.operators.formats import FORMATS
 from ..contracts.result import Record
-from ..errors import Deep500Error
+from ..errors import Deep500Error, Wrong
 from ..frameworks import devices_of, framework
 from ..measure.bench_blocks import TimedBlock
 from ..measure.bench_plan import BenchPlan
@@ -20,6 +20,7 @@ from ..measure.plan import Settings
 from .benchmark import Benchmark, Trial, combinations
 from .notes import Notes
 from .operators.agreement import check_rivals, differing_rivals
+from .operators.device_peaks import device_peaks, refute_device_peaks
 from .operators.jobs import DIRECTIONS, BenchProblem, OperatorJob
 from .operators.truth import shared_truths
 from .threads import busy_threads, threads_text
@@ -108,6 +109,7 @@ class OperatorBenchmark(Benchmark):
             about["scope"] = self.scope
         if devices := devices_of(self.frameworks):
             about["devices"] = devices
+            about["device_peaks"] = _device_peaks(devices, notes)
         return about
 
     def finished(
@@ -124,11 +126,26 @@ class OperatorBenchmark(Benchmark):
                 continue
             dtype = (planned.work or {})["dtype"]
             rate = rates.flops.value or 0.0
+            word = (planned.work or {})["framework"]
+            if word in record.plan.about.device_peaks:
+                refute_device_peaks(word)
+                raise Wrong(
+                    f"{entry.name!r} is faster than its device: {rates.roofline.alarm}"
+                )  # type: ignore[union-attr]
             if refute_peak(dtype, rate):
                 notes.tell(
                     f"{entry.name!r} ran at {rate / 1e9:.3g} GFLOP/s, above the kept peak of {dtype}: the peaks "
                     "will be measured again at their next use"
                 )
+
+
+def _device_peaks(words: Iterable[str], notes: Notes) -> dict[str, Any]:
+    """The peaks of each device, as JSON."""
+    peaks = {}
+    for word in words:
+        notes.says(f"the peaks of {word}")
+        peaks[word] = device_peaks(word).to_json()
+    return peaks
 
 
 def _exceeds_peak(share: RooflineShare | None) -> bool:

@@ -6,7 +6,7 @@ import importlib.util
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import ModuleType
@@ -189,6 +189,10 @@ class Framework(ABC):
 
     def cold_caches(self) -> Callable[[], None] | None:
         """A function that drives what calls have used out of the device's caches; None on the host, and if unknown."""
+        return None
+
+    def reduced_products(self) -> AbstractContextManager[None] | None:
+        """A context in which the device rounds products of float32 to TF32; None if it does not, or always does."""
         return None
 
     def overwrite(self, tensor: Any, array: np.ndarray) -> bool:

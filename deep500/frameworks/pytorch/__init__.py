@@ -1,6 +1,7 @@
 """PyTorch, on the CPU and on its accelerators."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -113,6 +114,13 @@ class PyTorch(Framework):
         from .device_caches import cold_caches
 
         return cold_caches(self.device)
+
+    def reduced_products(self) -> AbstractContextManager[None] | None:
+        if self.device.partition(":")[0] != "cuda" or self.module.version.hip:
+            return None
+        from .devices import tf32
+
+        return tf32()
 
     def overwrite(self, tensor: Any, array: np.ndarray) -> bool:
         tensor.detach().copy_(self.tensor(array))

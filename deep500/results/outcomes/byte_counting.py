@@ -47,10 +47,9 @@ def host_copies(data: OutcomeData) -> list[str]:
         return []
     if not any(per_step):
         return ["Gradients were summed in the memory of the devices."]
-    text = f"{max(per_step):.3g}"
     return [
-        f"Gradients or parameters were copied to the host to be sent, {text} times in a step of a rank: this scheme, "
-        "codec or transport computes there."
+        f"Copies to the host: {max(per_step):.3g} per step and rank, of gradients or parameters to be sent: this "
+        "scheme, codec or transport computes there."
     ]
 
 
