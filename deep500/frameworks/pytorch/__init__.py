@@ -20,7 +20,6 @@ from ...contracts.dtypes import (
 from ...contracts.framework import Abilities, Framework
 from ...contracts.network import Network
 from ...contracts.operator import Adapted
-from ...custom.cpp import CppOp
 from ...custom.operators import CustomOp
 from ...custom.python import CustomPythonOp
 from ...errors import Unsupported
@@ -213,6 +212,8 @@ class PyTorch(Framework):
             raise Unsupported(
                 f"{operator.name} computes in the host's memory, and this is {self.word}: {advice}"
             )
+        from ...custom.cpp import CppOp
+
         if not isinstance(operator, CppOp):
             return
         if not operator.runs_on_cuda:

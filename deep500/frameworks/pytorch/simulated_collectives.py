@@ -54,20 +54,19 @@ class SimulatedGroup(dist.ProcessGroup):
     """The ranks, with a group of gloo's for their hosts."""
 
     def __init__(self, store: Any, rank: int, size: int, timeout: Any):
-        super().__init__(rank, size)
-        self._hosts = dist.ProcessGroupGloo(store, rank, size, timeout)
+        super().__init__(rank, size)  # type: ignore[call-arg]
+        self._hosts: Any = dist.ProcessGroupGloo(store, rank, size, timeout)
         self._stream = torch.Stream("sim")
         self._turn = threading.Lock()
 
     def getBackendName(self) -> str:
         return NAME
 
-    def allreduce(
+    def allreduce(  # type: ignore[override]
         self, tensors: Sequence[Tensor], options: Any = None
     ) -> SimulatedWork:
-        op = getattr(options, "reduceOp", dist.ReduceOp.SUM)
-        for_hosts = dist.AllreduceOptions()
-        for_hosts.reduceOp = op
+        for_hosts: Any = dist.AllreduceOptions()
+        for_hosts.reduceOp = getattr(options, "reduceOp", dist.ReduceOp.SUM)
 
         def collective() -> None:
             with self._turn:
