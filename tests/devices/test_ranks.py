@@ -5,7 +5,12 @@ import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
+
+import pytest
+
+from deep500.cli import main
 
 from .subjects import ROOT
 
@@ -33,3 +38,28 @@ def test_an_allreduce_stays_on_the_device() -> None:
         "RecvAny takes a NumPy array, and Tensor was given"
     )
     assert "engines such as NCCL have no such step" in facts["refused"]
+
+
+@pytest.mark.slow
+def test_ranks_train_on_the_device_to_the_bits_of_the_cpu(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    weights = {}
+    for device in ("cpu", "sim"):
+        words = ["run", "digits_mlp", "--tier", "tiny", "--seeds", "1", "--ranks", "2"]
+        words += ["--transport", "torch", "--device", device]
+        assert main([*words, "--out", str(tmp_path / device)]) in (0, 1)
+        shown = capsys.readouterr().out
+        weights[device] = (tmp_path / device / "weights-0.safetensors").read_bytes()
+    assert weights["sim"] == weights["cpu"]
+    assert "summed in the memory of the devices" in shown
+
+
+@pytest.mark.slow
+def test_what_a_codec_copies_to_the_host_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    words = ["run", "digits_mlp", "--tier", "tiny", "--seeds", "1", "--ranks", "2"]
+    words += ["--transport", "torch", "--device", "sim", "--codec", "TopK(0.1)"]
+    assert main([*words, "--out", str(tmp_path / "run")]) in (0, 1)
+    assert "Copies to the host: 1 per step and rank" in capsys.readouterr().out
