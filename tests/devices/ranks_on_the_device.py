@@ -4,8 +4,7 @@ import json
 
 import torch
 
-import deep500 as d5
-from deep500.contracts.transport import AllReduce, RecvAny, Wait
+from deep500.contracts.transport import AllReduce, Program, RecvAny, Wait
 from deep500.distributed.communication import process_transport
 from deep500.errors import Deep500Error
 from deep500.testing import simulated_device
@@ -18,7 +17,7 @@ RANK = ENGINE.ranks[0]
 def summed() -> list[float]:
     x = torch.full((4,), float(RANK + 1)).to("sim")
 
-    def program(rank: int):
+    def program(rank: int) -> Program:
         handle = yield AllReduce(x)
         yield Wait([handle])
         return x
@@ -29,7 +28,7 @@ def summed() -> list[float]:
 
 
 def refused() -> str:
-    def program(rank: int):
+    def program(rank: int) -> Program:
         yield RecvAny(torch.zeros(4, device="sim"))  # type: ignore[arg-type]
 
     try:
@@ -39,13 +38,8 @@ def refused() -> str:
     return ""
 
 
-def main() -> None:
+if __name__ == "__main__":
     assert ENGINE.carries("sim:0") and not ENGINE.carries("mps:0")
     facts = {"sum": summed(), "refused": refused()}
     if RANK == 0:
         print(json.dumps(facts))
-
-
-if __name__ == "__main__":
-    assert d5.framework("pytorch").available()
-    main()
