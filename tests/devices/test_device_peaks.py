@@ -14,6 +14,8 @@ from deep500.bench.operators.jobs import BenchProblem
 from deep500.errors import Wrong
 from deep500.frameworks import framework
 from deep500.frameworks.pytorch import devices
+from deep500.measure.bounds.peak_cache import Peaks
+from deep500.measure.bounds.peak_kernels import Peak
 from deep500.measure.numbers import Rate, Rates, RooflineShare
 from deep500.testing import simulated_device
 
@@ -50,14 +52,9 @@ def test_tf32_is_a_peak_of_its_own_and_ends_with_its_block() -> None:
     assert framework(SIM).reduced_products() is None
 
 
-def record_of(alarm: str | None) -> Any:
-    share = RooflineShare(2.0, 1.9, 2.1, "compute", alarm)
-    rates = Rates(Rate(1e15, 1e15, 1e15), None, share, None)
-    entry = SimpleNamespace(name="fast", rates=rates)
-    planned = SimpleNamespace(work={"dtype": "float32", "framework": SIM})
-    about = SimpleNamespace(device_peaks={SIM: {}})
-    plan = SimpleNamespace(entries=[planned], about=about)
-    return SimpleNamespace(derived=SimpleNamespace(entries=[entry]), plan=plan)
+def peaks_of(**flops: float) -> Peaks:
+    found = {name: Peak(value, "flop/s", name) for name, value in flops.items()}
+    return Peaks(found, Peak(1e9, "B/s", "memory"), {})
 
 
 def test_what_is_faster_than_its_device_is_refused(
@@ -65,12 +62,27 @@ def test_what_is_faster_than_its_device_is_refused(
 ) -> None:
     forgotten: list[str] = []
     monkeypatch.setattr(operator_benchmark, "refute_device_peaks", forgotten.append)
-    problem = BenchProblem("MatMul", {}, "8x8,8x8")
-    benchmark = OperatorBenchmark((problem,), frameworks=(SIM,))
-    notes = Notes()
-    benchmark.finished(record_of(None), notes)
-    with pytest.raises(Wrong, match="'fast' is faster than its device: above a peak"):
-        benchmark.finished(record_of("above a peak"), notes)
+    share = RooflineShare(2.0, 1.9, 2.1, "compute", "above a peak")
+    entry = SimpleNamespace(
+        name="fast", rates=Rates(Rate(3e12, 3e12, 3e12), None, share)
+    )
+    planned = SimpleNamespace(work={"dtype": "float32", "framework": SIM})
+    benchmark = OperatorBenchmark(
+        (BenchProblem("MatMul", {}, "8x8,8x8"),), frameworks=(SIM,)
+    )
+
+    def finish(peaks: Peaks) -> None:
+        about = SimpleNamespace(device_peaks={SIM: peaks.to_json()})
+        plan = SimpleNamespace(entries=[planned], about=about)
+        record: Any = SimpleNamespace(
+            derived=SimpleNamespace(entries=[entry]), plan=plan
+        )
+        benchmark.finished(record, Notes())
+
+    # products of float32 may be rounded to TF32, and those of float16 are none of float32
+    finish(peaks_of(float32=1e12, tf32=3e12, float16=1e10))
+    with pytest.raises(Wrong, match="'fast' is faster than its device: 3000 GFLOP/s"):
+        finish(peaks_of(float32=1e12, float16=9e12))
     assert forgotten == [SIM]
 
 

@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 
 from deep500.cli import main
+from deep500.contracts.transport import AllReduce, Program, Wait
 from deep500.distributed.launching import launch, python_command
+from deep500.errors import Unsupported
+from deep500.testing import simulated_device
+from deep500.transports.virtual import Virtual
 
 from .subjects import ROOT
 
@@ -21,6 +25,19 @@ def test_an_allreduce_stays_on_the_device() -> None:
     assert facts["sum"] == [4.0] * 4
     assert facts["refused"].startswith("RecvAny takes a NumPy array, and Tensor was")
     assert "engines such as NCCL have no such step" in facts["refused"]
+
+
+def test_virtual_ranks_refuse_tensors_on_devices() -> None:
+    import torch
+
+    simulated_device.load()
+
+    def program(rank: int) -> Program:
+        handle = yield AllReduce(torch.zeros(4, device="sim"))
+        yield Wait([handle])
+
+    with pytest.raises(Unsupported, match="virtual ranks sum arrays in the host's"):
+        Virtual(2).run(program)
 
 
 @pytest.mark.slow
