@@ -1,6 +1,7 @@
 """How often `d5 audit` finds a fooled bundle, and alarms on an honest one: python benchmarks/audit_rates.py
 
-Honest bundles of all kinds are made on this machine (a few minutes), and the recorded ones of the tests are added.
+Honest bundles of all kinds are made on this machine (a few minutes), and the recorded ones of the tests are added;
+with --folder they are kept there, and those that are there are not made again.
 Every way that fits a bundle is applied to it. FAIL is an alarm. Intervals are Clopper-Pearson at 95 %.
 """
 
@@ -39,6 +40,9 @@ def commands() -> Iterator[list[str]]:
         yield ["bench", "operator", name, "--shape", "64x64", "--budget", "0.5"]
     yield ["bench", "operator", "MatMul", "--shape", "32x32,32x32", "--budget", "0.5"]
     yield ["bench", "dataset", "digits", "--budget", "2"]
+    ring = ["--algorithm", "Ring", "--size", "8", "4KiB", "--launches", "2"]
+    for transport in ("virtual", "mpi"):
+        yield ["bench", "collective", "--transport", transport, *ring, "--seconds", "1"]
     for recipe in RECIPES:
         for framework in ("reference", "pytorch"):
             for seeds in ("1", "3", "5"):
@@ -46,6 +50,9 @@ def commands() -> Iterator[list[str]]:
                 yield ["run", recipe, *options, "--seeds", seeds]
     for operator in ("Relu", "Tanh"):
         yield ["check", "operator", operator, "--framework", "reference"]
+    yield ["check", "codec", "TopK(0.01)"]
+    yield ["check", "sampler", "ShuffleSampler"]
+    yield ["check", "optimizer", "Adam", "--framework", "reference"]
 
 
 def honest_bundles(folder: Path) -> list[Path]:
@@ -54,6 +61,9 @@ def honest_bundles(folder: Path) -> list[Path]:
     for number, line in enumerate(commands()):
         out = folder / f"honest-{number:02}-{line[0]}"
         command = [sys.executable, "-m", "deep500.cli", *line, "--out", str(out)]
+        if (out / "manifest.json").exists():
+            made.append(out)
+            continue
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         if (out / "manifest.json").exists():
             made.append(out)
@@ -114,7 +124,7 @@ def main() -> None:
         kinds = Counter(d5.load(bundle).kind.name for bundle in bundles)
         print(f"{len(bundles)} honest bundles: {dict(kinds)}")
         alarms(bundles)
-        detection(bundles, folder)
+        detection(bundles, Path(temporary))
 
 
 if __name__ == "__main__":

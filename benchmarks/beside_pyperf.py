@@ -1,11 +1,11 @@
 """Equal statements, and one with 1 % and 3 % more work: what d5 says of them within 5 s, beside pyperf and timeit.
 
-    python benchmarks/beside_pyperf.py [--trials 8] [--margins 0.02,0.005] [--seconds 5] [--seed S]
+    python benchmarks/beside_pyperf.py [--trials 8] [--margins 0.02,0.005] [--seconds 5] [--seed S] [--out FILE]
 
 d5 interleaves both sides. pyperf (`timeit --fast`, then `compare_to`) and timeit (the best of five) measure one after
 the other, which is what they do by default. pyperf is no dependency of ours: without it (`pip install pyperf`), its
 rows are left out. A trial takes d5 5 s for each margin, pyperf about 15 s, timeit 4 s: eight trials of three cases take
-about 11 minutes.
+about 11 minutes. With --out, finished trials are kept in that file, and the next call goes on behind them.
 """
 
 import argparse
@@ -16,8 +16,10 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+from _kept import Kept
 from scipy.stats import binomtest
 
 from deep500 import measure
@@ -71,6 +73,15 @@ def of_timeit(percent: int) -> str:
     return "slower" if ratio > 1 else "faster"
 
 
+def timed(
+    verdict_of: Callable[[int, int], str], percent: int, seed: int
+) -> tuple[str, float]:
+    """The verdict of a trial, and the seconds that it took."""
+    began = time.monotonic()
+    verdict = verdict_of(percent, seed)
+    return verdict, time.monotonic() - began
+
+
 def right(percent: int, margin: float) -> tuple[str, ...]:
     """What an honest tool says; a difference within the margin may be called the same."""
     if percent == 0:
@@ -88,6 +99,7 @@ def main() -> int:
     parser.add_argument("--margins", default="0.02,0.005")
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     tools: dict[str, tuple[float, Callable[[int, int], str]]] = {}
     for text in args.margins.split(","):
@@ -102,14 +114,17 @@ def main() -> int:
     else:
         print("pyperf is not installed (pip install pyperf): its rows are left out")
     tools["timeit, best of 5"] = 0.005, lambda percent, seed: of_timeit(percent)
+    kept = Kept(args.out)
     wrong_of_ours = 0
     for case, percent in CASES.items():
         for tool, (margin, verdict_of) in tools.items():
-            began = time.monotonic()
-            said = Counter(
-                verdict_of(percent, args.seed * 1000 + i) for i in range(args.trials)
-            )
-            seconds = (time.monotonic() - began) / args.trials
+            trials = []
+            for i in range(args.trials):
+                seed = args.seed * 1000 + i
+                trial = partial(timed, verdict_of, percent, seed)
+                trials.append(kept.of(case, tool, args.seconds, seed, trial=trial))
+            said = Counter(verdict for verdict, _ in trials)
+            seconds = sum(seconds for _, seconds in trials) / args.trials
             good = sum(said[word] for word in right(percent, margin))
             wrong = args.trials - good - said["inconclusive"]
             if percent:

@@ -1,19 +1,22 @@
 """Our best allreduce over MPI against the library's own MPI_Allreduce, both in place.
 
-    python benchmarks/collectives.py [--ranks 2 4] [--launches 12] [--seconds 5] [--seed 0]
+    python benchmarks/collectives.py [--ranks 2 4] [--size 1MiB …] [--launches 12] [--seconds 5] [--out FOLDER]
 
 One interleaved run of `d5 bench collective`: in every launch all algorithms and the library's call take turns in random
 order. Which of our algorithms is best for a size is decided by the launches with an even number, and its ratio to
 MPI_Allreduce is that of the others, so that luck in choosing is not in it. A launch gives one ratio of medians; the
-interval is that over launches. Goal from 1 MiB on, at 2 and 4 ranks: the upper end is at most 1.2. The MPI library is
-the one that mpi4py finds; run it in an environment with openmpi or impi-rt to judge those.
+interval is that over launches. Goal from 1 MiB on, at 2 and 4 ranks: the upper end is at most 1.2. Collectives for
+sparse streams are left out. The MPI library is the one that mpi4py finds; run it in an environment with openmpi or
+impi-rt to judge those.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
 import deep500 as d5
+from deep500 import registry
 from deep500.measure import interval
 from deep500.results.collectives.data import LIBRARY, CollectiveLaunch, TimedCase
 from deep500.results.collectives.samples import CaseSeries, all_series, median
@@ -21,6 +24,16 @@ from deep500.results.collectives.words import nbytes
 
 SIZES = ("1MiB", "4MiB", "16MiB", "64MiB")
 GOAL = 1.2
+
+
+def algorithms() -> list[str]:
+    """All that reduce arrays whatever is in them, and the library's own call."""
+    names = []
+    for name in registry.known("collectives"):
+        collective = registry.find("collectives", name)()
+        if "all_reduce" in collective.operations and not collective.cost_is_bound:
+            names.append(f"{name}()")
+    return [*names, LIBRARY]
 
 
 def cases_of(blocks: Sequence[CollectiveLaunch]) -> dict[TimedCase, CaseSeries]:
@@ -66,20 +79,26 @@ def main() -> int:
     parser.add_argument("--launches", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--size", nargs="*", default=SIZES)
+    parser.add_argument("--out", default=None)
     args = parser.parse_args()
     record = d5.bench_collective(
         "mpi",
         args.ranks,
-        size=SIZES,
+        algorithm=algorithms(),
+        size=args.size,
         launches=args.launches,
         seconds=args.seconds,
         seed=args.seed,
+        out=args.out,
     )
     blocks = [block for block in record.blocks if block.rows]
     if not blocks:
         raise SystemExit(record.derived.failures[0].reason)
     busy = max(block.others or 0.0 for block in blocks)
-    print(f"{blocks[0].library}, {blocks[0].machine}, others used up to {busy:.0%}")
+    print(
+        f"{blocks[0].library}, {blocks[0].machine}, others used up to {busy:.0%}, load {os.getloadavg()[0]:.1f}"
+    )
     met = []
     for ranks in args.ranks:
         own = [block for block in blocks if block.ranks == ranks]

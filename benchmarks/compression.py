@@ -1,6 +1,6 @@
 """Codecs at 100 Mbit/s on four ranks: as quick as predicted, and the talks' combination above their 3.65 times.
 
-    python benchmarks/compression.py [--bandwidth 100] [--ranks 4] [--launches 5] [--seconds 20] [--out FOLDER]
+    python benchmarks/compression.py [--bandwidth 100] [--ranks 4] [--launches 5] [--seconds 20] [--codec …]
 
 One run of `d5 bench compression` in network namespaces (as root), on a perceptron as large as one for MNIST. Goals:
 every codec's steps per second are at least 0.8 times what its time without a limit and its messages' bytes predict; top
@@ -9,6 +9,7 @@ of the collectives are above dense at a density of 1 %.
 """
 
 import argparse
+import os
 import sys
 from typing import Any
 
@@ -50,9 +51,10 @@ def judge(numbers: Any, bandwidth: float) -> bool:
             continue
         high = ratio.high or ratio.value
         mine, dense = accuracies[method], accuracies[DENSE]
+        accuracy = f"accuracy {mine.median or 0:.2f} against {dense.median or 0:.2f} %"
         text = (
             f"{method_name(method)}: {1 / ratio.value:.2f} times the dense rate, at least {1 / high:.2f}, "
-            f"n = {ratio.launches} launches, accuracy {mine.median:.2f} against {dense.median:.2f} %; goal {goal}"
+            f"n = {ratio.launches} launches, {accuracy}; goal {goal}"
         )
         met.append(line(text, 1 / high > goal))
     return all(met)
@@ -64,9 +66,17 @@ def main() -> int:
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--launches", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--codec", nargs="+", default=["all"])
+    parser.add_argument("--scheme", nargs="+", default=[])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--out", default=None)
     args = parser.parse_args()
     benchmark = CompressionBenchmark(
+        codec=tuple(args.codec),
+        scheme=tuple(args.scheme),
+        seeds=args.seeds,
+        epochs=args.epochs,
         bandwidth=[args.bandwidth],
         ranks=args.ranks,
         launches=args.launches,
@@ -76,7 +86,10 @@ def main() -> int:
     for failure in record.derived.failures:
         print(failure)
     shares = [block.times.others or 0.0 for block in record.blocks if block.times]
-    print(f"others used up to {max(shares, default=0.0):.0%} of the processors")
+    busy = max(shares, default=0.0)
+    print(
+        f"others used up to {busy:.0%} of the processors, load {os.getloadavg()[0]:.1f}"
+    )
     return 0 if judge(record.derived, args.bandwidth) else 1
 
 

@@ -3,7 +3,8 @@
     python benchmarks/kernel_cheats.py [--scanner "python -m kernelguard --api-mode"]
 
 Every file of tests/contest/kernels is handed in and judged; so is the honest one beside it. With --scanner, a program
-that reads a kernel from standard input and prints JSON with `should_filter` is asked as well. About two minutes.
+that reads a kernel from standard input and prints JSON with `should_filter` and `classification` is asked as well.
+About two minutes. That honest kernels are not accused is a test: pytest tests/contest -m slow -k honest_kernel
 """
 
 import argparse
@@ -12,6 +13,7 @@ import json
 import shlex
 import subprocess
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 from scipy.stats import binomtest
@@ -24,14 +26,20 @@ HERE = Path(__file__).parents[1] / "tests" / "contest"
 PROBLEM = HERE / "problem.py"
 HONEST = HERE / "honest_kernel.py"
 # these only change clocks: they are stopped if the time that they hide is counted
+FILTERS, DOUBTS, VALID = "filters", "doubts", "valid"
 CLOCKS = {"clock_patched": 0.002, "clock_of_the_judge_patched": 0.002}
 
 
-def opened(path: Path) -> ContestFolder:
+def problem_of(file: Path) -> Path:
+    own = HERE / f"problem_of_{file.stem}.py"
+    return own if own.exists() else PROBLEM
+
+
+def opened(path: Path, problem: Path) -> ContestFolder:
     contest = Contest(
         format=FORMAT,
         name="kernels",
-        recipe=hashlib.sha256(PROBLEM.read_bytes()).hexdigest(),
+        recipe=hashlib.sha256(problem.read_bytes()).hexdigest(),
         divisions=("closed",),
         seeds=1,
         tier="small",
@@ -46,7 +54,7 @@ def opened(path: Path) -> ContestFolder:
         visits=3,
         calls=25,
     )
-    return create(path, PROBLEM, contest)
+    return create(path, problem, contest)
 
 
 def outcome(folder: ContestFolder, file: Path) -> tuple[bool, str]:
@@ -67,12 +75,17 @@ def outcome(folder: ContestFolder, file: Path) -> tuple[bool, str]:
     )
 
 
-def scanned(scanner: str, file: Path) -> bool:
-    """Whether another program filters the file."""
+def scanned(scanner: str, file: Path) -> str:
+    """What another program says of the file: that it filters or doubts it, or nothing."""
+    if not scanner:
+        return ""
     done = subprocess.run(
         shlex.split(scanner), input=file.read_bytes(), capture_output=True, timeout=60
     )
-    return bool(json.loads(done.stdout)["should_filter"])
+    answer = json.loads(done.stdout)
+    if answer["should_filter"]:
+        return FILTERS
+    return "" if answer.get("classification", VALID) == VALID else DOUBTS
 
 
 def main() -> None:
@@ -82,25 +95,29 @@ def main() -> None:
     parser.add_argument("--scanner", default="")
     args = parser.parse_args()
     cheats = sorted((HERE / "kernels").glob("*.py"))
-    stopped = filtered = 0
+    stopped = 0
+    words: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as place:
-        folder = opened(Path(place) / "contest")
         for file in [*cheats, HONEST]:
+            folder = opened(Path(place) / file.stem, problem_of(file))
             is_stopped, how = outcome(folder, file)
-            is_filtered = bool(args.scanner) and scanned(args.scanner, file)
-            print(f"{file.stem:28} {how[:70]}{'  scanner: yes' if is_filtered else ''}")
+            word = scanned(args.scanner, file)
+            said = f"  the scanner {word} it" if word else ""
+            print(f"{file.stem:28} {how[:70]}{said}")
             if file != HONEST:
                 stopped += is_stopped
-                filtered += is_filtered
+                words[word] += 1
             elif is_stopped:
                 print("the honest kernel was accused")
-    for name, count in (("the judge", stopped), ("the scanner", filtered)):
-        if name == "the scanner" and not args.scanner:
-            continue
-        interval = binomtest(count, len(cheats)).proportion_ci()
-        print(
-            f"{name}: {count} of {len(cheats)} [{interval.low:.0%}, {interval.high:.0%}]"
-        )
+    print(f"the judge stops {rate(stopped, len(cheats))}")
+    if args.scanner:
+        for word in (FILTERS, DOUBTS):
+            print(f"the scanner {word} {rate(words[word], len(cheats))}")
+
+
+def rate(count: int, of: int) -> str:
+    interval = binomtest(count, of).proportion_ci()
+    return f"{count} of {of} [{interval.low:.0%}, {interval.high:.0%}]"
 
 
 if __name__ == "__main__":

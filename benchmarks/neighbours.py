@@ -13,17 +13,19 @@ With --out, every run is kept in that file, and the next call goes on behind it:
 """
 
 import argparse
-import json
 import math
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from _kept import Kept
 from scipy.stats import binomtest
 
 from deep500 import measure
@@ -120,7 +122,10 @@ class Seen:
     seconds: float
 
 
-def measured(kind: str, hostile: str, trial: int, seconds: float, seed: int) -> Seen:
+def measured(
+    kind: str, hostile: str, trial: int, seconds: float, seed: int
+) -> dict[str, Any]:
+    """What one run says about the pair, as the fields of a `Seen`."""
     setup, a, b = PAIRS[kind]
     candidates = {"a": Statement(a, setup), "b": Statement(b, setup)}
     if hostile:
@@ -140,8 +145,8 @@ def measured(kind: str, hostile: str, trial: int, seconds: float, seed: int) -> 
     if found.verdict == "inconclusive":
         interval = f"[{found.low}, {found.high}]"
         why = "; ".join([interval, *found.notes])
-    loads = [block["load"]["others"] for block in result.blocks if "load" in block]
-    return Seen(
+    loads = [block.load.others for block in result.blocks if block.load]
+    seen = Seen(
         kind=kind,
         hostile=hostile,
         trial=trial,
@@ -153,6 +158,7 @@ def measured(kind: str, hostile: str, trial: int, seconds: float, seed: int) -> 
         load=float(np.median(loads)) if loads else math.nan,
         seconds=elapsed,
     )
+    return asdict(seen)
 
 
 def outcome(alone: Seen, beside: Seen) -> str:
@@ -191,22 +197,13 @@ def moved_without_neighbours(seen: list[Seen]) -> tuple[int, int]:
 
 def runs(args: argparse.Namespace) -> Iterator[Seen]:
     """Every run; those in the file are not made again."""
-    kept: dict[tuple[str, str, int], Seen] = {}
-    if args.out and args.out.exists():
-        for line in args.out.read_text().splitlines():
-            seen = Seen(**json.loads(line))
-            kept[seen.kind, seen.hostile, seen.trial] = seen
+    kept = Kept(args.out)
     for trial in range(args.trials):
         for kind in args.kinds.split(","):
             for hostile in (ALONE, *HOSTILE):
-                if known := kept.get((kind, hostile, trial)):
-                    yield known
-                    continue
-                seen = measured(kind, hostile, trial, args.seconds, args.seed)
-                if args.out:
-                    with args.out.open("a") as file:
-                        file.write(json.dumps(asdict(seen)) + "\n")
-                yield seen
+                run = partial(measured, kind, hostile, trial, args.seconds, args.seed)
+                key = kind, hostile, trial, args.seconds, args.seed
+                yield Seen(**kept.of(*key, trial=run))
 
 
 def main() -> int:

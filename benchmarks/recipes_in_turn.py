@@ -9,16 +9,17 @@ file, and the next call goes on behind them. With the defaults: 42 pairs.
 """
 
 import argparse
-import json
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from itertools import product
 from pathlib import Path
 
+from _kept import Kept
 from scipy.stats import binomtest
 
 from deep500.bundle.records.bundle_comparison import compare
@@ -27,6 +28,7 @@ from deep500.rerun.runs_in_turn import run_in_turn
 
 RECIPES = "digits_mlp,digits_logistic,digits_cnn"
 SEEDS = 6  # the fewest for intervals by ranks
+COLUMNS = ("name", "value", "low", "high", "verdict")
 DIFFERENT = ("better", "worse", "different")
 SPIN = "while True: pass"
 
@@ -52,7 +54,11 @@ def compared(recipe: str, load: int, first_seed: int) -> list[dict]:
     with tempfile.TemporaryDirectory() as folder, busy(load):
         a, b = run_in_turn(pair, Path(folder) / "pair", tier="tiny", seeds=list(seeds))
         metrics = compare(a.bundle, b.bundle).to_json()["comparisons"]
-    return [metric for metric in metrics if metric["effect"] == "ratio"]
+    rows = []
+    for metric in metrics:
+        if metric["effect"] == "ratio":
+            rows.append({key: metric[key] for key in COLUMNS})
+    return rows
 
 
 def show(done: list[dict]) -> int:
@@ -81,34 +87,21 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    lines = []
-    if args.out and args.out.exists():
-        lines = args.out.read_text().splitlines()
-    done = [json.loads(line) for line in lines]
-    ended = {(row["number"], row["recipe"], row["load"]) for row in done}
-    for number in range(args.pairs):
-        for load in map(int, args.load.split(",")):
-            for recipe in args.recipes.split(","):
-                if (number, recipe, load) in ended:
-                    continue
-                began = time.monotonic()
-                rows = compared(recipe, load, args.seed + SEEDS * number)
-                seconds = time.monotonic() - began
-                for metric in rows:
-                    row = {"number": number, "recipe": recipe, "load": load}
-                    row |= {
-                        key: metric[key]
-                        for key in ("name", "value", "low", "high", "verdict")
-                    }
-                    done.append(row)
-                    if args.out:
-                        with args.out.open("a") as file:
-                            file.write(json.dumps(row) + "\n")
-                    print(
-                        f"{recipe:16s} beside {load}: {row['name']} {row['value']} "
-                        f"[{row['low']}, {row['high']}] {row['verdict']} ({seconds:.1f} s for the pair)",
-                        flush=True,
-                    )
+    kept = Kept(args.out)
+    loads = list(map(int, args.load.split(",")))
+    done: list[dict] = []
+    for number, load, recipe in product(
+        range(args.pairs), loads, args.recipes.split(",")
+    ):
+        first_seed = args.seed + SEEDS * number
+        pair = partial(compared, recipe, load, first_seed)
+        for row in kept.of(recipe, load, first_seed, trial=pair):
+            done.append({"load": load, **row})
+            print(
+                f"{recipe:16s} beside {load}: {row['name']} {row['value']} "
+                f"[{row['low']}, {row['high']}] {row['verdict']}",
+                flush=True,
+            )
     return 1 if show(done) > 0.05 * len(done) else 0
 
 

@@ -1,13 +1,14 @@
 """A training step through the Trainer with its default events, against a hand-written native loop with fused Adam.
 
-    python benchmarks/training_step.py [--only pytorch-mlp ...] [--processes 6] [--pairs 40] [--clock cpu] [--seed 0]
+    python benchmarks/training_step.py [--only pytorch-mlp ...] [--processes 6] [--pairs 40] [--clock cpu] [--out FILE]
 
 One thread, batch 64, shuffled batches out of arrays in memory, losses kept and not read. The bar is drawn as on a
 terminal. In a fresh process a native loop, the same loop a second time (the A/A control) and the trainer take turns
 in random order, a few steps each: an event of the trainer hands over. A pair is two such stretches side by side. The
 ratio is trainer / native, the median over pairs, its 95 % interval over processes. Goals: at most 1.00 on PyTorch, 1.01
 for a wrapped nn.Module, 1.02 on JAX (jit) and TensorFlow (tf.function), the upper end at most 0.03 above the goal.
-On a machine that others use, `--clock cpu` counts the CPU time of the process, all its threads together.
+On a machine that others use, `--clock cpu` counts the CPU time of the process, all its threads together. With --out,
+finished processes are kept in that file, and the next call goes on behind them.
 """
 
 import argparse
@@ -19,9 +20,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _kept import Kept
 
 from deep500.measure import compare
 from deep500.training.events import Event
@@ -332,6 +336,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=40)
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path)
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.worker:
@@ -339,31 +344,32 @@ def main() -> int:
             json.dumps(worker(args.worker, args.pairs, args.seed, CLOCKS[args.clock]))
         )
         return 0
-    return 0 if all([judge(case, args) for case in args.only]) else 1
+    kept = Kept(args.out)
+    return 0 if all([judge(case, args, kept) for case in args.only]) else 1
 
 
-def judge(case: str, args: argparse.Namespace) -> bool:
+def stretches(case: str, args: argparse.Namespace, seed: int) -> Any:
+    """The times of a fresh process: of the trainer, the native loop, and that loop once more."""
+    command = [sys.executable, __file__, "--worker", case, "--clock", args.clock]
+    command += ["--pairs", str(args.pairs), "--seed", str(seed)]
+    surroundings = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", "OMP_NUM_THREADS": "1"}
+    answer = subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        check=True,
+        env=surroundings,
+    )
+    return json.loads(answer.stdout.splitlines()[-1])
+
+
+def judge(case: str, args: argparse.Namespace, kept: Kept) -> bool:
     """Measure one case in fresh processes, and print its ratio beside the control."""
     series: dict[str, list[list[float]]] = {"trainer": [], "native": [], "control": []}
     for number in range(args.processes):
-        command = [
-            sys.executable,
-            __file__,
-            "--worker",
-            case,
-            "--pairs",
-            str(args.pairs),
-        ]
-        command += ["--clock", args.clock]
-        surroundings = os.environ | {
-            "TF_CPP_MIN_LOG_LEVEL": "3",
-            "OMP_NUM_THREADS": "1",
-        }
-        answer = subprocess.run(
-            [*command, "--seed", str(args.seed + number)],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, env=surroundings,
-        )  # fmt: skip
-        times = json.loads(answer.stdout.splitlines()[-1])
+        seed = args.seed + number
+        process = partial(stretches, case, args, seed)
+        times = kept.of(case, args.clock, args.pairs, seed, trial=process)
         length = min(map(len, times.values()))
         for name, values in times.items():
             series[name].append(values[:length])

@@ -3,6 +3,7 @@ from . import claims as claims
 from . import codecs as codecs
 from . import collectives as collectives
 from . import datasets as datasets
+from . import elementary as elementary
 from . import frameworks as frameworks
 from . import initializers as initializers
 from . import losses as losses
@@ -12,6 +13,7 @@ from . import networks as networks
 from . import operators as operators
 from . import optimizers as optimizers
 from . import precisions as precisions
+from . import reductions as reductions
 from . import samplers as samplers
 from . import schedules as schedules
 from . import schemes as schemes
@@ -39,6 +41,8 @@ from .check.optimizers.checking import check_optimizer as check_optimizer
 from .check.samplers import check_sampler as check_sampler
 from .check.samplers.dataset_bias import dataset_bias as dataset_bias
 from .check.schemes import check_scheme as check_scheme
+from .check.steps import check_step as check_step
+from .check.steps.executor_steps import ExecutorSteps as ExecutorSteps
 from .contracts.audit_rule import AuditRule as AuditRule
 from .contracts.augmentation import Augmentation as Augmentation
 from .contracts.claim import Claim as Claim
@@ -77,6 +81,7 @@ from .distributed.simulation import simulate as simulate
 from .distributed.trainer import DistributedTrainer as DistributedTrainer
 from .dossiers.audit_sources import audit_claims as audit_claims
 from .dossiers.audit_sources import audit_sources as audit_sources
+from .elementary.compiled import compile_elementary as compile_elementary
 from .errors import Deep500Error as Deep500Error
 from .errors import Refused as Refused
 from .errors import TooFewSamples as TooFewSamples

@@ -1,5 +1,6 @@
 """A definition is a frozen dataclass in its own file: its fields are its settings, its methods are formulas."""
 
+import dataclasses
 import typing
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
@@ -36,6 +37,12 @@ class Definition:
     def settings(self) -> dict[str, Any]:
         """The fields by name."""
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+
+
+def option(default: Any, meaning: str, metavar: str = "") -> Any:
+    """A field with its default, and what the help of a command says of it; `metavar` stands there for a value."""
+    about = {"meaning": meaning, "metavar": metavar}
+    return dataclasses.field(default=default, metadata=about)
 
 
 def with_defaults(cls: Any) -> Any:

@@ -15,7 +15,7 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -23,8 +23,11 @@ from . import registry
 from .canonical import shown
 from .contracts.codec import Codec
 from .contracts.collective import Collective
+from .contracts.fitted_loggp import FittedLogGP
+from .contracts.loggp import LogGP
 from .contracts.modifier import Modifier
 from .contracts.optimizer import Optimizer
+from .contracts.reduction import ReproducibleReduction
 from .contracts.sampler import Sampler
 from .contracts.schedule import Schedule
 from .contracts.scheme import Scheme
@@ -46,12 +49,16 @@ FILE_AT_START = re.compile(r"\.py:(\w+)")
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of definitions: its classes, the folders of those that its settings may be, and an example."""
+    """A kind of definitions: its classes, the folders of those that its settings may be, and an example.
+
+    `named` are its definitions that are not in a folder of their own.
+    """
 
     role: str
     bases: tuple[type, ...]
     nested: tuple[str, ...] = ()
     example: str = ""
+    named: Mapping[str, type] = field(default_factory=dict)
 
 
 KINDS = {
@@ -78,8 +85,18 @@ KINDS = {
     "collectives": Kind(
         "collective",
         (Collective,),
-        ("collectives", "topologies", "codecs"),
+        ("collectives", "topologies", "codecs", "reductions", "loggp"),
         "Ring() or my.py:Mine()",
+    ),
+    "reductions": Kind(
+        "reduction", (ReproducibleReduction,), (), "PreRounded(levels=3)"
+    ),
+    "loggp": Kind(
+        "network of ranks",
+        (LogGP,),
+        (),
+        "LogGP(L=1e-5, G=1e-8)",
+        {"LogGP": LogGP, "FittedLogGP": FittedLogGP},
     ),
     "samplers": Kind(
         "sampler",
@@ -110,6 +127,14 @@ class Parts:
     args: tuple[Any, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     is_chain: bool = False
+
+    def with_settings(self, settings: Mapping[str, Any]) -> "Parts":
+        """These parts with further settings; a Deep500Error for a chain, which has none of its own."""
+        if self.is_chain and settings:
+            raise Deep500Error(
+                f"{self.maker} is a chain: write its settings in the brackets, as in Adam(0.01) | ClipByNorm(1.0)"
+            )
+        return replace(self, settings={**self.settings, **settings})
 
     def made(self) -> Any:
         if self.is_chain:
@@ -174,6 +199,11 @@ def definition_given(value: Any, folder: str, names: Names | None = None) -> Any
     )
 
 
+def names_code(text: str) -> bool:
+    """Whether a text names a class in a file or in a module, whose code may be anyone's."""
+    return re.search(r"\.[A-Za-z_]", text) is not None
+
+
 def scheme_of(text: str) -> Any:
     """A communication scheme by its text."""
     return definition_of(text, "schemes")
@@ -181,7 +211,7 @@ def scheme_of(text: str) -> Any:
 
 def kind_of(folder: str) -> Kind:
     """The kind of the definitions in a folder; one without an entry in KINDS takes any class."""
-    return KINDS.get(folder) or Kind("definition", (object,))
+    return KINDS.get(folder) or Kind(registry.singular(folder), (object,))
 
 
 class _Reader:
@@ -310,9 +340,16 @@ class _Reader:
             return own[name]
         known = list(own)
         for folder in folders:
+            named = kind_of(folder).named
+            if name in named:
+                return named[name]
             if registry.has(folder, name):
                 return registry.named(folder, name)
-            known += registry.known(folder)
+            known += [*named, *registry.known(folder)]
+        if not known:
+            raise Deep500Error(
+                f"there are no built-in {folders[0]}: name a class in a file, as in my.py:{name}"
+            )
         raise unknown(_roles(folders), name, known)
 
     def _own_makers(self, folders: tuple[str, ...]) -> dict[str, Any]:

@@ -12,6 +12,11 @@ LARGEST = 64 << 20  # bytes of one log or claims file
 
 def limited_text(path: Path, largest: int = LARGEST) -> str:
     """The text of a file; a Deep500Error of one line if it is too large, no regular file or no text."""
+    return text_of(limited_bytes(path, largest), path.name)
+
+
+def limited_bytes(path: Path, largest: int = LARGEST) -> bytes:
+    """The bytes of a file; a Deep500Error of one line if it is too large or no regular file."""
     try:
         with open_regular(str(path)) as file:
             size = os.fstat(file.fileno()).st_size
@@ -24,11 +29,16 @@ def limited_text(path: Path, largest: int = LARGEST) -> str:
         raise Deep500Error(f"{path} cannot be read: {one_line(error)}") from None
     if len(data) > largest:
         raise Deep500Error(f"{path.name} grows while it is read")
+    return data
+
+
+def text_of(data: bytes, name: str) -> str:
+    """The text of these bytes."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise Deep500Error(
-            f"{path.name} is no text: byte {error.start} is not UTF-8"
+            f"{name} is no text: byte {error.start} is not UTF-8"
         ) from None
 
 

@@ -481,6 +481,57 @@ class Namespace:
         rest = 32 - by
         return self.mask32(self.shift_left(x, by)) | self.shift_right(x, rest)
 
+    # -- what functions with the same bits everywhere are built on: see deep500/elementary
+    def widen(self, x: Array) -> Array:
+        """float32 as float64, exactly, also where the processor takes denormal numbers for 0."""
+        bits = self.astype(self.bitcast(x, "int32"), "int64")
+        size = bits & 0x7FFFFFFF
+        denormal = self.astype(size & 0x7FFFFF, "float64") * 2.0**-149
+        signed = self.where(bits < 0, -denormal, denormal)
+        is_nan = size > 0x7F800000
+        normal = self.astype(self.where(is_nan, 1.0, x), "float64")
+        normal = self.where(is_nan, math.nan, normal)
+        return self.where(size < 0x800000, signed, normal)
+
+    def narrow(self, x: Array) -> Array:
+        """float64 rounded to float32, half to even, also to denormal numbers; every NaN becomes the same one."""
+        size = self.abs(x)
+        is_denormal = (size < 2.0**-126) & (size > 0)
+        steps = self.where(is_denormal, size, 0.0) * 2.0**149
+        whole = self.floor(steps)
+        rest = steps - whole
+        number = self.astype(whole, "int64")
+        is_up = (rest > 0.5) | ((rest == 0.5) & ((number & 1) == 1))
+        number = number + self.astype(is_up, "int64")
+        word = self.astype(self.where(x < 0, number - 2**31, number), "int32")
+        y = self.astype(self.where(is_denormal, 1.0, x), "float32")
+        y = self.where(is_denormal, self.bitcast(word, "float32"), y)
+        return self.where(self.isnan(x), math.nan, y)
+
+    def unit(self, x: Array) -> Array:
+        """-1 for negative numbers and for -0, otherwise 1; of float64."""
+        is_negative = self.bitcast(x, "int64") < 0
+        return self.where(is_negative, -1.0, self.ones_like(x))
+
+    def exponent(self, x: Array) -> Array:
+        """The largest n with 2**n <= x, for positive normal numbers in float64."""
+        biased = self.shift_right(self.bitcast(x, "int64"), 52)
+        return self.astype(biased - 1023, "float64")
+
+    def power_of_two(self, n: Array) -> Array:
+        """2**n for whole numbers from -1022 to 1023, both in float64."""
+        biased = self.astype(n, "int64") + 1023
+        return self.bitcast(self.shift_left(biased, 52), "float64")
+
+    def hidden_zero(self, x: Array) -> Array:
+        """Zeros shaped as x in float64, which no compiler knows to be zeros: n (n + 1) is even."""
+        n = self.shift_right(self.bitcast(x, "int64"), 32) & 0xFFFF
+        return (n * (n + 1)) & 1
+
+    def apart(self, x: Array, zero: Array) -> Array:
+        """x in float64, which no compiler joins with what comes after it; `zero` is a `hidden_zero`."""
+        return self.bitcast(self.xor(self.bitcast(x, "int64"), zero), "float64")
+
 
 def bind(*functions: Any) -> tuple[Any, ...]:
     """A framework's own functions as members of its namespace."""

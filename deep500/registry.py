@@ -32,7 +32,7 @@ def find(kind: str, name: str) -> type:
             f"deep500/{kind}/{path.name} holds no class of its own name: a file is named after its class, as "
             "leaky_relu.py after LeakyRelu"
         )
-    raise unknown(_singular(kind), name, known(kind), listed(kind))
+    raise unknown(singular(kind), name, known(kind), listed(kind))
 
 
 def named(kind: str, word: str) -> type:
@@ -73,10 +73,9 @@ def package(kind: str, name: str) -> ModuleType:
     except Deep500Error:
         raise
     except Exception as error:  # code from anyone
-        singular = _singular(kind)
         message = one_line(error, kind=True)
         raise Deep500Error(
-            f"the {singular} {name!r} cannot be used: {module}: {message}"
+            f"the {singular(kind)} {name!r} cannot be used: {module}: {message}"
         ) from error
 
 
@@ -151,7 +150,17 @@ def _entry_points(kind: str) -> dict[str, Any]:
     return {point.name: point for point in points}
 
 
-def _singular(kind: str) -> str:
+def plural(noun: str) -> str:
+    """The folder of a noun's definitions: codec -> codecs, topology -> topologies, loss -> losses."""
+    if noun.endswith("y"):
+        return noun.removesuffix("y") + "ies"
+    if noun.endswith("s"):
+        return noun + "es"
+    return noun + "s"
+
+
+def singular(kind: str) -> str:
+    """What one definition of a folder is: topologies -> topology."""
     if kind.endswith("ies"):
         return kind.removesuffix("ies") + "y"
     if kind.endswith("sses"):

@@ -392,7 +392,8 @@ def _described(kind: Any) -> str:
     if origin in (typing.Union, types.UnionType):
         return " or ".join(map(_described, arguments))
     if origin is Literal:
-        return " or ".join(map(repr, arguments))
+        # typing takes Literals of other orders for the same one
+        return " or ".join(sorted(map(repr, arguments)))
     if origin in (list, tuple, Sequence):
         return "a list"
     return _WORDS.get(kind, "an object")

@@ -319,6 +319,7 @@ REDUCTIONS = [
         ((1, -1), False),
     ]
 ]
+FLOATS = np.array([-0.0, 1e-40, -3.0, 0.3, 1.0, 255.0, 3e38], "float32")
 EXAMPLES = [
     *UNARY,
     *REDUCTIONS,
@@ -782,6 +783,40 @@ EXAMPLES = [
         lambda xp, k, a, b: xp.threefry(k, a, b),
         (KEY.astype("int64"), WORDS, WORDS[::-1].copy()),
         threefry,
+    ),
+    Example("widen", lambda xp, x: xp.narrow(xp.widen(x)), (FLOATS,), lambda x: x),
+    Example(
+        "narrow", lambda xp, x: xp.narrow(xp.widen(x) / 3.0), (FLOATS,), lambda x: x / 3
+    ),
+    Example(
+        "exponent",
+        lambda xp, x: xp.narrow(xp.exponent(xp.widen(x))),
+        (np.abs(FLOATS[1:]),),
+        lambda x: np.floor(np.log2(x)),
+    ),
+    Example(
+        "power_of_two",
+        lambda xp, x: xp.narrow(xp.power_of_two(xp.floor(xp.widen(x)))),
+        (np.array([-126.0, -1.0, 0.0, 7.5], "float32"),),
+        lambda x: 2.0 ** np.floor(x),
+    ),
+    Example(
+        "unit",
+        lambda xp, x: xp.narrow(xp.unit(xp.widen(x))),
+        (FLOATS,),
+        lambda x: np.copysign(1, x),
+    ),
+    Example(
+        "hidden_zero",
+        lambda xp, x: xp.narrow(xp.apart(xp.widen(x), xp.hidden_zero(xp.widen(x)))),
+        (FLOATS,),
+        lambda x: x,
+    ),
+    Example(
+        "apart",
+        lambda xp, x: xp.narrow(xp.apart(xp.widen(x), xp.hidden_zero(xp.widen(x)))),
+        (FLOATS,),
+        lambda x: x,
     ),
     Example(
         "uniform",

@@ -80,6 +80,20 @@ def test_every_make_command_that_a_page_names_exists() -> None:
     assert make_targets("Say `make tea`.\nmake run\n") == {"tea", "run"}
 
 
+def missing_targets(page: Path, text: str) -> list[str]:
+    """The files of this project that a page links to or shows, and that are not there."""
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)
+    own = [target for target in targets if "://" not in target]
+    return [target for target in own if not (page.parent / target).exists()]
+
+
+def test_what_a_page_links_to_and_shows_is_there() -> None:
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
+        assert missing_targets(page, page.read_text()) == [], page.name
+    text = "![a picture](docs/none.svg) [a page](docs/limits.md#numbers)"
+    assert missing_targets(ROOT / "README.md", text) == ["docs/none.svg"]
+
+
 def blocks(text: str) -> list[tuple[int, list[str]]]:
     """The code blocks of a page that are run, each as its line and its command."""
     found = []

@@ -50,9 +50,13 @@ input = "from storage"
         for number in dossier.numbers("cost", "rate"):
             if number.scope != "application":
                 continue
-            said = " ".join([*(number.includes or ()), *(number.excludes or ())])
-            if READING.search(said):
-                yield number.passes(f"what it includes is said: {said}", "includes")
+            included = ", ".join(number.includes or ())
+            excluded = ", ".join(number.excludes or ())
+            if READING.search(f"{included}, {excluded}"):
+                said = f"it includes {included or 'nothing more'}"
+                if excluded:
+                    said += f"; it leaves out {excluded}"
+                yield number.passes(said, "includes", "excludes")
             else:
                 yield number.fails(
                     "whether it includes reading the data is not said",

@@ -44,7 +44,12 @@ bound = 864.0
             certain = (number.low or number.value) / number.bound
             text = f"{100 * share:.4g} % of its bound"
             if share > SLACK and number.bound_soft:
-                yield number.warns(f"{text}: data in a cache", "value", "bound")
+                yield number.warns(
+                    f"{text}, which is not a strict one: data in a cache, or a fit",
+                    "value",
+                    "bound",
+                    "bound_name",
+                )
             elif certain > SLACK:
                 yield number.fails(text, "value", "bound", "bound_name")
             elif share > SLACK:

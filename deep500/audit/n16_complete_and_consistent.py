@@ -32,6 +32,9 @@ contradictions = []
                 yield measurement.fails(
                     f"it contradicts itself: {first}", "contradictions"
                 )
+            elif measurement.failures:
+                first = measurement.failures[0]
+                yield measurement.fails(f"not all of it succeeded: {first}", "failures")
             elif measurement.complete is False:
                 yield measurement.fails("it ended before its time", "complete")
             elif measurement.remarks:

@@ -4,7 +4,11 @@ from collections.abc import Iterator
 
 from ..contracts.audit_rule import AuditRule
 from ..contracts.declaration import AuditFinding
-from ..contracts.dossier import Dossier
+from ..contracts.dossier import Dossier, ReportedNumber
+from ..errors import TooFewSamples
+
+LEVEL = 0.95
+MOST_VALUES = 100_000
 
 
 class R05ConfidenceInterval(AuditRule):
@@ -44,9 +48,10 @@ interval = "ranks"
             if number.deterministic:
                 yield number.passes("it is deterministic", "deterministic")
             elif number.interval == "not an interval":
-                yield number.fails(
-                    "a spread of the values is no confidence interval", "interval", "n"
-                )
+                spread = "a spread of the values is no confidence interval"
+                if number.n == 1:
+                    spread = "one value, and how much it varies is not known"
+                yield number.fails(f"{spread}{_by_values(number)}", "interval", "n")
             elif has_ends and number.n and number.level:
                 yield number.passes(
                     f"n = {number.n} with an interval at {100 * number.level:g} %",
@@ -57,7 +62,8 @@ interval = "ranks"
             elif has_ends:
                 yield number.warns("its interval has no n or no level", "n", "level")
             elif number.refused:
-                yield number.warns(f"no interval: {number.refused}", "n")
+                reason = number.refused.removeprefix("no interval: ")
+                yield number.warns(f"no interval: {reason}", "n")
             else:
                 yield number.fails(
                     "neither deterministic nor with an interval",
@@ -66,3 +72,19 @@ interval = "ranks"
                     "low",
                     "high",
                 )
+
+
+def _by_values(number: ReportedNumber) -> str:
+    """What the published values give instead."""
+    values = number.raw_values
+    if not values or len(values) > MOST_VALUES:
+        return ""
+    from ..measure.statistics.intervals import interval  # imports NumPy
+
+    try:
+        found = interval(values, level=LEVEL)
+    except TooFewSamples as reason:
+        return f"; its values give none: {reason}"
+    ends = f"[{found.low:.4g}, {found.high:.4g}]"
+    unit = f" {number.unit}" if number.unit else ""
+    return f"; the {len(values)} values have the median {found.estimate:.4g} {ends}{unit} at {100 * LEVEL:g} %"

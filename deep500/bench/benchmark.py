@@ -2,20 +2,22 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar, Self
 
 from ..canonical import in_python, shown
 from ..contracts.result import Record
-from ..definition import Definition
-from ..errors import Deep500Error
+from ..definition import Definition, option
+from ..errors import Deep500Error, lacking
 from ..measure.candidates import DataCandidate
 from ..measure.candidates import Subject as Subject
 from ..measure.plan import Plan, Settings
 from .notes import Notes
 
 Blocks = Iterator[dict[str, Any]]
+# a field of a benchmark with its default, and its help on the command line
+factor = option
 
 
 class Job(Definition, DataCandidate):
@@ -70,7 +72,7 @@ class Job(Definition, DataCandidate):
 
     def subject(self) -> Any:
         """A `Subject`, made in the process that tries or times it."""
-        raise NotImplementedError
+        raise lacking(self, "subject")
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ class Benchmark(Definition):
 
     def jobs(self) -> Sequence[Any]:
         """All jobs. Raises `Deep500Error` for factors that make no sense."""
-        raise NotImplementedError
+        raise lacking(self, "jobs")
 
     @contextmanager
     def prepared(self, notes: Notes) -> Iterator[Self]:
@@ -127,7 +129,7 @@ class Benchmark(Definition):
 
     def block(self, group: str, trials: Sequence[Trial]) -> dict[str, Any]:
         """The block of a group, if nothing is timed."""
-        raise NotImplementedError
+        raise lacking(self, "block")
 
     def check_trials(self, trials: Sequence[Trial]) -> None:
         """Raise `Deep500Error` if what was tried cannot be measured together."""
@@ -162,11 +164,6 @@ def _as_data(name: str, value: Any) -> Any:
     raise Deep500Error(
         f"{name} is {shown(value)}, which other processes cannot read: give numbers, texts, or lists of them"
     )
-
-
-def factor(default: Any, meaning: str) -> Any:
-    """A field of a benchmark with its default and its help on the command line."""
-    return field(default=default, metadata={"meaning": meaning})
 
 
 def combinations(**factors: Sequence[Any]) -> Iterator[dict[str, Any]]:

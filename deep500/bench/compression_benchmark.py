@@ -25,21 +25,25 @@ class CompressionBenchmark(Benchmark):
     timed: ClassVar[bool] = False
     least_timeout_s: ClassVar[float] = 1800.0
 
-    bandwidth: tuple[float, ...] = factor((10.0, 100.0, 1000.0), "Mbit/s of every rank")
-    ranks: int = factor(4, "how many ranks")
-    codec: tuple[str, ...] = factor((ALL,), "codecs as text, or all of them")
-    scheme: tuple[str, ...] = factor((), "further schemes as text")
+    bandwidth: tuple[float, ...] = factor(
+        (10.0, 100.0, 1000.0), "Mbit/s of every rank", "RATE"
+    )
+    ranks: int = factor(4, "how many ranks", "P")
+    codec: tuple[str, ...] = factor(
+        (ALL,), "how gradients are coded, as text, or all", "CODEC"
+    )
+    scheme: tuple[str, ...] = factor((), "how ranks train together besides, as text")
     hidden: tuple[int, ...] = factor((512, 384), "hidden layers of the perceptron")
-    batch: int = factor(64, "examples of a step, on all ranks together")
-    steps: int = factor(2, "steps of which a sample consists")
-    seconds: float = factor(20.0, "seconds of measuring in each launch")
+    batch: int = factor(64, "the size of the batch, on all ranks together")
+    steps: int = factor(2, "the steps of which a sample consists")
+    seconds: float = factor(20.0, "seconds of measuring in each launch", "SECONDS")
     launches: int = factor(3, "how often the ranks are started on each network")
-    seeds: int = factor(3, "runs for the accuracy")
-    epochs: int = factor(10, "epochs of these runs")
+    seeds: int = factor(3, "how many seeds the accuracy is over")
+    epochs: int = factor(10, "how many epochs each of them trains")
     target: float = factor(
         90.0, "validation accuracy in %, to which times are compared"
     )
-    seed: int = factor(0, "seed of the random order")
+    seed: int = factor(0, "the seed of the random order")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -10,6 +10,7 @@ from .benchmark import Benchmark, Job, Subject, Trial, combinations
 from .elementary.functions import (
     DTYPES,
     FUNCTIONS,
+    KERNELS,
     exactness,
     not_measured,
 )
@@ -23,6 +24,8 @@ class ElementaryJob(Job):
     dtype: str
     n: int
     seed: int
+    kernel: str = "own"
+    hashed: int = 0
 
     @property
     def group(self) -> str:
@@ -30,7 +33,8 @@ class ElementaryJob(Job):
 
     @property
     def trial_text(self) -> str:
-        return f"{self.function} on {self.framework} in {self.dtype}"
+        own = "" if self.kernel == "own" else f" ({self.kernel})"
+        return f"{self.function}{own} on {self.framework} in {self.dtype}"
 
     def name(self, result: Mapping[str, Any]) -> str:
         return self.trial_text
@@ -42,7 +46,10 @@ class ElementaryJob(Job):
         """Its line in the result."""
         if trial.state == "ok":
             return trial.result["row"]
-        row = not_measured(self.function, self.framework, self.dtype, trial.text)
+        kernel = "" if self.kernel == "own" else self.kernel
+        row = not_measured(
+            self.function, self.framework, self.dtype, trial.text, kernel
+        )
         return asdict(row)
 
 
@@ -71,6 +78,8 @@ class ElementaryBenchmark(Benchmark):
     dtypes: tuple[str, ...] = ("float32",)
     n: int = 1000
     seed: int = 0
+    kernels: tuple[str, ...] = ("own",)
+    hashed: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -82,6 +91,13 @@ class ElementaryBenchmark(Benchmark):
                 raise unknown("dtype", dtype, DTYPES)
         if not 1 <= self.n <= 10**6:
             raise Deep500Error(f"n = {self.n} arguments: give 1 to 1000000")
+        for kernel in self.kernels:
+            if kernel not in KERNELS:
+                raise unknown("kernel", kernel, KERNELS)
+        if not 0 <= self.hashed <= 10**7:
+            raise Deep500Error(
+                f"hashed = {self.hashed} arguments: give 0 (none) to 10000000"
+            )
         for name in self.frameworks:
             framework(name)
 
@@ -91,10 +107,25 @@ class ElementaryBenchmark(Benchmark):
             framework=self.frameworks,
             function=self.functions,
             dtype=self.dtypes,
+            kernel=self.kernels,
         ):
-            jobs.append(ElementaryJob(**levels, n=self.n, seed=self.seed))
+            job = ElementaryJob(**levels, n=self.n, seed=self.seed, hashed=self.hashed)
+            if FUNCTIONS[job.function].has_kernel(job.kernel, job.dtype):
+                jobs.append(job)
+        if not jobs:
+            raise Deep500Error(
+                "no function of these has fixed bits: there are "
+                f"{', '.join(fixed_functions())}, in float32"
+            )
         return jobs
 
     def block(self, group: str, trials: Sequence[Trial]) -> dict[str, Any]:
         rows = [trial.job.row(trial) for trial in trials]
         return {"framework": group, "rows": rows}
+
+
+def fixed_functions() -> list[str]:
+    """The functions that deep500/elementary has."""
+    return [
+        name for name, what in FUNCTIONS.items() if what.has_kernel("fixed", "float32")
+    ]

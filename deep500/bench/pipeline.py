@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -44,7 +43,7 @@ def run_benchmark(
     asked = _settings(benchmark, settings)
     notes = notes_of(progress, tell)
     if not benchmark.timed:
-        return _recorded_trials(benchmark, asked, notes, out)
+        return _recorded_trials(benchmark, asked, progress, out)
     with benchmark.prepared(notes) as ready:
         plan = benchmark_plan(ready, notes, **settings)
         moment = quiet() if quiet else wait_for_quiet(wait_for_quiet_s, progress)
@@ -71,14 +70,19 @@ def _settings(benchmark: Benchmark, settings: Settings) -> dict[str, Any]:
 def _recorded_trials(
     benchmark: Benchmark,
     asked: Mapping[str, Any],
-    notes: Notes,
+    progress: Progress | None,
     out: str | Path | None,
 ) -> Record:
     """The result of a benchmark that times nothing: a block for each group of its trials."""
+    jobs = benchmark.jobs()
+    groups = list(dict.fromkeys(job.group for job in jobs))
     with recording(benchmark.kind, benchmark.settings, out) as record:
-        tried = trials(benchmark.jobs(), asked["timeout_s"], notes)
-        for group, own_trials in groupby(tried, lambda trial: trial.job.group):
-            record.append(benchmark.block(group, list(own_trials)))
+        for done, group in enumerate(groups):
+            if progress:
+                progress(done / len(groups), group)
+            own_jobs = [job for job in jobs if job.group == group]
+            tried = trials(own_jobs, asked["timeout_s"], Notes())
+            record.append(benchmark.block(group, list(tried)))
         return record.finish()
 
 

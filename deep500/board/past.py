@@ -25,10 +25,13 @@ class NamedHistory:
 def history(
     name: str, folder: Path | None, metric: str | None, level: float
 ) -> NamedHistory:
-    """All series of a recipe or a measurement of that name."""
+    """All series of a recipe or a measurement of that name, or else the series in which an entry of that name is."""
     paths = bundle_paths(folder) if folder is not None else _ledger_paths()
     candidates, refused = collect(paths)
     chosen = [candidate for candidate in candidates if _is_named(candidate, name)]
+    if not chosen:
+        series = {one.series for one in candidates if one.entry == name}
+        chosen = [one for one in candidates if one.series in series]
     if not chosen:
         subjects = sorted({c.contestant.standing.subject for c in candidates})
         where = str(folder) if folder is not None else "the ledger"

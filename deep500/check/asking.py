@@ -4,7 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..errors import one_line
+from ..definition_text import names_code
+from ..errors import (
+    Deep500Error,
+    InternalError,
+    one_line,
+    raise_if_internal,
+    with_place,
+)
 from ..supervision.isolation import Died, isolated
 from ..supervision.serving import Progress
 from .contract import NounCheck
@@ -48,6 +55,14 @@ def ask(
     """What the fresh process does."""
     check = check_class(noun)(**fields)
     subject = check.load(text, settings)
-    with check.limit(limit_s):
-        report = check.report(subject, where, progress)
+    try:
+        with check.limit(limit_s):
+            report = check.report(subject, where, progress)
+    except (Deep500Error, InternalError):
+        raise
+    except Exception as error:  # code from anyone
+        if not names_code(text):
+            raise_if_internal(error)
+        fault = CheckResult("process", False, text=with_place(error))
+        report = CheckReport(noun, text, where, noun, [fault])
     return replace(report, isolated=True).document

@@ -1,11 +1,11 @@
 """The check of a collective."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from ..errors import Deep500Error
 from ..supervision.serving import Progress
-from .contract import NounCheck
+from .contract import NounCheck, option
 from .report import CheckResult
 
 MOST_RANKS = 64
@@ -18,10 +18,8 @@ class CheckCollective(NounCheck):
     """check that a collective counts every rank once, gives all the same bits, never blocks, and costs what it says"""
 
     subject_help = "a built-in one, 'Ring' or 'Hierarchical(group=4)'; or one in a file, 'my.py:Mine()'"
-    field_help: ClassVar = {"ranks": "up to how many ranks, all of them virtual (17)"}
-    field_metavar: ClassVar = {"ranks": "P"}
 
-    ranks: int = 17
+    ranks: int = option(17, "how many ranks at most, all of them virtual", "P")
 
     def accept(self, text: str, settings: Mapping[str, Any]) -> None:
         from .collectives.subjects import check_subject

@@ -1,13 +1,13 @@
 """The check of an optimizer."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
+from ..definition_text import names_code
 from ..errors import Deep500Error
 from ..supervision.serving import Progress
-from .contract import NounCheck
+from .contract import NounCheck, option
 from .report import CheckReport
 
 # the frameworks on which the optimizers of a library run
@@ -27,12 +27,6 @@ class CheckOptimizer(NounCheck):
 
     subject_help = "'Adam(0.01) | ClipByNorm(1.0)', one in a file, 'my.py:Mine(0.01)', or 'torch.optim.Adam(lr=0.01)'"
     set_help = "a setting of the optimizer, such as learning_rate=0.01"
-    field_help: ClassVar = {
-        "reference": (
-            "what computes the same: 'Adam(0.01)', my.py:Other, 'torch.optim.Adam(lr=0.01)', 'optax.adam(0.01)'"
-        ),
-        "steps": "the steps on every problem (100)",
-    }
     frameworks = ("pytorch",)
     framework_help = "pytorch, or the library's own"
     seeded = "the problems"
@@ -40,9 +34,12 @@ class CheckOptimizer(NounCheck):
     dtype_choices = ("float32", "float64")
     kind = "optimizer_check"
 
-    reference: str = ""
+    reference: str = option(
+        "",
+        "what computes the same: 'Adam(0.01)', my.py:Other, 'torch.optim.Adam(lr=0.01)', 'optax.adam(0.01)'",
+    )
     dtypes: tuple[str, ...] = ("float64", "float32")
-    steps: int = 100
+    steps: int = option(100, "the steps on every problem")
 
     def load(self, text: str, settings: Mapping[str, Any]) -> LoadedOptimizer:
         from .optimizers.subjects import load_optimizer
@@ -56,9 +53,9 @@ class CheckOptimizer(NounCheck):
 
         if self.steps < 2:
             raise Deep500Error(f"--steps {self.steps} are too few: give at least 2")
-        if self.reference and not _names_code(self.reference):
+        if self.reference and not names_code(self.reference):
             load_optimizer(self.reference, {})
-        if not _names_code(text):
+        if not names_code(text):
             load_optimizer(text, settings)
 
     def places(
@@ -98,7 +95,3 @@ class CheckOptimizer(NounCheck):
             "steps": self.steps,
             "seed": self.seed,
         }
-
-
-def _names_code(text: str) -> bool:
-    return re.search(r"\.[A-Za-z_]", text) is not None

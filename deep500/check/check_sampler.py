@@ -1,11 +1,11 @@
 """The check of a sampler."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from ..definition_text import parts_of
 from ..supervision.serving import Progress
-from .contract import NounCheck
+from .contract import NounCheck, option
 from .report import CheckReport
 
 if TYPE_CHECKING:
@@ -17,15 +17,13 @@ class CheckSampler(NounCheck):
 
     subject_help = "a built-in one (ShuffleSampler), or one in a file: 'my.py:Mine(64)'"
     set_help = "of the sampler, such as batch_size=64 or weights=[1,2,3] (batch_size=4)"
-    field_help: ClassVar = {
-        "examples": "how many examples there are (as its settings say, or 13)",
-        "epochs": "how many epochs are drawn (2000)",
-    }
     seeded = "the sampler"
     kind = "sampler_check"
 
-    examples: int = 0
-    epochs: int = 2000
+    examples: int = option(
+        0, "how many examples there are (as its settings say, or 13)"
+    )
+    epochs: int = option(2000, "how many epochs are drawn")
 
     def load(self, text: str, settings: Mapping[str, Any]) -> "Sampler":
         from .samplers import named_sampler

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from ..errors import Deep500Error
 from ..supervision.serving import Progress
-from .contract import NounCheck
+from .contract import NounCheck, option
 from .report import CheckReport
 
 MOST_RANKS = 64
@@ -22,13 +22,11 @@ class CheckScheme(NounCheck):
         "a built-in one, 'LocalSGD(period=8)' or 'DPSGD(topology=Torus())'; or a scheme or distributed optimizer in a "
         "file, 'my.py:Mine(period=8)'"
     )
-    field_help: ClassVar = {"ranks": "how many ranks, all of them virtual (4)"}
-    field_metavar: ClassVar = {"ranks": "P"}
     frameworks = ("reference",)
     seeded = "data and networks"
     grace_s = 20.0
 
-    ranks: int = 4
+    ranks: int = option(4, "how many ranks, all of them virtual", "P")
 
     def load(self, text: str, settings: Mapping[str, Any]) -> "Scheme":
         from .schemes.loading import load_scheme

@@ -6,7 +6,9 @@ from typing import Any, ClassVar
 
 from .. import registry
 from ..definition import Definition
-from ..definition_text import definition_of
+from ..definition import option as option
+from ..definition_text import parts_of
+from ..errors import lacking
 from ..supervision.serving import Progress
 from .report import CheckReport, CheckResult
 
@@ -14,18 +16,14 @@ from .report import CheckReport, CheckResult
 class NounCheck(Definition):
     """The questions about one noun. The docstring of a subclass is the help of its command.
 
-    A field is a setting of the check and an option of the command: `steps: int = 100` is `--steps 100`. The subject is
-    loaded and asked in a process of its own, once for every place.
+    A field is a setting of the check and an option of the command: `steps: int = option(100, "how many steps")` is
+    `--steps 100`. The subject is loaded and asked in a process of its own, once for every place.
     """
 
     # of the subject on the command line
     subject_help: ClassVar[str] = "a built-in one, or one in a file: 'my.py:Mine(0.1)'"
     # what its settings are, for --set; "" if they are only given in brackets
     set_help: ClassVar[str] = ""
-    # of the fields, by name
-    field_help: ClassVar[Mapping[str, str]] = {}
-    # what stands for their values in the help; N for a number, NAME for a text
-    field_metavar: ClassVar[Mapping[str, str]] = {}
     # where it runs unless --framework says otherwise; none if it needs no framework
     frameworks: ClassVar[tuple[str, ...]] = ()
     framework_help: ClassVar[str] = ""
@@ -48,7 +46,8 @@ class NounCheck(Definition):
 
     def load(self, text: str, settings: Mapping[str, Any]) -> Any:
         """The subject that a user names; a Deep500Error if there is none."""
-        return definition_of(text, f"{self.noun}s")
+        parts = parts_of(text, registry.plural(self.noun))
+        return parts.with_settings(settings).whole()
 
     def accept(self, text: str, settings: Mapping[str, Any]) -> None:
         """Raise a Deep500Error for what is wrong with a request, before anything is started."""
@@ -64,7 +63,7 @@ class NounCheck(Definition):
         self, subject: Any, where: str, progress: Progress
     ) -> Iterable[CheckResult]:
         """Ask everything in turn; whatever is raised ends the check."""
-        raise NotImplementedError
+        raise lacking(self, "questions")
 
     def report(self, subject: Any, where: str, progress: Progress) -> CheckReport:
         """The report on the subject in one place."""

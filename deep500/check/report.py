@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..canonical import in_python
 from ..schema import decoded, encoded, named, optional
 
 WEIGHTS = ("not applicable", "ok", "not decided", "wrong")
@@ -34,6 +35,10 @@ class CheckResult:
     where: str = optional("")
     operator: str = optional("")
     kernel: str = optional("")
+
+    def __post_init__(self) -> None:
+        for name in ("ok", "value", "bound"):
+            object.__setattr__(self, name, in_python(getattr(self, name)))
 
     @property
     def verdict(self) -> str:

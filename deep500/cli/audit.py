@@ -64,24 +64,35 @@ def call(args: argparse.Namespace) -> int:
         raise Deep500Error(
             "nothing to audit: name a bundle, a claims file or a log; `d5 audit --new claims.toml` begins a claims file"
         )
+    _check_out(args)
     return _show(args, audit_sources(*args.source, rules=rules))
+
+
+def _check_out(args: argparse.Namespace) -> None:
+    """Refuse to write the page over what is audited."""
+    if args.out is None:
+        return
+    sources = {Path(source).resolve() for source in args.source}
+    if args.out.resolve() in sources:
+        raise Deep500Error(
+            f"--out {args.out} is what is to be audited: choose another name for the page"
+        )
 
 
 def _show(args: argparse.Namespace, result: "Audit") -> int:
     from ..bundle.records.loading import rendered
+    from ..dossiers.audit_pages import audit_page
     from ..dossiers.audit_report import audit_report
-    from ..reports.html import html
     from ..reports.terminal import terminal
     from ..schema import encoded
 
-    report = audit_report(result)
     if args.out:
-        write_page(args.out, rendered(html, report))
+        write_page(args.out, audit_page(result))
     if args.json:
         document = {"answer": result.sentence, "exit_code": result.exit_code}
         print_json({**document, **encoded(result)})
     else:
-        print(rendered(terminal, report))
+        print(rendered(terminal, audit_report(result)))
         if args.out:
             print(f"page: {visible(str(args.out))}")
     return result.exit_code

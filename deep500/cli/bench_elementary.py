@@ -4,6 +4,7 @@ import argparse
 
 from . import benchmarking, options
 
+KERNELS = ("own", "fixed", "fixed C++")
 DTYPES = ("float32", "float64")
 
 
@@ -24,6 +25,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="how many arguments are drawn (1000)",
     )
+    add(
+        "--kernel",
+        nargs="+",
+        choices=KERNELS,
+        default=["own"],
+        metavar="KERNEL",
+        help="whose code runs: the framework's own, or one with equal bits everywhere, as a formula or in C++ (own)",
+    )
+    add(
+        "--hashed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="compare the bits of the results for N numbers of all kinds among the frameworks (0)",
+    )
     options.seed(parser, "the arguments", 0)
     options.timeout(parser, "one function", None, "600")
     options.out(parser)
@@ -40,5 +56,7 @@ def call(args: argparse.Namespace) -> int:
         tuple(args.dtype),
         args.n,
         args.seed,
+        tuple(args.kernel),
+        args.hashed,
     )
     return benchmarking.run(args, benchmark)

@@ -1,11 +1,12 @@
 """`d5 bench NOUN` for a benchmark that has no verb of its own: its options are its fields."""
 
 import argparse
-from dataclasses import MISSING, Field, dataclass, fields
-from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from .. import registry
 from . import benchmarking
+from .fields import add_fields, given_fields
 
 if TYPE_CHECKING:
     from ..bench.benchmark import Benchmark
@@ -24,9 +25,7 @@ class BenchNoun:
         return (self.benchmark.__doc__ or "").splitlines()[0]
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
-        annotations = get_type_hints(self.benchmark)
-        for factor in fields(self.benchmark):
-            _add_option(parser, factor, annotations[factor.name])
+        add_fields(parser, self.benchmark)
         if self.benchmark.timed:
             benchmarking.arguments(
                 parser,
@@ -37,9 +36,8 @@ class BenchNoun:
             benchmarking.untimed_arguments(parser, self.benchmark.least_timeout_s)
 
     def call(self, args: argparse.Namespace) -> int:
-        names = [factor.name for factor in fields(self.benchmark)]
-        settings = {name: getattr(args, name) for name in names}
-        return benchmarking.run(args, self.benchmark(**settings))
+        factors = given_fields(args, self.benchmark)
+        return benchmarking.run(args, self.benchmark(**factors))
 
 
 def noun_verbs(noun: str) -> dict[str, BenchNoun]:
@@ -48,28 +46,3 @@ def noun_verbs(noun: str) -> dict[str, BenchNoun]:
         return {}
     benchmark: Any = registry.named("bench", noun + ENDING)
     return {f"bench {noun}": BenchNoun(benchmark)}
-
-
-def _add_option(
-    parser: argparse.ArgumentParser, factor: Field, annotation: Any
-) -> None:
-    """The option of a field: several values for a tuple, none for a bool."""
-    option = "--" + factor.name.replace("_", "-")
-    # argparse fills in what follows a percent sign
-    meaning = factor.metadata.get("meaning", "").replace("%", "%%")
-    if annotation is bool:
-        parser.add_argument(option, action="store_true", help=meaning)
-        return
-    several = get_origin(annotation) is tuple
-    required = factor.default is MISSING
-    default: Any = None if required else factor.default
-    shown = " ".join(map(str, default)) if default and several else default
-    parser.add_argument(
-        option,
-        type=get_args(annotation)[0] if several else annotation,
-        nargs="+" if several else None,
-        default=default,
-        required=required,
-        metavar=factor.name.upper(),
-        help=meaning if required else f"{meaning} ({shown})",
-    )

@@ -33,6 +33,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.margin(parser)
     options.level(parser)
     add(
+        "--audit",
+        action="store_true",
+        help="also audit every bundle: NAME.audit.html beside it, and linked",
+    )
+    add(
         "--remove",
         default=None,
         metavar="ENTRY",
@@ -44,14 +49,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def call(args: argparse.Namespace) -> int:
     from ..board.building import BoardSettings, build, remove
     from ..board.site import write_site
-    from ..contest.definition import judged_results
+    from ..contest.definition import CONTEST, RESULTS, judged_results
 
     if args.reason and args.remove is None:
         raise Deep500Error("--reason is for --remove: give both")
     if not args.folder.is_dir():
         raise Deep500Error(f"there is no folder {args.folder}: give one with bundles")
+    if (args.folder / CONTEST).is_file():
+        raise Deep500Error(
+            f"{args.folder} is a contest: its results are in {args.folder / RESULTS}"
+        )
     if args.remove is not None:
         remove(args.folder, args.remove, args.reason)
+    if args.audit:
+        from ..dossiers.audit_pages import write_audit_pages
+
+        write_audit_pages(args.folder)
     judged = judged_results(args.folder)
     settings = BoardSettings(
         title=args.title,

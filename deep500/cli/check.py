@@ -1,7 +1,7 @@
 """check that something is right: `d5 check operator`, `d5 check network` … have their own options"""
 
 import argparse
-from dataclasses import Field, fields
+from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +9,15 @@ from ..check.nouns import check_class, nouns, summary
 from ..errors import Deep500Error
 from ..progress import ProgressLine
 from . import options
+from .fields import add_fields, given_fields
 from .output import show_record
 
 if TYPE_CHECKING:
     from ..check.contract import NounCheck
 
 OWN_FILES = ("operator", "network")  # check_operator.py and check_network.py
+# fields whose options are those of all checks
+OPTIONS_OF_THEIR_OWN = ("dtypes", "seed")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,18 +72,19 @@ class CheckVerb:
             options.set_(parser, cls.set_help)
         for field in fields(cls):
             if field.name == "dtypes":
-                choices = cls.dtype_choices or options.FLOATS
                 default: Any = field.default
-                options.dtype(parser, default, choices)
-            elif field.name != "seed":
-                _add_field(parser, field, cls)
+                options.dtype(parser, default, cls.dtype_choices or options.FLOATS)
+        add_fields(parser, cls, left_out=OPTIONS_OF_THEIR_OWN)
         common_arguments(parser, cls.seeded, "all checks in one place", cls.timeout_s)
 
     def call(self, args: argparse.Namespace) -> int:
         from ..bundle.records.recording import recording
         from ..check.asking import checked_elsewhere
 
-        check = self._check(args)
+        settings_of_check = given_fields(args, self.check_class)
+        if "dtype" in args:
+            settings_of_check["dtypes"] = args.dtype
+        check = self.check_class(**settings_of_check)
         text = getattr(args, self.noun)
         settings = options.settings(getattr(args, "set", []))
         check.accept(text, settings)
@@ -99,34 +103,3 @@ class CheckVerb:
                 record.append(report.document)
             finished = record.finish()
         return show_record(args, finished, args.report)
-
-    def _check(self, args: argparse.Namespace) -> "NounCheck":
-        values: dict[str, Any] = {}
-        for field in fields(self.check_class):
-            option = "dtype" if field.name == "dtypes" else field.name
-            values[field.name] = getattr(args, option, field.default)
-        return self.check_class(**values)
-
-
-def _add_field(
-    parser: argparse.ArgumentParser,
-    field: "Field[Any]",
-    cls: "type[NounCheck]",
-) -> None:
-    """The option of a field: a number or a text, as its default is."""
-    is_number = isinstance(field.default, int | float)
-    usual = "N" if is_number else "NAME"
-    parser.add_argument(
-        f"--{field.name.replace('_', '-')}",
-        type=type(field.default) if is_number else _given_text,
-        # argparse would check a text that is the default as one that was given
-        default=field.default if is_number else argparse.SUPPRESS,
-        metavar=cls.field_metavar.get(field.name, usual),
-        help=cls.field_help.get(field.name, f"({field.default})"),
-    )
-
-
-def _given_text(text: str) -> str:
-    if not text.strip():
-        raise argparse.ArgumentTypeError("it is empty: give a name, or no option")
-    return text

@@ -57,7 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the threads that frameworks are told to use (1)",
     )
     add(
-        "--seconds",
+        "--seed-seconds",
         type=float,
         default=120.0,
         metavar="S",
@@ -129,7 +129,7 @@ def call(args: argparse.Namespace) -> int:
         seeds=args.seeds,
         tier=args.tier,
         threads=args.threads,
-        seconds=args.seconds,
+        seconds=args.seed_seconds,
         load_seconds=args.load_seconds,
         memory_mib=args.memory,
         processes=args.processes,

@@ -207,6 +207,7 @@ KINDS = (
     "schemes",
     "topologies",
     "collectives",
+    "reductions",
     "results",
 )
 LISTS: dict[str, Callable[[int], tuple[list[str], list[list]]]] = {

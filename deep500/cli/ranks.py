@@ -34,6 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--transport",
         default=None,
         choices=TRANSPORTS,
+        metavar="TRANSPORT",
         help="what carries messages: virtual (all ranks in this process), mpi or torch (the launcher's)",
     )
     add(

@@ -29,6 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a second recipe: both are trained in turn, seed by seed, and compared; the options are for both",
     )
     _changes(parser)
+    _reproducible(parser)
     _amount(parser)
     add(
         "--device",
@@ -70,6 +71,18 @@ def _changes(parser: argparse.ArgumentParser) -> None:
         default="closed",
         choices=("closed", "open"),
         help="which entries may be changed: MUTABLE ones only, or FIXED ones too, which the result says (closed)",
+    )
+
+
+def _reproducible(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--reproducible",
+        nargs="?",
+        const=True,
+        default=None,
+        metavar="ROWS[,BITS]",
+        help="the same weights, bit for bit, for any number of ranks: the batch is divided into leaves of so many rows "
+        "(16), whose gradients are added in fixed point with so many bits behind the point (40)",
     )
 
 
@@ -191,6 +204,7 @@ def busy_threads(args: argparse.Namespace, recipe: "Recipe") -> int:
 def changed_recipe(recipe: "Recipe", args: argparse.Namespace) -> "Recipe":
     """The recipe with the changes that the options request."""
     from ..contracts.device import named_device
+    from ..contracts.leaves import leaves_of
     from ..contracts.recipe_entries import definition_keys
     from ..frameworks import framework
 
@@ -200,6 +214,9 @@ def changed_recipe(recipe: "Recipe", args: argparse.Namespace) -> "Recipe":
         settings["executor"] = args.framework
     if isinstance(name := settings.get("executor"), str):
         settings["executor"] = framework(name).from_model
+    if args.reproducible is not None:
+        leaves_of(args.reproducible)  # errors show up at once
+        settings["reproducible"] = args.reproducible
     if args.evaluate_every is not None:
         settings["evaluate_every"] = args.evaluate_every
     if args.optimizer is not None:

@@ -1,7 +1,6 @@
 """The numbers above a fixed magnitude, with their places (Strom, 2015)."""
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -76,10 +75,3 @@ class Threshold(Selection):
 
     def least_side_bytes(self, size: int) -> int:
         return COUNT_BYTES
-
-    def expected_bytes(
-        self, density: float, size: int, dtype: Any = "float32"
-    ) -> float:
-        """The mean length of a payload if this share of the numbers is above the threshold."""
-        each = INDEX_BYTES + np.dtype(dtype).itemsize
-        return COUNT_BYTES + density * size * each

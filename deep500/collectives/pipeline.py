@@ -17,7 +17,7 @@ class Pipeline(Collective):
     `segment_bytes`.
     """
 
-    segment_bytes: int = 1 << 16
+    segment_bytes: int = 1 << 18
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -10,13 +10,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
+from ..board.roles import named_score
 from ..bundle import canonical
 from ..bundle.chained_log import ChainedLog
 from ..contracts.recipe import Recipe
 from ..errors import Deep500Error
 from ..rerun.recipe_files import load_recipe
+from ..results.outcomes.metric_text import words_for_metric
 from ..schema import Between, Length, Positive, decoded, encoded, optional
 from ..supervision.sandbox import Limits
+from .rules_text import RULES_FILE, rules_text
 
 FORMAT = 1
 CONTEST = "contest.json"
@@ -114,14 +117,20 @@ def create(path: Path, recipe: Path, contest: Contest) -> ContestFolder:
     """Open a contest in a new folder: nothing is run but the organiser's own recipe, once, to see that it is one."""
     if path.exists():
         return _the_same(path, contest)
-    if contest.kind == "recipe":
-        load_recipe(recipe)
+    loaded = load_recipe(recipe) if contest.kind == "recipe" else None
+    if loaded is not None and contest.scored is not None:
+        names = []
+        for metric, _ in loaded.metrics:
+            names.append(words_for_metric(type(metric).__name__, metric.settings))
+        named_score(contest.scored, names)
     try:
         path.mkdir(parents=True)
         shutil.copyfile(recipe, path / RECIPE)
         for name in (SUBMISSIONS, RESULTS):
             (path / name).mkdir()
         (path / CONTEST).write_bytes(canonical(encoded(contest)))
+        rules = rules_text(contest, loaded)
+        (path / RULES_FILE).write_text(rules, encoding="utf-8")
     except OSError as error:
         raise Deep500Error(f"{path} cannot be written: {error.strerror}") from None
     folder = ContestFolder(path, contest)

@@ -12,7 +12,7 @@ from ..errors import Wrong
 from ..hashing.canonical_form import form_hash
 from ..hashing.own_code import fixed_form_hash
 from ..reports.text import clean
-from ..training.planning import make_plan
+from ..training.planning import plan_here
 from ..training.recipe_plan import JudgeForm, OwnFiles, RecipePlan
 from .definition import RESULTS, RULES, ContestFolder, LogLine, now
 from .evaluation import Refusal, WeightsEvaluation
@@ -70,7 +70,7 @@ def _judged(
     declared = referee.declared()
     lines, _ = folder.log.read()
     attempt = attempts(lines, line.entry)
-    plan = make_plan(recipe, folder.contest.tier, seeds, folder.contest.threads)
+    plan = plan_here(recipe, folder.contest.tier, seeds, folder.contest.threads)
     complete = _judged_plan(folder, referee, plan, declared, attempt)
     name = line.entry if attempt == 1 else f"{line.entry}-{attempt}"
     target = folder.path / RESULTS / name

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..bundle.records.recording import recording
+from ..reports.text import counted
 from ..results.kernel_contest import KernelPlan
 from ..training.recipe_plan import JudgeForm
 from .definition import RESULTS, RULES, ContestFolder, LogLine, now
@@ -79,7 +80,9 @@ def judged_kernel(
         ]
     )
     missing = [name for name, how in referee.layers.items() if how.startswith("none")]
-    reason = f"{len(seeds)} processes, {len(record.blocks)} visits, all answers right"
+    runs = counted(len(seeds), "seed")
+    visits_made = counted(len(record.blocks), "visit")
+    reason = f"{runs}, {visits_made}, all answers right"
     assert visits
     return RefereeJudgement(line.entry, True, reason, bundle=target, missing=missing)
 

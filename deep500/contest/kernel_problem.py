@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..canonical import shown
-from ..errors import Deep500Error
-from ..rerun.recipe_files import namespace_of
+from ..errors import Deep500Error, with_place
+from ..rerun.recipe_files import readable_namespace
 
 MOST_BYTES = 1 << 29  # of the inputs and outputs of a visit
 RTOL, ATOL = 1e-4, 1e-6
+NUMBERS = frozenset("biufc")  # kinds of NumPy's dtypes
 Arrays = Sequence[np.ndarray]
 
 
@@ -54,18 +55,48 @@ class KernelProblem:
 
 def load_problem(path: Path) -> KernelProblem:
     """The organiser's problem, whose file is run."""
-    names = namespace_of(path)
+    names = readable_namespace(path, "problem")
     for name in ("inputs", "reference"):
         if not callable(names.get(name)):
             raise Deep500Error(
                 f"the problem {path} has no function {name!r}: it needs inputs(rng) and reference(*inputs)"
             )
-    tolerance = names.get("TOLERANCE", (RTOL, ATOL))
-    if not isinstance(tolerance, tuple) or len(tolerance) != 2:
+    rtol, atol = _tolerance(path, names.get("TOLERANCE", (RTOL, ATOL)))
+    return KernelProblem(names["inputs"], names["reference"], rtol, atol)
+
+
+def check_problem(path: Path) -> None:
+    """Raise a Deep500Error if the problem gives no inputs and outputs for two calls."""
+    problem = load_problem(path)
+    try:
+        inputs = problem.drawn(np.random.default_rng(0), 2)
+        _check_numbers(path, "inputs", inputs)
+        _check_numbers(path, "reference", problem.expected(inputs))
+    except (Deep500Error, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        # a user's function may raise anything, even SystemExit
+        reason = with_place(error)
+        raise Deep500Error(f"the problem {path} cannot be posed: {reason}") from None
+
+
+def _check_numbers(path: Path, function: str, arrays: Arrays) -> None:
+    kinds = {array.dtype.kind for array in arrays}
+    if not arrays or not kinds <= NUMBERS:
         raise Deep500Error(
-            f"TOLERANCE of {path} is {shown(tolerance)}: give (relative, absolute)"
+            f"{function} of the problem {path} returns no array of numbers: return one, or a tuple of them"
         )
-    return KernelProblem(names["inputs"], names["reference"], *map(float, tolerance))
+
+
+def _tolerance(path: Path, value: object) -> tuple[float, float]:
+    match value:
+        case (int() | float() as rtol, int() | float() as atol) if (
+            rtol >= 0 and atol >= 0
+        ):
+            return float(rtol), float(atol)
+    raise Deep500Error(
+        f"TOLERANCE of {path} is {shown(value)}: give (relative, absolute), numbers from 0"
+    )
 
 
 def as_arrays(value: Any) -> list[np.ndarray]:

@@ -19,7 +19,7 @@ from ..supervision.descendants import go_on, stop_below
 from ..supervision.sandbox import python_folders
 from .definition import ContestFolder
 from .evaluation import Refusal
-from .kernel_problem import KernelProblem, load_problem
+from .kernel_problem import KernelProblem, check_problem, load_problem
 from .kernel_trainee import KernelOrder
 from .referee import PACKAGE, refusal_of, sandbox_place
 from .shared_arrays import ArrayForm, forms_of, mapped, new_memory
@@ -191,5 +191,5 @@ def problem_file(path: Path) -> Path:
     """The organiser's problem, once it is seen to be one."""
     if not path.is_file():
         raise Deep500Error(f"there is no problem {path}")
-    load_problem(path)
+    check_problem(path)
     return path

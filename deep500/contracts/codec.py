@@ -192,6 +192,21 @@ class Codec(Definition):
         _check_returned(self.encode, payload, None, np.uint8)
         return payload
 
+    def message(self, x: np.ndarray, key: Key) -> np.ndarray:
+        """What `encode` returns, if it has the length for which receivers make room."""
+        payload = self.encoded(x, key)
+        if self.fixed_size:
+            self._check_length(payload, x)
+        return payload
+
+    def _check_length(self, payload: np.ndarray, x: np.ndarray) -> None:
+        expected = self.wire_bytes(x.size, x.dtype)
+        if payload.size != expected:
+            raise Deep500Error(
+                f"{place_of(self.encode)} returned {payload.size} bytes for {x.size} elements of {x.dtype}, and "
+                f"wire_bytes says {expected}"
+            )
+
     def decoded(self, payload: np.ndarray, size: int, dtype: Any) -> np.ndarray:
         """What `decode` returns, if it has the size and the dtype that were asked for."""
         array = self.decode(payload, size, dtype)
@@ -292,7 +307,7 @@ class Codec(Definition):
         return Exchange(mean, residual)
 
     def _gathered(self, x: np.ndarray, key: Key) -> Generator[Request, Any, Exchange]:
-        payload = self.encoded(x, key)
+        payload = self.message(x, key)
         payloads = yield GatherRequest(payload)
         residual = x
         if self.error_feedback:

@@ -14,6 +14,8 @@ from .declaration import Declaration, asked
 Year = Annotated[int, Between(1940, 2100)]
 Whole = Annotated[int, Between(0, 1 << 62)]
 Part = Annotated[float, Between(0, 1 + 1e-12)]
+Amount = Annotated[float, Between(0, 1e18)]
+Value = Annotated[float, Between(-1e100, 1e100)]  # its square is finite, too
 NumberKind = Literal["cost", "rate", "ratio", "count", "quality"]
 Split = Literal["training", "validation", "test"]
 Summary = Literal[
@@ -81,6 +83,7 @@ class MeasurementConduct(Declaration):
 
     complete: bool | None = asked("did it run to its planned end", True)
     contradictions: Texts | None = asked("what the data say against themselves", [])
+    failures: Texts | None = asked("parts of it that ended with an error", [])
     remarks: Texts | None = asked("what is unusual in them", [])
     load: Part | None = asked("share of the machine that others used meanwhile", 0.01)
     control_low: float | None = asked(
@@ -111,6 +114,9 @@ class ReportedNumber(Declaration):
     unit: str | None = asked("its unit", "ms")
     n: Whole | None = asked("how many values it summarises", 30)
     deterministic: bool | None = asked("is it the same in every run", False)
+    raw_values: Sequence[Value] | None = asked(
+        "the values themselves, one per run, if they are published", [12.2, 12.4]
+    )
     low: float | None = asked("lower end of its confidence interval", 12.1)
     high: float | None = asked("upper end", 12.6)
     level: Part | None = asked("confidence level", 0.95)
@@ -269,6 +275,29 @@ class TrainingReport(Declaration):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ConvergenceRecord(Declaration):
+    """How much training runs with one batch size needed until the target: of ours, or of a reference."""
+
+    subject: str | None = asked(
+        "what is trained; ours and its reference have the same", "ResNet-50"
+    )
+    role: Literal["ours", "reference"] | None = asked(
+        "is it ours, or the reference that ours must not beat", "ours"
+    )
+    global_batch: Whole | None = asked("examples per update, all processes", 4096)
+    unit: Literal["epochs", "steps", "samples"] | None = asked(
+        "what is counted, the same for both", "epochs"
+    )
+    needed: Sequence[Amount] | None = asked(
+        "how many of them each run needed until the target", [41.0, 40.0, 42.0]
+    )
+    lost: Whole | None = asked("how many more runs never reached it", 0)
+    dropped: Whole | None = asked(
+        "how many of the fastest, and of the slowest, the mean leaves out", 1
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class SuiteReport(Declaration):
     """A set of benchmarks, problems or applications, and those of them that are shown."""
 
@@ -301,6 +330,7 @@ class Dossier:
     comparison: Sequence[ComparisonClaim] = ()
     point: Sequence[ScalingPoint] = ()
     training: Sequence[TrainingReport] = ()
+    convergence: Sequence[ConvergenceRecord] = ()
     suite: Sequence[SuiteReport] = ()
     plot: Sequence[ReportedPlot] = ()
 

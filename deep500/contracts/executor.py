@@ -9,13 +9,14 @@ import numpy as np
 
 from ..canonical import has_dtype
 from ..errors import Deep500Error, lacking, one_line
-from ..graph.arrays import Shaped, check_matching, shape_of
+from ..graph.arrays import Shaped, WholeInputs, check_matching, shape_of
 from ..graph.failures import is_out_of_memory, named_failures
 from ..graph.operator_times import OperatorTimes, operator_times
 from ..graph.programs import Programs
 from ..graph.specializing import RunMode, Specialized, Specializer, is_open
 from .dtypes import name_of
 from .layout import Bucket, FlatBuffers
+from .leaves import Leaves
 from .network import KEY, Network, Node, take_keys
 from .operator import TensorSpec
 from .optimizer import Optimizer
@@ -37,6 +38,7 @@ class TrainingStep(ABC):
     """
 
     unchecked = True  # before the first call, whose cost is estimated
+    whole_inputs = WholeInputs({})
     state_grows: ClassVar[bool] = False  # whether steps add arrays to `state`
 
     def __init_subclass__(cls) -> None:
@@ -131,7 +133,10 @@ class Executor(ABC):
     model: Any = None
     options: Mapping[str, Any] = {}  # the other arguments of from_model
     unchecked = True  # before the first call, whose cost is estimated
+    whole_inputs = WholeInputs({})
     tells_forward: ClassVar[bool] = False  # whether it calls `after_forward`
+    # how a step is divided so that its bits do not depend on ranks; None: it is not
+    leaves: Leaves | None = None
     # called between forward and backward
     after_forward: Callable[[], None] | None = None
 
@@ -240,6 +245,34 @@ class Executor(ABC):
     def device_gradients(self) -> Mapping[str, Any] | None:
         """The flat gradients as tensors on a device; None where they are in the host's memory."""
         return None
+
+    def forward_kept(
+        self,
+        inputs: Mapping[str, Any],
+        outputs: Sequence[str],
+        sources: Sequence[str] = (),
+        step: int = 0,
+        first_row: int = 0,
+    ) -> tuple[Values, Any]:
+        """These outputs in training mode, and what `pull` needs to differentiate them, by `sources` among the inputs.
+
+        Nothing is updated. Sources that are no floats have no gradient.
+        """
+        raise lacking(self, "forward_kept")
+
+    def pull(
+        self, kept: Any, gradients: Mapping[str, Any]
+    ) -> tuple[Values, Mapping[str, np.ndarray]]:
+        """From the gradients of outputs: those of the sources, and of the trained parameters as flat buffers.
+
+        The buffers are valid until the next call.
+        """
+        raise lacking(self, "pull")
+
+    def share_params(self, other: "Executor") -> None:
+        """Use the parameters of another executor, in its memory, from now on."""
+        for name in self.params:
+            self.params[name] = other.params[name]
 
     def training_step(
         self, optimizer: "Optimizer | ThreeStepOptimizer", y: str = "loss"

@@ -83,6 +83,8 @@ class Framework(ABC):
     abilities: ClassVar[Abilities] = Abilities()
     # how networks run if nothing else is asked for
     usual_execution: ClassVar[str] = "eager"
+    # why a leaf's gradient is not always the same bits; empty if it is
+    lacks_leaves: ClassVar[str] = "its executor differentiates whole steps only"
     # whether it trains through Deep500; False for an engine that runs operators only
     trains: ClassVar[bool] = True
     # those that it can store and convert; kernels may support fewer

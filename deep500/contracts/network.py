@@ -116,6 +116,10 @@ class Network:
         An input is the name of a value, None for an omitted optional one, or the value of a static one in any form.
         """
         operator = _operator(operator, attributes)
+        if not isinstance(inputs, Sequence) or isinstance(inputs, str):
+            raise Deep500Error(
+                f"the inputs of a node are a list of names, such as ['x'], and not {shown(inputs)}"
+            )
         operator.input_names(len(inputs))  # raises if there are too many
         values = tuple(self._input(operator, i, inputs) for i in range(len(inputs)))
         if name in self._graph.nodes:
@@ -591,6 +595,10 @@ def _operator(
         return operator.operator
     if isinstance(operator, Operator):
         return operator
+    if not isinstance(operator, str):
+        raise Deep500Error(
+            f"{shown(operator)} is no operator: give its name, or an instance such as d5.operators.Softmax(axis=1)"
+        )
     operator_class = cast(type[Operator], registry.find("operators", operator))
     known = [field.name for field in fields(operator_class)]
     for name in attributes:

@@ -284,8 +284,13 @@ class Recipe:
         for key, value in entries.items():
             if key not in ENTRIES:
                 raise self._no_entry(part, key)
-            is_taken = isinstance(value, ENTRIES[key].takes)
-            if not is_taken or isinstance(value, bool):
+            takes = ENTRIES[key].takes
+            if isinstance(value, bool):
+                # which is an int, too
+                is_taken = isinstance(takes, tuple) and bool in takes
+            else:
+                is_taken = isinstance(value, takes)
+            if not is_taken:
                 raise Deep500Error(
                     f"recipe {self.name}: {part}[{key!r}] cannot be {shown(value)}"
                 )

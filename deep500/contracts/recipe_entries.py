@@ -7,6 +7,7 @@ from typing import Any, Literal
 from ..definition import Definition
 from .codec import Codec
 from .dataset import Dataset
+from .leaves import Leaves
 from .loss import Loss
 from .precision import Precision
 from .sampler import Sampler
@@ -53,6 +54,7 @@ TABLE: dict[str, RecipeEntry] = {
     "events": RecipeEntry("MUTABLE", (tuple, list)),
     "workers": RecipeEntry("MUTABLE", int),
     "evaluate_every": RecipeEntry("MUTABLE", int),
+    "reproducible": RecipeEntry("MUTABLE", (bool, int, str, Leaves)),
     "ranks": RecipeEntry("MUTABLE", int),
     "transport": RecipeEntry("MUTABLE", str),
     "scheme": _definition("MUTABLE", "schemes", Scheme),

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from ..definition import Definition
-from ..errors import Deep500Error, lacking, place_of
+from ..errors import Deep500Error, Incomplete, lacking, place_of
 from .executor import Values
 from .layout import Bucket, Layout
 from .transport import Compute, Program, broadcast
@@ -27,6 +27,7 @@ class Worker(Protocol):
     batch_size          The number of examples in this rank's part of the batch; 0 if it has none.
     global_batch_size   The number of examples in the parts of all ranks.
     first_row           The number of rows of the ranks before this one.
+    in_leaves           Whether the bits of a step must not depend on the number of ranks: use `backprop_in_leaves`.
     """
 
     rank: int
@@ -49,6 +50,9 @@ class Worker(Protocol):
     @property
     def first_row(self) -> int: ...
 
+    @property
+    def in_leaves(self) -> bool: ...
+
     def batches(self) -> Iterator[int]:
         """Take the batches of an epoch, one after another; yields their numbers."""
 
@@ -61,6 +65,14 @@ class Worker(Protocol):
         """Backprop that calls `ready` with each bucket of the flat gradients, in order, as soon as it is final.
 
         Returns the flat gradients; change them in place, then call `set_gradients`.
+        """
+
+    def backprop_in_leaves(
+        self, reduce: Callable[[Sequence[np.ndarray]], Program], bucket_bytes: int
+    ) -> Program:
+        """Backprop whose gradients are those of the whole batch on every rank.
+
+        `reduce` adds arrays of int64 over all ranks, in place.
         """
 
     def whole_step(self) -> None:
@@ -157,7 +169,7 @@ def program_of(method: Callable[[Any], Any], worker: Any) -> Program:
         ) from error
     if isinstance(program, Generator):
         return program
-    raise Deep500Error(
+    raise Incomplete(
         f"{place_of(method)} returns {program!r:.80} and yields nothing, so that it is no program: write "
         "`yield from backprop(worker)` and `yield from update(worker)` in it, as docs/add-a-scheme.md does"
     )

@@ -62,7 +62,12 @@ class OperatorSignature:
         if not matches:
             described = ", ".join(map(str, self.inputs))
             actual = describe(tensors) or "nothing"
-            raise Deep500Error(f"{self.name} takes {described}, and {actual} came")
+            advice = ""
+            if len(tensors) != len(self.inputs):
+                advice = f" (num_inputs of a class in Python is {len(self.inputs)})"
+            raise Deep500Error(
+                f"{self.name} takes {described}{advice}, and {actual} came"
+            )
         return sizes
 
     def described_outputs(

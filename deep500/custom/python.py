@@ -22,7 +22,8 @@ PLAIN = (bool, int, float, str, tuple)
 class CustomPythonOp(CustomOp):
     """Derive from this: `forward` gets the inputs and returns the output (or a tuple of several).
 
-    `num_inputs` and `num_outputs` say how many there are; descriptions passed to `__init__` are checked as well.
+    `num_inputs` and `num_outputs` say how many there are (of inputs, `x, bias = inputs` in `forward` says it, too);
+    descriptions passed to `__init__` are checked as well.
     Shapes of outputs that are not described are found by one run on ones: override `infer` if that does not work.
     """
 
@@ -56,7 +57,9 @@ class CustomPythonOp(CustomOp):
                 f"{type(self).__name__}.__init__ does not call super().__init__()"
             ) from None
         if not inputs:
-            inputs = [TensorDesc()] * self.num_inputs
+            # `x, bias = inputs` in forward takes two, whether or not `num_inputs` says so
+            count = max(self.num_inputs, len(self.labels))
+            inputs = [TensorDesc()] * count
         if not outputs:
             outputs = [TensorDesc()] * self.num_outputs
         return OperatorSignature(type(self).__name__, tuple(inputs), tuple(outputs))

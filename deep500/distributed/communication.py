@@ -1,7 +1,7 @@
 """The ranks of a launcher, as ordinary calls: for optimizers and scripts that are not written as programs."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any, get_args
 
 import numpy as np
@@ -132,7 +132,16 @@ class Communication:
     def __init__(self, rank: int, size: int, run: Callable[[Program], Any]):
         self.rank = rank
         self.size = size
-        self.run = run  # carries a program out and returns its value
+        self._run = run
+
+    def run(self, program: Program) -> Any:
+        """Carry a program out, and return its value."""
+        if not isinstance(program, Generator):
+            raise Deep500Error(
+                f"{shown(program)} is no program: give a generator of communication steps, which a call of a "
+                "function with `yield` returns"
+            )
+        return self._run(program)
 
     def reduce_from_neighbors(self, array: Any) -> np.ndarray:
         """The sum of this rank's array and of both neighbours' on the ring of all ranks.

@@ -7,6 +7,7 @@ from ..contracts.recipe import Recipe
 from ..contracts.scheme import Scheme
 from ..contracts.transport import DEADLINE, Transport
 from ..errors import Deep500Error, unknown
+from ..training.building import recipe_leaves
 from ..training.recipe_plan import DistributionForm
 from ..transports.virtual import Virtual
 from .communication import launched_by, process_transport
@@ -25,6 +26,7 @@ class Distribution:
     ranks: int
     transport: str
     scheme: Scheme
+    grain: int = 1  # the rows that stay on one rank
 
     def open(self, deadline: float = DEADLINE) -> Transport:
         """The transport, which must have as many ranks as the recipe says."""
@@ -50,7 +52,7 @@ class Distribution:
         trainers = self.scheme.trainers(self.ranks)
         local = []
         for index in range(len(trainers)):
-            first, stop = bounds(global_batch, index, len(trainers))
+            first, stop = bounds(global_batch, index, len(trainers), self.grain)
             local.append(stop - first)
         return DistributionForm(
             self.ranks,
@@ -81,7 +83,25 @@ def recipe_distribution(recipe: Recipe) -> Distribution | None:
     check_whole_epochs(recipe)
     scheme = recipe_scheme(recipe)
     scheme.check(ranks)
-    return Distribution(ranks, transport, scheme)
+    leaves = recipe_leaves(recipe)
+    if leaves is None:
+        return Distribution(ranks, transport, scheme)
+    _check_sums_everything(recipe, scheme)
+    return Distribution(ranks, transport, scheme, leaves.rows)
+
+
+def _check_sums_everything(recipe: Recipe, scheme: Scheme) -> None:
+    """Raise a Deep500Error for schemes by which many ranks do not do what one does."""
+    name = type(scheme).__name__
+    if name != "AllReduce":
+        raise Deep500Error(
+            f"recipe {recipe.name}: ranks that train by {name} do not do what one rank does: reproducible training "
+            "takes the scheme AllReduce"
+        )
+    if getattr(scheme, "codec", None) is not None:
+        raise Deep500Error(
+            f"recipe {recipe.name}: a codec changes gradients by rank: leave it out, or train without --reproducible"
+        )
 
 
 def check_whole_epochs(recipe: Recipe) -> None:

@@ -10,7 +10,10 @@ from ..contracts.executor import Executor, Values
 from ..contracts.layout import Bucket, Layout
 from ..contracts.optimizer import Optimizer
 from ..contracts.scheme import Buffers
+from ..contracts.transport import Program
 from ..errors import Deep500Error
+from ..training.leaf_step import LeafStep, Reduce, training_step
+from ..training.leaf_step import Share as LeafShare
 from .shards import Shard
 
 Clock = Callable[[], float]
@@ -57,7 +60,7 @@ class Replica:
         self.size = size
         self.executor = executor
         self.loss = loss
-        self.training_step = executor.training_step(optimizer, y=loss)
+        self.training_step = training_step(executor, optimizer, loss)
         self.state: dict[str, Any] = {}
         self.shards: Iterable[Shard] = ()
         self.shard: Shard | None = None
@@ -156,6 +159,18 @@ class Replica:
             shard.batch, buckets, ready, shard.first_row
         )
         return dict(gradients)
+
+    @property
+    def in_leaves(self) -> bool:
+        return isinstance(self.training_step, LeafStep)
+
+    def backprop_in_leaves(self, reduce: Reduce, bucket_bytes: int) -> Program:
+        shard = self._taken()
+        self.charge(examples=shard.size)
+        assert isinstance(self.training_step, LeafStep)
+        share = LeafShare(*shard)
+        program = self.training_step.program(share, reduce, bucket_bytes)
+        self._outputs = yield from program
 
     def whole_step(self) -> None:
         shard = self._taken()

@@ -20,11 +20,12 @@ class Shard(NamedTuple):
     global_size: int
 
 
-def bounds(rows: int, index: int, count: int) -> tuple[int, int]:
-    """The first row of a part and the one behind its last, as `numpy.array_split` has them."""
-    each, more = divmod(rows, count)
+def bounds(rows: int, index: int, count: int, grain: int = 1) -> tuple[int, int]:
+    """The first row of a part and the one behind its last, as `numpy.array_split` has them; in whole grains."""
+    each, more = divmod(-(-rows // grain), count)
     first = index * each + min(index, more)
-    return first, first + each + (index < more)
+    stop = first + each + (index < more)
+    return min(first * grain, rows), min(stop * grain, rows)
 
 
 def shards(
@@ -34,20 +35,26 @@ def shards(
     index: int,
     count: int,
     skip: int = 0,
+    grain: int = 1,
 ) -> Iterator[Shard]:
     """The parts of one epoch's batches for number `index` of `count` ranks, without the first `skip` batches.
 
     Every rank draws the same batches, by the same seed, and reads its own rows only.
     """
     for indices in islice(sampler.epoch(len(train), epoch), skip, None):
-        yield shard_of(train, indices, epoch, index, count)
+        yield shard_of(train, indices, epoch, index, count, grain)
 
 
 def shard_of(
-    train: Split, indices: np.ndarray, epoch: int, index: int, count: int
+    train: Split,
+    indices: np.ndarray,
+    epoch: int,
+    index: int,
+    count: int,
+    grain: int = 1,
 ) -> Shard:
-    """One rank's part of the batch with these examples."""
-    first, stop = bounds(len(indices), index, count)
+    """One rank's part of the batch with these examples; in whole leaves of `grain` rows."""
+    first, stop = bounds(len(indices), index, count, grain)
     rows = indices[first:stop] if stop > first else indices[:1]
     return Shard(train.batch(rows, epoch), stop - first, first, len(indices))
 

@@ -31,6 +31,7 @@ from .replica import Replica
 from .replicas import Replicas
 from .shards import bounds, check_ranks, shards
 from .statistics import EpochReport, merge_reports
+from .two_momenta import warn_of_two_momenta
 
 EVALUATION_DEADLINE = 600.0  # seconds that ranks wait while rank 0 evaluates
 
@@ -78,6 +79,8 @@ class DistributedTrainer(Trainer):
         self.transport = transport
         self.trainers = scheme.trainers(transport.size)
         scheme.check(transport.size)
+        if lead == 0:
+            warn_of_two_momenta(scheme, optimizer)
         check_ranks(self.splits["train"], sampler.batch_size, self.trainers)
         self.replicas: dict[int, Replica] = {}
         for rank in transport.ranks:
@@ -149,7 +152,8 @@ class DistributedTrainer(Trainer):
         whole = min(self.sampler.batch_size, examples)
         sizes = []
         for rows in (whole, examples % whole):
-            first, stop = bounds(rows, self.trainers.index(rank), len(self.trainers))
+            index = self.trainers.index(rank)
+            first, stop = bounds(rows, index, len(self.trainers), self._grain)
             if rows:
                 sizes.append(max(1, stop - first))
         return [*dict.fromkeys(sizes)]
@@ -199,7 +203,21 @@ class DistributedTrainer(Trainer):
             return iter(())
         index, count = self.trainers.index(rank), len(self.trainers)
         train = self.splits["train"]
-        return shards(train, self.sampler, self.epoch, index, count, skip=self.batch)
+        return shards(
+            train,
+            self.sampler,
+            self.epoch,
+            index,
+            count,
+            skip=self.batch,
+            grain=self._grain,
+        )
+
+    @property
+    def _grain(self) -> int:
+        """The rows that stay on one rank."""
+        leaves = self.lead.executor.leaves
+        return 1 if leaves is None else leaves.rows
 
     def _converted(self, value: Any) -> float:
         return float(self.procedure.framework.array(value))

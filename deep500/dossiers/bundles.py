@@ -10,6 +10,7 @@ from ..contracts.result import Record
 from ..errors import Deep500Error
 from ..measure.machine import Environment
 from ..reports.text import clean
+from ..results.outcomes.remarks import JUDGED
 from ..schema import decoded, encoded
 from .devices import system_of
 
@@ -85,7 +86,10 @@ def _conduct(record: Record) -> MeasurementConduct:
         name="the bundle",
         complete=record.finished,
         contradictions=[clean(problem) for problem in record.problems],
-        remarks=[clean(remark) for remark in record.remarks],
+        # that an organiser has run it is nothing to doubt
+        remarks=[
+            clean(remark) for remark in record.remarks if not remark.startswith(JUDGED)
+        ],
     )
     return conduct.at(MANIFEST, "", **_PLACES)
 

@@ -56,10 +56,11 @@ def _pictures(rule: AuditRule) -> list[Picture]:
     from ..reports.canvas import for_phones_too, settings
 
     with settings():
-        return for_phones_too(lambda: [_picture(rule)])
+        return for_phones_too(lambda: [specimen_picture(rule)])
 
 
-def _picture(rule: AuditRule) -> Picture:
+def specimen_picture(rule: AuditRule) -> Picture:
+    """What breaks the rule beside what keeps it; call it within `canvas.settings()`."""
     from ..reports.canvas import colour, figure, is_narrow, svg
     from .specimen_pictures import draw_specimen
 

@@ -14,6 +14,7 @@ from .claims_file import read_claims
 from .studies import study
 
 MOST_BUNDLES = 1000
+CURVES = "events.out.tfevents.*"
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,12 @@ def _paths(path: Path) -> list[Path]:
         )
     if not path.is_dir() or (path / CHAIN).exists():
         return [path]
-    inner = sorted(entry for entry in path.iterdir() if _is_bundle(entry))
+    inner = sorted(entry for entry in path.iterdir() if is_bundle(entry))
+    inner = inner or _curves(path)
     if not inner:
-        raise Deep500Error(f"{visible(str(path))} is no bundle and holds none")
+        raise Deep500Error(
+            f"{visible(str(path))} is no bundle, and holds none and no curves of TensorBoard"
+        )
     if len(inner) > MOST_BUNDLES:
         raise Deep500Error(
             f"{visible(str(path))} holds {len(inner)} bundles; at most {MOST_BUNDLES} are audited at once"
@@ -57,7 +61,14 @@ def _paths(path: Path) -> list[Path]:
     return inner
 
 
-def _is_bundle(path: Path) -> bool:
+def _curves(path: Path) -> list[Path]:
+    """TensorBoard's files in a folder of runs, as it writes them: one folder for each run or split."""
+    found = [*path.glob(CURVES), *path.glob(f"*/{CURVES}")]
+    return sorted(file for file in found if not file.is_symlink())
+
+
+def is_bundle(path: Path) -> bool:
+    """Whether it looks like a bundle, as a folder or as a zip."""
     if path.is_symlink():
         return False
     return path.suffix == ".zip" or (path / CHAIN).is_file()

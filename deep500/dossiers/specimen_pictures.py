@@ -9,7 +9,7 @@ from ..contracts.dossier import Dossier, ReportedNumber, ScalingPoint, SystemDes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_BOXES = 5
+MOST_BOXES = 4
 LONGEST = 34  # characters of a value
 BAR = 0.45  # of the width, for the longest bar
 # fields that are of one kind, so that their bars can be compared

@@ -9,6 +9,7 @@ from ..contracts.dtypes import name_of
 from ..errors import Deep500Error
 
 FRACTIONS = ("float", "double", "bfloat", "complex")  # how such dtypes begin
+UNKNOWN = object()  # the dtype of what has none
 
 
 class Shaped(Protocol):
@@ -58,20 +59,40 @@ def check_matching(
             )
 
 
-def check_kinds(expected: Mapping[str, Shaped], actual: Mapping[str, Any]) -> None:
-    """Refuse fractions for inputs of whole numbers: a conversion would cut them off in silence."""
-    for name, tensor in expected.items():
-        wanted = name_of(tensor.dtype)
-        if name not in actual or wanted.startswith(FRACTIONS):
-            continue
-        dtype = _dtype_name(actual[name])
-        if dtype.startswith(FRACTIONS):
-            raise Deep500Error(
-                f"the input {name!r} is of {dtype}, and {wanted} is wanted: convert it, if no fraction is lost"
-            )
+class WholeInputs:
+    """Refuses fractions for inputs of whole numbers, in every call: a conversion would cut them off in silence."""
+
+    def __init__(self, specs: Mapping[str, Shaped]):
+        self._wanted: dict[str, str] = {}
+        # the dtype that was accepted last: of native arrays, it is the same object in every call
+        self._accepted: dict[str, object] = {}
+        for name, spec in specs.items():
+            wanted = name_of(spec.dtype)
+            if not wanted.startswith(FRACTIONS):
+                self._wanted[name] = wanted
+                self._accepted[name] = UNKNOWN
+
+    def check(self, inputs: Mapping[str, Any]) -> None:
+        for name, accepted in self._accepted.items():
+            if name not in inputs:
+                continue
+            value = inputs[name]
+            dtype = getattr(value, "dtype", UNKNOWN)
+            if dtype is UNKNOWN or dtype is not accepted:
+                check_kind(name, self._wanted[name], value)
+                self._accepted[name] = dtype
 
 
-def _dtype_name(value: Any) -> str:
+def check_kind(name: str, wanted: str, value: Any) -> None:
+    """Refuse fractions for an input of whole numbers."""
+    dtype = dtype_name(value)
+    if dtype.startswith(FRACTIONS) and not wanted.startswith(FRACTIONS):
+        raise Deep500Error(
+            f"the input {name!r} is of {dtype}, and {wanted} is wanted: convert it, if no fraction is lost"
+        )
+
+
+def dtype_name(value: Any) -> str:
     """The dtype of a NumPy or native value, or of numbers."""
     if hasattr(value, "data_type"):  # of ONNX Runtime
         return name_of(value.data_type())

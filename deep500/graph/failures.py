@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from ..contracts.dtypes import name_of
 from ..contracts.network import Node
 from ..errors import (
     Deep500Error,
@@ -20,7 +21,7 @@ from ..errors import (
     raising_function,
     with_place,
 )
-from .arrays import check_kinds, shape_of
+from .arrays import FRACTIONS, WholeInputs, dtype_name, shape_of
 from .limits import check_cost
 from .wrapping import Opaque
 
@@ -40,6 +41,7 @@ def named_failures(method: Method, backprop: bool) -> Method:
         try:
             if self.unchecked:
                 _check_first_call(self, inputs)
+            self.whole_inputs.check(inputs)
             return method(self, inputs, *arguments, **options)
         except Deep500Error:
             raise
@@ -53,6 +55,7 @@ def named_failures(method: Method, backprop: bool) -> Method:
         try:
             if self.unchecked:
                 _check_first_call(self, inputs)
+            self.whole_inputs.check(inputs)
             return method(self, inputs)
         except Deep500Error:
             raise
@@ -71,9 +74,17 @@ def _check_first_call(runner: Any, inputs: Any) -> None:
     executor = getattr(runner, "executor", runner)
     if isinstance(inputs, Mapping):
         shapes = {name: shape_of(value) for name, value in inputs.items()}
-        check_kinds(executor.structure.inputs, inputs)
-        check_cost(executor.structure, shapes)
+        network = executor.structure
+        # what a model of the user's own takes is not declared
+        whole_inputs = WholeInputs({} if _is_wrapped(network.nodes) else network.inputs)
+        whole_inputs.check(inputs)
+        check_cost(network, shapes)
+        runner.whole_inputs = whole_inputs
         runner.unchecked = False
+
+
+def _is_wrapped(nodes: Iterable[Node]) -> bool:
+    return any(isinstance(node.operator, Opaque) for node in nodes)
 
 
 def failure(
@@ -92,9 +103,24 @@ def failure(
     network = executor.structure.name
     is_users = raising_function(error) is not None
     action = "differentiate" if backprop and not is_users else "run"
+    reason = with_place(error) + _other_floats(executor, inputs)
     return Deep500Error(
-        f"{framework} cannot {action} the network {network!r}: {with_place(error)}"
+        f"{framework} cannot {action} the network {network!r}: {reason}"
     )
+
+
+def _other_floats(executor: "Executor", inputs: Mapping[str, Any]) -> str:
+    """Advice if a wrapped model, whose inputs nobody converts, gets other floats than its parameters."""
+    structure = executor.structure
+    if not any(isinstance(node.operator, Opaque) for node in structure.nodes):
+        return ""
+    params = {name_of(spec.dtype) for spec in structure.params.values()}
+    for name, value in inputs.items():
+        dtype = dtype_name(value)
+        if dtype.startswith(FRACTIONS) and params and dtype not in params:
+            expected = ", ".join(sorted(params))
+            return f"; the input {name!r} is of {dtype}, and the parameters of {expected}: convert one of them"
+    return ""
 
 
 def is_out_of_memory(error: Exception) -> bool:
@@ -131,7 +157,7 @@ def _located(
     try:
         values = _start_values(executor, inputs)
         nodes = _runnable(executor, values, backprop)
-        if any(isinstance(node.operator, Opaque) for node in nodes):
+        if _is_wrapped(nodes):
             return None
     except Exception:  # the failing node cannot be found
         return None

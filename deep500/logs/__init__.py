@@ -5,9 +5,9 @@ from pathlib import Path
 from .. import registry
 from ..bundle.containers import open_regular
 from ..contracts.dossier import Dossier
-from ..contracts.log_format import LogFormat
+from ..contracts.log_format import LogFormat, limited_numbers
 from ..errors import Deep500Error, one_line, visible
-from ..limited_files import limited_json, limited_text
+from ..limited_files import limited_bytes, limited_json, text_of
 
 # what a pickle begins with (protocols 2 to 5), also inside of the zip that torch.save writes
 PICKLES = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
@@ -28,18 +28,30 @@ def formats() -> list[LogFormat]:
 def log_dossier(path: Path) -> Dossier:
     """What a log declares; a Deep500Error of one line if no format fits, or it is malformed."""
     _refuse_pickle(path)
-    text = limited_text(path)
+    form, content = _read(path)
     name = path.name
-    is_json = text.lstrip()[:1] in ("{", "[")
-    content: object = limited_json(text, name) if is_json else text
     known = []
     for log_format in formats():
-        if log_format.is_json == is_json and log_format.recognises(content):
-            return log_format.dossier(content, name)
+        if log_format.form == form and log_format.recognises(content):
+            dossier = log_format.dossier(content, name)
+            limited_numbers(dossier.number, name)
+            return dossier
         known.append(type(log_format).__name__)
     raise Deep500Error(
         f"{visible(name)} is no bundle, no claims file (.toml) and no log of {', '.join(known)}"
     )
+
+
+def _read(path: Path) -> tuple[str, object]:
+    """What is in a file, and its form; what is no text is bytes if any format knows them."""
+    data = limited_bytes(path)
+    binary = [log_format for log_format in formats() if log_format.form == "bytes"]
+    if any(log_format.recognises(data) for log_format in binary):
+        return "bytes", data
+    text = text_of(data, path.name)
+    if text.lstrip()[:1] in ("{", "["):
+        return "json", limited_json(text, path.name)
+    return "text", text
 
 
 def _refuse_pickle(path: Path) -> None:

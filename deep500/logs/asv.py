@@ -1,15 +1,19 @@
 """asv: a file of `.asv/results/MACHINE/`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..contracts.dossier import Dossier, ReportedNumber, SetupDescription
-from ..contracts.log_format import LogFormat
-from ..errors import Deep500Error
+from ..contracts.dossier import (
+    Dossier,
+    MeasurementConduct,
+    ReportedNumber,
+    SetupDescription,
+)
+from ..contracts.log_format import LogFormat, limited_numbers
 from ..schema import decoded
 
-MOST = 20_000  # numbers of one file
+TIMES = ("time_", "timeraw_")
 
 
 @dataclass(frozen=True)
@@ -31,27 +35,34 @@ class Asv(LogFormat):
 
     def dossier(self, content: object, file: str) -> Dossier:
         results = decoded(AsvResults, content, file)
-        numbers: list[ReportedNumber] = []
-        for name, row in results.results.items():
-            columns = dict(zip(results.result_columns, row, strict=False))
-            numbers += _numbers(name, columns, file)
-            if len(numbers) > MOST:
-                raise Deep500Error(f"{file} has more than {MOST} numbers")
-        return Dossier(number=numbers, setup=[_setup(results, file)])
+        return Dossier(
+            number=limited_numbers(_all_numbers(results, file), file),
+            setup=[_setup(results, file)],
+            measurement=[_conduct(results, file)],
+        )
+
+
+def _all_numbers(results: AsvResults, file: str) -> Iterator[ReportedNumber]:
+    for name, row in results.results.items():
+        columns = dict(zip(results.result_columns, row, strict=False))
+        yield from _numbers(name, columns, file)
 
 
 def _numbers(name: str, columns: dict[str, Any], file: str) -> list[ReportedNumber]:
     values = _list(columns.get("result"))
     lows, highs = (_list(columns.get(f"stats_ci_99_{end}")) for end in "ab")
     repeats = _list(columns.get("stats_repeat"))
+    is_time = name.rpartition(".")[2].startswith(TIMES)
     numbers = []
     for index, value in enumerate(values):
+        if value is None:
+            continue
         low, high = _at(lows, index), _at(highs, index)
         number = ReportedNumber(
             name=f"{name} {index}" if len(values) > 1 else name,
-            kind="cost",
+            kind="cost" if is_time else "count",
             value=_number(value),
-            unit="s",
+            unit="s" if is_time else None,
             n=int(_at(repeats, index) or 0) or None,
             low=low,
             high=high,
@@ -62,6 +73,18 @@ def _numbers(name: str, columns: dict[str, Any], file: str) -> list[ReportedNumb
         place = f"results/{name}/{index}"
         numbers.append(number.at(file, place))
     return numbers
+
+
+def _conduct(results: AsvResults, file: str) -> MeasurementConduct:
+    """Whether every benchmark gave a result: asv writes nothing, or null, for one that failed."""
+    failures = []
+    for name, row in results.results.items():
+        columns = dict(zip(results.result_columns, row, strict=False))
+        values = columns.get("result")
+        if values is None or None in _list(values):
+            failures.append(f"{name[:60]} failed")
+    conduct = MeasurementConduct(name="the measurement", failures=failures)
+    return conduct.at(file, "results", failures="results")
 
 
 def _list(value: object) -> list[Any]:

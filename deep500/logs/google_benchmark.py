@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from ..contracts.dossier import (
     Dossier,
@@ -25,6 +26,8 @@ class TimedFunction:
     aggregate_name: str = ""
     repetitions: Count = 1
     iterations: Count = 1
+    error_occurred: bool = False
+    error_message: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,31 +55,54 @@ class GoogleBenchmark(LogFormat):
     def dossier(self, content: object, file: str) -> Dossier:
         timed = decoded(TimedFunctions, content, file)
         numbers = []
-        for index, function in enumerate(timed.benchmarks):
-            if function.real_time is None or function.aggregate_name in (
-                "stddev",
-                "cv",
-            ):
-                continue
-            is_aggregate = function.run_type == "aggregate"
-            number = ReportedNumber(
-                name=function.name,
-                kind="cost",
-                value=function.real_time,
-                unit=function.time_unit,
-                n=function.repetitions if is_aggregate else 1,
-                interval="not an interval",
-                summary=SUMMARIES.get(function.aggregate_name, "arithmetic mean"),
-                timed_calls=function.iterations,
-            )
-            place = f"benchmarks/{index}"
-            numbers.append(number.at(file, place, value=f"{place}/real_time"))
+        for places in _same(timed.benchmarks):
+            numbers.append(_number(timed.benchmarks, places, file))
+        failures = [
+            f"{function.name[:60]}: {function.error_message[:60] or 'failed'}"
+            for function in timed.benchmarks
+            if function.error_occurred
+        ]
         context = timed.context
         return Dossier(
             number=numbers,
             setup=[_setup(context, file)],
-            measurement=[_conduct(context, file)],
+            measurement=[_conduct(context, failures, file)],
         )
+
+
+def _same(functions: Sequence[TimedFunction]) -> list[list[int]]:
+    """The places of what has a time: the repetitions of a function together, everything else by itself."""
+    groups: dict[object, list[int]] = {}
+    for index, function in enumerate(functions):
+        is_spread = function.aggregate_name in ("stddev", "cv")
+        if function.real_time is None or function.error_occurred or is_spread:
+            continue
+        is_repetition = function.run_type == "iteration" and function.repetitions > 1
+        key = function.name if is_repetition else index
+        groups.setdefault(key, []).append(index)
+    return list(groups.values())
+
+
+def _number(
+    functions: Sequence[TimedFunction], places: Sequence[int], file: str
+) -> ReportedNumber:
+    """The time of a function, or of an aggregate over its repetitions."""
+    first = functions[places[0]]
+    times = [functions[index].real_time or 0.0 for index in places]
+    is_aggregate = first.run_type == "aggregate"
+    number = ReportedNumber(
+        name=first.name,
+        kind="cost",
+        value=fmean(times),
+        unit=first.time_unit,
+        n=first.repetitions if is_aggregate else len(times),
+        raw_values=times if len(times) > 1 else None,
+        interval="not an interval",
+        summary=SUMMARIES.get(first.aggregate_name, "arithmetic mean"),
+        timed_calls=first.iterations,
+    )
+    place = f"benchmarks/{places[0]}"
+    return number.at(file, place, value=f"{place}/real_time")
 
 
 def _setup(context: BenchmarkContext, file: str) -> SetupDescription:
@@ -92,7 +118,9 @@ def _setup(context: BenchmarkContext, file: str) -> SetupDescription:
     return setup.at(file, "context")
 
 
-def _conduct(context: BenchmarkContext, file: str) -> MeasurementConduct:
+def _conduct(
+    context: BenchmarkContext, failures: Sequence[str], file: str
+) -> MeasurementConduct:
     remarks = []
     if context.cpu_scaling_enabled:
         remarks.append("the frequency of the CPUs was scaled while it ran")
@@ -102,6 +130,10 @@ def _conduct(context: BenchmarkContext, file: str) -> MeasurementConduct:
     if context.load_avg and context.num_cpus:
         load = min(1.0, max(0.0, (context.load_avg[0] - 1) / context.num_cpus))
     conduct = MeasurementConduct(
-        name="the measurement", complete=True, remarks=remarks, load=load
+        name="the measurement",
+        complete=True,
+        failures=failures,
+        remarks=remarks,
+        load=load,
     )
-    return conduct.at(file, "context", load="context/load_avg")
+    return conduct.at(file, "context", load="context/load_avg", failures="benchmarks")

@@ -45,6 +45,7 @@ class Hyperfine(LogFormat):
                 value=timed.mean,
                 unit="s",
                 n=len(timed.times) if timed.times is not None else None,
+                raw_values=timed.times,
                 interval="not an interval",
                 summary="arithmetic mean",
             )
@@ -55,9 +56,9 @@ class Hyperfine(LogFormat):
             failed = [code for code in timed.exit_codes or () if code != 0]
             if failed:
                 failures.append(f"{timed.command[:60]}: {len(failed)} runs failed")
-        conduct = MeasurementConduct(name="the measurement", contradictions=failures)
+        conduct = MeasurementConduct(name="the measurement", failures=failures)
         place = "results/exit_codes"
         return Dossier(
             number=numbers,
-            measurement=[conduct.at(file, "results", contradictions=place)],
+            measurement=[conduct.at(file, "results", failures=place)],
         )

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeGuard
 
 from ..contracts.dossier import (
+    ConvergenceRecord,
     Dossier,
     MeasurementConduct,
     ReportedNumber,
@@ -18,6 +19,19 @@ from ..schema import decoded
 MARK = ":::MLLOG "
 MOST_EVENTS = 200_000
 LONGEST_LINE = 100_000
+# whose progress is counted in examples, not in epochs; and of which four runs at either end are left out
+IN_SAMPLES = (
+    "llama2_70b_lora",
+    "flux1",
+    "llama31_405b",
+    "llama31_8b",
+    "gpt_oss_20b",
+    "deepseekv3_671b",
+    "qwen35_397b_grpo",
+    "dlrmv4",
+)
+FOUR_DROPPED = "unet3d"
+LARGEST = 1e18
 
 
 @dataclass(frozen=True)
@@ -31,7 +45,7 @@ class MlperfEvent:
 class Mlperf(LogFormat):
     """The log of one run of MLPerf Training: its time to the target quality, and the qualities on the way."""
 
-    is_json = False
+    form = "text"
 
     def recognises(self, content: object) -> bool:
         return MARK in str(content)[:100_000]
@@ -45,6 +59,7 @@ class Mlperf(LogFormat):
         return Dossier(
             number=[*_time(first, last, file), *_quality(last, file)],
             training=[_training(first, file)],
+            convergence=_convergence(last, file),
             measurement=[_conduct(last, file)],
         )
 
@@ -64,6 +79,7 @@ def _events(text: str, file: str) -> Iterator[tuple[int, MlperfEvent]]:
         yield line, decoded(MlperfEvent, limited_json(document, where), where)
 
 
+Unit = Literal["epochs", "samples"]
 Events = dict[str, tuple[int, MlperfEvent]]
 
 
@@ -119,3 +135,42 @@ def _conduct(last: Events, file: str) -> MeasurementConduct:
     status = stop[1].metadata.get("status") if stop else None
     conduct = MeasurementConduct(name="the run", complete=status == "success")
     return conduct.at(file, f"line {stop[0]}" if stop else "run_stop")
+
+
+def _convergence(last: Events, file: str) -> list[ConvergenceRecord]:
+    """How far the last evaluation before the end of the run was, if that reached its target."""
+    looks = [last[key] for key in ("eval_accuracy", "eval_error") if key in last]
+    if not looks or "submission_benchmark" not in last:
+        return []
+    line, look = max(looks, key=lambda each: each[0])
+    subject = str(last["submission_benchmark"][1].value)
+    unit: Unit = "samples" if subject in IN_SAMPLES else "epochs"
+    progress = look.metadata.get("samples_count" if unit == "samples" else "epoch_num")
+    if not is_number(progress):
+        return []
+    stop = last.get("run_stop")
+    reached = bool(stop and stop[1].metadata.get("status") == "success")
+    batch = last["global_batch_size"][1].value if "global_batch_size" in last else None
+    record = ConvergenceRecord(
+        name=subject,
+        subject=subject,
+        role="ours",
+        global_batch=batch if isinstance(batch, int) and batch > 0 else None,
+        unit=unit,
+        needed=[float(progress)] if reached else [],
+        lost=0 if reached else 1,
+        dropped=dropped(subject),
+    )
+    return [record.at(file, f"line {line}")]
+
+
+def dropped(benchmark: str) -> int:
+    """How many of the fastest, and of the slowest, runs MLPerf leaves out."""
+    return 4 if benchmark == FOUR_DROPPED else 1
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether it is a finite number that counts something, and no truth value."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return 0 <= value < LARGEST

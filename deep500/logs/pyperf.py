@@ -50,7 +50,8 @@ class Pyperf(LogFormat):
         common = dict(suite.metadata)
         for index, benchmark in enumerate(suite.benchmarks):
             common |= benchmark.metadata
-            values = [value for run in benchmark.runs for value in run.values]
+            runs = [run.values for run in benchmark.runs if run.values]
+            values = [value for run in runs for value in run]
             if not values:
                 continue
             number = ReportedNumber(
@@ -59,6 +60,8 @@ class Pyperf(LogFormat):
                 value=fmean(values),
                 unit=str(common.get("unit", "second")),
                 n=len(values),
+                # values of one process depend on each other
+                raw_values=[fmean(run) for run in runs],
                 interval="not an interval",
                 summary="arithmetic mean",
                 timed_calls=_loops(common),

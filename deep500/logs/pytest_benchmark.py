@@ -15,6 +15,7 @@ class RoundStatistics:
     median: float
     rounds: Count
     iterations: Count = 1
+    data: Sequence[float] | None = None  # with --benchmark-save-data
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class PytestBenchmark(LogFormat):
                 value=test.stats.mean,
                 unit="s",
                 n=test.stats.rounds,
+                raw_values=test.stats.data,
                 interval="not an interval",
                 summary="arithmetic mean",
                 timed_calls=test.stats.iterations,

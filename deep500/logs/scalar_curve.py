@@ -3,19 +3,29 @@
 import csv
 import io
 import math
+import re
+from collections.abc import Mapping
 
-from ..contracts.dossier import Dossier, ReportedNumber
+from ..contracts.dossier import Dossier, ReportedNumber, Split
 from ..contracts.log_format import LogFormat
 from ..errors import Deep500Error, visible
 
 HEADER = ["wall time", "step", "value"]
 MOST_ROWS = 1_000_000
+SPLITS: Mapping[str, Split] = {
+    "train": "training",
+    "training": "training",
+    "val": "validation",
+    "valid": "validation",
+    "validation": "validation",
+    "test": "test",
+}
 
 
 class ScalarCurve(LogFormat):
     """A curve of one run: its last value is what a reader takes from it."""
 
-    is_json = False
+    form = "text"
 
     def recognises(self, content: object) -> bool:
         first = str(content)[:200].partition("\n")[0]
@@ -38,11 +48,23 @@ class ScalarCurve(LogFormat):
             raise Deep500Error(
                 f"{visible(file)}, line {reader.line_num}: not three numbers"
             ) from None
-        number = ReportedNumber(
-            name=file.removesuffix(".csv"),
-            kind="quality",
-            value=last,
-            n=1,
-            summary="single value",
-        )
-        return Dossier(number=[number.at(file, f"line {reader.line_num}")])
+        name = file.removesuffix(".csv")
+        return Dossier(number=[end_of_curve(name, last, file, reader.line_num)])
+
+
+def end_of_curve(
+    name: str, value: float | None, file: str, place: int | str
+) -> ReportedNumber:
+    """The last value of a curve, whose name may tell on which data it was computed."""
+    words = re.split(r"[^a-z]+", name.lower())
+    split = next((SPLITS[word] for word in words if word in SPLITS), None)
+    number = ReportedNumber(
+        name=name,
+        kind="quality",
+        value=value,
+        n=1,
+        split=split,
+        summary="single value",
+    )
+    where = f"line {place}" if isinstance(place, int) else place
+    return number.at(file, where)

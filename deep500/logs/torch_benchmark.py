@@ -47,6 +47,7 @@ class TorchBenchmark(LogFormat):
                 value=median(times) if times else None,
                 unit="s",
                 n=len(times),
+                raw_values=times,
                 interval="not an interval",
                 summary="median",
                 timed_calls=calls,

@@ -18,6 +18,8 @@ BACKLOG_S = 3.0  # the same, so that it is not taken for the next candidate's
 SHARE = 0.25
 WAKE_UP_NS = 100_000
 SEVERAL = 4  # visits
+# Threads that are woken again while they spin, spin once more: all further visits together add one spin, and a little.
+SPINS = 1.2
 # states of threads in proc(5): on a CPU or ready for one, and in the kernel
 RUNNING = ("R", "D")
 CLOCK_OF_PROCESS = 2  # clock_getcpuclockid(3): CPUCLOCK_SCHED
@@ -76,7 +78,8 @@ class Background:
             _, again_ns, _ = self._after(visit, 1)
             once_ns = max(once_ns, again_ns)
         growth_ns = min(growths)
-        if growth_ns <= SHARE * visit_ns or growth_ns <= once_ns / SEVERAL:
+        of_spinning = SPINS * once_ns / (SEVERAL - 1)
+        if growth_ns <= SHARE * visit_ns or growth_ns <= of_spinning:
             return 0.0
         return growth_ns / visit_ns
 

@@ -5,15 +5,18 @@ from ._builder import Builder
 
 
 class DigitsCnn(Architecture):
-    """Two convolutions of 3 x 3, each halved by a pool, then two dense layers."""
+    """Two convolutions of 3 x 3, each halved by a pool, then two dense layers; with `batch_norm` after convolutions."""
 
     channels: tuple[int, int] = (6, 16)
     hidden: tuple[int, int] = (120, 84)
+    batch_norm: bool = False
     tiny = ({"channels": (2, 3), "hidden": (6, 5)}, (1, 8, 8), 3)
 
     def forward(self, builder: Builder, x: str, outputs: int) -> str:
         for i, channels in enumerate(self.channels, 1):
             x = builder.conv(f"conv{i}", x, channels)
+            if self.batch_norm:
+                x = builder.batch_norm(f"norm{i}", x)
             x = builder.relu(x)
             x = builder.max_pool(x)
         x = builder.flatten(x)

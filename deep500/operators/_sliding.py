@@ -36,6 +36,10 @@ def windows(
 ) -> SlidingWindows:
     """The windows of a kernel over an input of this spatial shape, automatic and partial padding worked out."""
     n = len(kernel)
+    if n == 0 or len(shape) != n:
+        raise ValueError(
+            f"after batch and channels, the input has {len(shape)} axes and the kernel {n}: give both as many"
+        )
     strides, dilations = operator.strides or (1,) * n, operator.dilations or (1,) * n
     flat = operator.pads or (0,) * 2 * n
     pads = zip(flat[:n], flat[n:], strict=True)

@@ -42,7 +42,13 @@ class Transpose(Operator):
         return 0
 
     def _order(self, shape):
-        return self.perm if self.perm is not None else tuple(reversed(range(len(shape))))
+        if self.perm is None:
+            return tuple(reversed(range(len(shape))))
+        if len(self.perm) != len(shape):
+            raise ValueError(
+                f"perm of Transpose orders {len(self.perm)} axes, and the input has {len(shape)}"
+            )
+        return self.perm
 
     cases = (case(data=(2, 3, 4)), case({"perm": (1, 2, 0)}, data=(2, 3, 4)), case(data=(3,)))
 

@@ -189,7 +189,8 @@ def table(content: Table, attributes: Sequence[Mapping[str, str]] = ()) -> str:
     marks = [_alignment(side) for side in align]
     head = ""
     for header, mark in zip(headers, marks, strict=True):
-        head += f'<th scope="col"{mark}>{header}</th>'
+        # a screen reader has nothing to say of a header without text
+        head += f'<th scope="col"{mark}>{header}</th>' if header else "<td></td>"
     of_rows = attributes or [{}] * len(content.rows)
     body = ""
     for row, of_row in zip(content.rows, of_rows, strict=True):

@@ -101,7 +101,9 @@ def measured(
     """A time: 1.234 ms [1.220, 1.251], n = 240. The level is shown unless it is 95 %."""
     scale, unit = UNITS[0]
     if is_number(value):
-        scale, unit = unit_of(value)
+        # 0 has no unit of its own
+        widest = high if value == 0 and is_number(high) else value
+        scale, unit = unit_of(widest)
     return _with_interval(value, low, high, n, level, scale, unit)
 
 

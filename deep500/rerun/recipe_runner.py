@@ -15,7 +15,7 @@ from ..distributed.recipe_ranks import RecipeRanks
 from ..results.outcomes.data import RecipeRecord, numbers_of
 from ..schema import encoded
 from ..training.events import Event
-from ..training.planning import make_plan, tier_recipe
+from ..training.planning import plan_here, tier_recipe
 from ..training.recipe_numbers import RecipeNumbers
 from ..training.recipe_plan import RecipePlan
 from .recipe_run import RecipeRun
@@ -98,7 +98,7 @@ def run(
     starts it if it does not exist, and does nothing if it is finished.
     """
     recipe = tier_recipe(recipe, tier)
-    plan = make_plan(recipe, tier, seeds, threads)
+    plan = plan_here(recipe, tier, seeds, threads)
     distribution = recipe_distribution(recipe)
     if distribution is not None:
         form = distribution.form(recipe.entry("batch_size"))

@@ -10,7 +10,7 @@ from ..contracts.recipe import Recipe
 from ..distributed.distribution import recipe_distribution
 from ..errors import Deep500Error
 from ..training.events import Event
-from ..training.planning import make_plan, tier_recipe
+from ..training.planning import plan_here, tier_recipe
 from .recipe_run import RecipeRun
 from .recipe_runner import Outcome, finished_outcome
 
@@ -43,7 +43,7 @@ def run_in_turn(
         runs: dict[int, RecipeRun] = {}
         for side, recipe in enumerate(recipes):
             changed = tier_recipe(recipe, tier)
-            plan = make_plan(changed, tier, seeds, threads)
+            plan = plan_here(changed, tier, seeds, threads)
             plan = replace(plan, in_turn=_pair_id(folders))
             earlier = None
             if resume:

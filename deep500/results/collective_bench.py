@@ -1,6 +1,7 @@
 """A benchmark of collectives: one block per launch, with the moments at which every rank arrived and left."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ..contracts.result import Record, ResultKind
 from ..errors import Deep500Error
@@ -15,6 +16,9 @@ from .collectives.deriving import numbers_of
 from .collectives.numbers import CollectiveNumbers
 from .collectives.page import page
 from .collectives.predicting import GAMMA
+
+if TYPE_CHECKING:
+    from ..contracts.dossier import Dossier
 
 KNOWN = (*OPERATIONS, MESSAGE)
 CollectiveRecord = Record[CollectivePlan, CollectiveLaunch, CollectiveNumbers]
@@ -51,7 +55,14 @@ class CollectiveBench(ResultKind[CollectivePlan, CollectiveLaunch, CollectiveNum
 
     def accepted(self, record: CollectiveRecord) -> bool:
         """A launch that failed, or a wrong result, is not accepted; what cannot run on so many ranks is."""
-        return not any(block.failure for block in record.blocks)
+        died = any(block.failure for block in record.blocks)
+        wrong = any(row.is_wrong for block in record.blocks for row in block.rows)
+        return not (died or wrong)
 
     def report(self, record: CollectiveRecord) -> Report:
         return page(record)
+
+    def dossier(self, record: CollectiveRecord) -> "Dossier":
+        from .collectives.collective_dossier import collective_dossier
+
+        return collective_dossier(record.plan, record.blocks, record.derived)

@@ -16,6 +16,7 @@ from ..reports.blocks import (
 )
 from ..reports.surroundings import raw_data
 from ..reports.text import Text, clean
+from ..schema import optional
 
 HEADERS = [
     "function",
@@ -26,6 +27,7 @@ HEADERS = [
     "at",
     "mean error (ULP)",
 ]
+IN_CPP = "fixed C++"
 UNFINISHED = "unfinished: the run was ended before all frameworks were measured"
 
 
@@ -38,6 +40,8 @@ class ElementaryPlan:
     dtypes: Sequence[str]
     n: int
     seed: int
+    kernels: Sequence[str] = optional(("own",))
+    hashed: int = optional(0)
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,8 @@ class FunctionError:
     n: int
     special: Sequence[str]  # wrong results at special points
     unsupported: str  # why it was not measured
+    sha256: str = optional("")  # of the results for `hashed` numbers of all kinds
+    hashed: int = optional(0)
 
 
 @dataclass(frozen=True)
@@ -190,6 +196,7 @@ def _function(row: FunctionError | LargestError) -> str:
 def _table(rows: Sequence[FunctionError]) -> Table:
     """Every function with its largest and mean error."""
     cells = []
+    has_hashes = any(row.sha256 for row in rows)
     for row in rows:
         if row.unsupported:
             continue
@@ -204,8 +211,13 @@ def _table(rows: Sequence[FunctionError]) -> Table:
             str(row.n),
             clean(row.domain),
         ]
+        if has_hashes:
+            line.append(row.sha256[:12])
         cells.append(line)
-    return Table([*HEADERS, "n", "domain"], cells, "llllrlrrl")
+    headers = [*HEADERS, "n", "domain"]
+    if has_hashes:
+        headers.append("SHA-256")
+    return Table(headers, cells, "llllrlrrl" + "l" * has_hashes)
 
 
 def _notes(rows: Sequence[FunctionError], seed: int) -> list[Text]:
@@ -219,9 +231,31 @@ def _notes(rows: Sequence[FunctionError], seed: int) -> list[Text]:
         "The largest error is that of a sample (half uniform over the domain, half by the logarithm, "
         f"seed {seed}): a lower bound of the largest there is. 0.5 is correctly rounded; truth: mpmath."
     ]
+    notes += _bits(rows)
     for fault, frameworks in frameworks_by_fault.items():
         subjects = ", ".join(frameworks)
         notes.append(f"{subjects}: {fault}")
+    return notes
+
+
+def _bits(rows: Sequence[FunctionError]) -> list[Text]:
+    """For every function and implementation: on which frameworks its results have the same bits."""
+    groups: dict[tuple[str, str, int], dict[str, list[str]]] = {}
+    for row in rows:
+        if row.sha256:
+            is_fixed = row.kernel.startswith("fixed")
+            kernel = "fixed" if is_fixed else "the frameworks' own"
+            key = _function(row), kernel, row.hashed
+            frameworks = groups.setdefault(key, {}).setdefault(row.sha256, [])
+            name = clean(row.framework)
+            frameworks.append(f"{name} in C++" if row.kernel == IN_CPP else name)
+    notes: list[Text] = []
+    for (function, kernel, hashed), by_hash in groups.items():
+        alike = [", ".join(frameworks) for frameworks in by_hash.values()]
+        verdict = f"{len(alike)} different results: {'; '.join(alike)}"
+        if len(alike) == 1:
+            verdict = f"the same bits on {alike[0]}"
+        notes.append(f"{function} ({kernel}), {hashed} numbers: {verdict}")
     return notes
 
 

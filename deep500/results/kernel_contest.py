@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from ..bundle.dates import Dates
 from ..contracts.result import Record, ResultKind
@@ -15,8 +15,12 @@ from ..reports.text import Text, VerdictWord, clean
 from ..schema import Between, Count, Length, Positive
 from ..training.recipe_plan import JudgeForm
 
+if TYPE_CHECKING:
+    from ..contracts.dossier import Dossier
+
 Level = Annotated[float, Between(1e-6, 1)]
-RATIO = "time, of the reference's"
+RATIO = "time, as a share of the reference's"
+DERIVED = "derived.json"
 WORDS: dict[str, Word] = {
     "faster": "better",
     "slower": "worse",
@@ -143,6 +147,13 @@ class KernelContest(ResultKind[KernelPlan, KernelVisit, KernelNumbers]):
             if block.worst > 1:
                 yield f"{where} is wrong by {block.worst:.3g} times what is allowed"
 
+    def dossier(self, record: KernelRecord) -> "Dossier":
+        if record.derived is None:
+            from ..contracts.dossier import Dossier
+
+            return Dossier()
+        return _dossier(record.plan, record.derived)
+
     def contestants(self, record: KernelRecord) -> Sequence[Contestant]:
         return [KernelContestant(record)]
 
@@ -209,6 +220,41 @@ def _rows(plan: KernelPlan, numbers: KernelNumbers) -> list[list[Text]]:
         ["calls in a visit, each on fresh inputs", str(plan.calls)],
         ["processes of either side", str(len(plan.seeds))],
     ]
+
+
+def _dossier(plan: KernelPlan, numbers: KernelNumbers) -> "Dossier":
+    """What is declared, for an audit: the time of a call, and the ratio to the reference."""
+    from ..contracts.dossier import Dossier, ReportedNumber, ReportedSpeedup
+
+    time = ReportedNumber(
+        name=f"a call of {clean(plan.entry)}",
+        kind="cost",
+        value=numbers.submission_s,
+        unit="s",
+        n=numbers.n,
+        refused="the interval is that of the ratio to the reference, visit by visit",
+        summary="median",
+        scope="kernel",
+        inputs="fresh in every call",
+        checked="the timed calls",
+        timed_calls=plan.calls,
+    )
+    ratio_to = ReportedSpeedup(
+        name=f"{clean(plan.entry)}: its time, of that of the reference",
+        value=numbers.ratio,
+        base="the organiser's reference",
+        base_kind="another system",
+        base_value=numbers.reference_s,
+        base_unit="s",
+        n=numbers.n,
+        low=numbers.low,
+        high=numbers.high,
+        averaged=1,
+        verdict=numbers.verdict,
+    )
+    number = time.at(DERIVED, "", value="submission_s", timed_calls="plan.json: calls")
+    speedup = ratio_to.at(DERIVED, "", value="ratio", base_value="reference_s")
+    return Dossier(number=[number], speedup=[speedup])
 
 
 def _score(plan: KernelPlan, numbers: KernelNumbers) -> Score:

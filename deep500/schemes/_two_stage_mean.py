@@ -29,7 +29,7 @@ def two_stage_mean(
     payloads = []
     sent = []
     for owner, piece in enumerate(pieces):
-        payloads.append(codec.encoded(piece, _for(key, f"to {owner}")))
+        payloads.append(codec.message(piece, _for(key, f"to {owner}")))
         sent.append(codec.decoded(payloads[-1], piece.size, piece.dtype))
     with quiet():
         residual = x - np.concatenate(sent)
@@ -49,10 +49,10 @@ def two_stage_mean(
 def _coded_again(codec: Codec, mean: np.ndarray, state: State, key: Key) -> np.ndarray:
     """The payload of a mean, with what the payloads before it have lost."""
     if not codec.error_feedback:
-        return codec.encoded(mean, key)
+        return codec.message(mean, key)
     with quiet():
         mean = mean + state.get(OWNED, 0)
-    payload = codec.encoded(mean, key)
+    payload = codec.message(mean, key)
     with quiet():
         state[OWNED] = mean - codec.decoded(payload, mean.size, mean.dtype)
     return payload

@@ -1,6 +1,7 @@
 """Synchronous data parallelism: the gradients of all ranks are added up before every update."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -43,6 +44,11 @@ class AllReduce(Scheme):
     def step(self, worker: Worker) -> Program:
         if worker.size == 1 and self.codec is None:
             yield Compute(worker.whole_step)
+            return
+        if worker.in_leaves:
+            reduce = partial(self._summed, worker)
+            yield from worker.backprop_in_leaves(reduce, self.bucket_bytes)
+            yield from update(worker)
             return
         buckets = worker.layout.buckets(self.bucket_bytes)
         is_plain = self.codec is None and self.collective is None
@@ -93,6 +99,10 @@ class AllReduce(Scheme):
             yield from self._reduce_compressed(worker, self.codec, gradients)
             return
         parts = [part for _, part in self.buckets(worker, gradients)]
+        yield from self._summed(worker, parts)
+
+    def _summed(self, worker: Worker, parts: Sequence[np.ndarray]) -> Program:
+        """Replace arrays by their sums over all ranks."""
         if self.collective is not None:
             for part in parts:
                 yield from self.collective.all_reduce(worker.rank, worker.size, part)
@@ -154,9 +164,9 @@ class AllReduce(Scheme):
             return
         if self.codec is None:
             raise Deep500Error(
-                f"{collective} has no all_reduce, which AllReduce needs: give another collective"
+                f"{type(collective).__name__} has no all_reduce, which AllReduce needs: give another collective"
             )
         raise Deep500Error(
             f"AllReduce sends what {self.codec} makes by the engine's own collectives, or by one for sparse streams "
-            f"such as SparCML: leave collective={collective} out"
+            f"such as SparCML: leave collective={type(collective).__name__} out"
         )

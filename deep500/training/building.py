@@ -9,6 +9,7 @@ from typing import Any
 from ..contracts.dataset import Dataset, Split
 from ..contracts.executor import Executor
 from ..contracts.framework import Framework
+from ..contracts.leaves import Leaves, leaves_of
 from ..contracts.model import Model
 from ..contracts.network import Network
 from ..contracts.procedure import Procedure, Setup
@@ -17,12 +18,18 @@ from ..contracts.task import Task
 from ..definition import Definition
 from ..errors import Deep500Error, with_place
 from ..frameworks import framework
+from .leaf_step import check_executor, check_framework
 from .low_precision import LowPrecision
 from .matching import named_task
 from .one_network import OneNetwork
 
 # parameters that a model factory may have
 ABOUT_DATA = "shape", "outputs", "seed"
+# entries with which a run has no leaves
+NOT_REPRODUCIBLE = {
+    "procedure": "a procedure of one's own computes its steps itself",
+    "precision": "a loss scale and rounded weights are not divided into leaves",
+}
 
 
 def recipe_task(recipe: Recipe) -> Task:
@@ -98,17 +105,41 @@ def _executor(
     from_model = recipe.entry("executor")
     if isinstance(from_model, str):
         from_model = framework(from_model).from_model
+    leaves = recipe_leaves(recipe)
+    owner = _owning_framework(from_model)
+    if leaves is not None and owner is not None:
+        check_framework(owner)
+    if leaves is not None and isinstance(threads, int):
+        # some kernels add in another order with more
+        threads = 1
     model = in_precision(recipe, model, from_model)
     options["seed"] = seed
     if isinstance(threads, int):  # a string means that the framework decides
         options["threads"] = threads
     options |= recipe.entry("executor_kwargs", {})
     try:
-        return from_model(model, **options)
+        executor = from_model(model, **options)
     except TypeError as error:
         raise Deep500Error(
             f"the executor of recipe {recipe.name} cannot be made: {with_place(error)}"
         ) from None
+    if leaves is not None:
+        check_executor(executor)
+        executor.leaves = leaves
+    return executor
+
+
+def recipe_leaves(recipe: Recipe) -> Leaves | None:
+    """The leaves of reproducible training; None if the recipe does not ask for it."""
+    leaves = leaves_of(recipe.entry("reproducible", False))
+    if leaves is None:
+        return None
+    for key, reason in NOT_REPRODUCIBLE.items():
+        if recipe.has(key):
+            raise Deep500Error(
+                f"recipe {recipe.name} cannot be trained reproducibly with {key!r}: {reason}; leave it out"
+            )
+    return leaves
 
 
 def in_float32(recipe: Recipe) -> Recipe:

@@ -9,6 +9,7 @@ from ..contracts.executor import Executor, Values
 from ..contracts.optimizer import Optimizer
 from ..contracts.procedure import Procedure
 from ..contracts.three_step import ThreeStepOptimizer
+from .leaf_step import training_step
 
 
 class OneNetwork(Procedure):
@@ -23,7 +24,7 @@ class OneNetwork(Procedure):
         self.executor = executor
         self.executors = {"network": executor}
         self.series = {"loss": loss}
-        self.training_step = executor.training_step(optimizer, y=loss)
+        self.training_step = training_step(executor, optimizer, loss)
         self.state_grows = self.training_step.state_grows
 
     def step(self, batch: Mapping[str, Any], first_row: int = 0) -> Values:

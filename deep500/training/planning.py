@@ -1,7 +1,7 @@
 """The plan of a recipe's run: everything that determines the outcome, written down before the run begins."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import registry
@@ -44,6 +44,17 @@ def tier_recipe(recipe: Recipe, tier: str) -> Recipe:
     return recipe.at_tier(tier)
 
 
+def plan_here(
+    recipe: Recipe,
+    tier: str,
+    seeds: int | Sequence[int] | None = None,
+    threads: int | None = None,
+) -> RecipePlan:
+    """The plan for a run on this machine: with the device that the recipe asks for, which must be there."""
+    device = _device(recipe)
+    return replace(make_plan(recipe, tier, seeds, threads), device=device)
+
+
 def make_plan(
     recipe: Recipe,
     tier: str,
@@ -65,12 +76,11 @@ def make_plan(
         division=recipe.division,
         tier=tier,
         seeds=_seeds(recipe, tier, seeds),
-        epochs=_epochs(recipe, tier),
+        epochs=planned_epochs(recipe, tier),
         evaluate_every=every,
         task=TaskForm(type(task).__name__, task.qualities),
         level=LEVEL,
         threads=recipe_threads(recipe, threads),
-        device=_device(recipe),
         sources=definition_sources(recipe),
         differences=recipe.differences,
         scale=canonical_form(recipe.scale) if recipe.scale else None,
@@ -145,7 +155,8 @@ def _seed_count(recipe: Recipe, tier: str, seeds: int | None) -> int:
     return count
 
 
-def _epochs(recipe: Recipe, tier: str) -> int:
+def planned_epochs(recipe: Recipe, tier: str) -> int:
+    """How many epochs are trained at a tier, of a recipe that `tier_recipe` returned."""
     epochs = recipe.entry("epochs")
     if "epochs" in recipe.scale:
         return epochs

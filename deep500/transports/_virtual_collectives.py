@@ -4,14 +4,13 @@ from typing import Any
 
 import numpy as np
 
+from ..contracts.collective import FUNCTIONS
 from ..contracts.engine_cost import engine_cost
 from ..contracts.loggp import LogGP
 from ..contracts.transport import AllGather, AllReduce, Broadcast, is_on_device
 from ..errors import Unsupported
 from ._fingerprints import check_fingerprints, fingerprint
 from ._requests import PendingRequest
-
-REDUCTIONS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
 
 def complete_collective(
@@ -48,7 +47,7 @@ def _nbytes(step: object) -> int:
 
 
 def _reduced(steps: list[AllReduce]) -> list[np.ndarray]:
-    reduce = REDUCTIONS[steps[0].op]
+    reduce = FUNCTIONS[steps[0].op]
     total = steps[0].array.copy()
     for step in steps[1:]:
         reduce(total, step.array, out=total)

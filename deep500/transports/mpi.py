@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..contracts.collective import FUNCTIONS
 from ..contracts.transport import (
     DEADLINE,
     AllGather,
@@ -39,9 +40,8 @@ SELFISH_SECONDS = 2e-5
 PAUSE = 5e-5
 EXIT_CODE = 2
 NOTES, FORMS = 0, 1  # tags of texts beside the messages of programs
-TELLING_SECONDS = (
-    1.0  # within which a rank has told the form of a message that has come
-)
+# within which a rank has told the form of a message that has come
+TELLING_SECONDS = 1.0
 NOTE_BYTES = 1024  # of a text that all ranks exchange
 # MPICH's launcher drops what was printed right before an abort: the rank that reports a failure waits for it to be
 # shown, and the others wait for that rank
@@ -79,6 +79,7 @@ class Mpi(ProcessTransport):
         super().__init__(world.Get_rank(), world.Get_size(), deadline)
         self._peer_died = False
         self._sent_notes: list[Any] = []
+        self._ops: dict[str, Any] = {}
         self.forms = Forms(self.rank, ControlMessages(self))
         self._listen()
         atexit.register(self._leave)
@@ -108,6 +109,8 @@ class Mpi(ProcessTransport):
             self._stop_listening()
             for comm in (*self.comms, self.control):
                 comm.Free()
+            for op in self._ops.values():
+                op.Free()
             self.broken = True
 
     def _leave(self) -> None:
@@ -139,10 +142,8 @@ class Mpi(ProcessTransport):
     def _collective(self, step: Any) -> Pending:
         MPI, comm = self.MPI, self.comm
         if isinstance(step, AllReduce):
-            op = {"sum": MPI.SUM, "max": MPI.MAX, "min": MPI.MIN}[step.op]
-            return MpiPending(
-                self, step, comm.Iallreduce(MPI.IN_PLACE, self._typed(step), op)
-            )
+            into, op = self._reducible(step)
+            return MpiPending(self, step, comm.Iallreduce(MPI.IN_PLACE, into, op))
         if isinstance(step, Broadcast):
             memory = as_bytes(step.array)
             request = comm.Ibcast([memory, MPI.BYTE], step.root)
@@ -152,15 +153,32 @@ class Mpi(ProcessTransport):
         assert isinstance(step, Barrier)
         return MpiPending(self, step, comm.Ibarrier())
 
-    def _typed(self, step: AllReduce) -> Any:
-        """The array with the datatype that MPI can add up."""
+    def _reducible(self, step: AllReduce) -> tuple[Any, Any]:
+        """The array with the datatype that MPI can add up, and the operation."""
+        MPI = self.MPI
+        if step.array.dtype.name == "bfloat16":
+            into = [step.array.view(np.uint16), MPI.UINT16_T]
+            return into, self._bfloat16_op(step.op)
         try:
-            datatype = self.MPI.Datatype.fromcode(step.array.dtype.char)
+            datatype = MPI.Datatype.fromcode(step.array.dtype.char)
         except ValueError:
             raise Unsupported(
                 f"MPI cannot reduce {step.array.dtype}: reduce float32 or float64, or gather"
             ) from None
-        return [step.array, datatype]
+        op = {"sum": MPI.SUM, "max": MPI.MAX, "min": MPI.MIN}[step.op]
+        return [step.array, datatype], op
+
+    def _bfloat16_op(self, name: str) -> Any:
+        """The operation on numbers that MPI does not know, by NumPy."""
+        if name not in self._ops:
+            function = FUNCTIONS[name]
+
+            def reduce(incoming: Any, total: Any, _: Any) -> None:
+                into = np.frombuffer(total, "bfloat16")
+                function(np.frombuffer(incoming, "bfloat16"), into, out=into)
+
+            self._ops[name] = self.MPI.Op.Create(reduce, commute=True)
+        return self._ops[name]
 
     def _gather(self, step: AllGather) -> Pending:
         payload = as_bytes(step.array)

@@ -220,6 +220,9 @@ class Torch(ProcessTransport):
     def _reducible(self, step: AllReduce) -> Any:
         if isinstance(step.array, self.torch.Tensor):
             return step.array
+        if step.array.dtype.name == "bfloat16":
+            # NumPy's is another module's, of which PyTorch knows nothing
+            return self._tensor(step.array.view(np.int16)).view(self.torch.bfloat16)
         try:
             return self._tensor(step.array)
         except TypeError:

@@ -44,6 +44,8 @@ def event(key: str, time_ms: int, value: object = None, **metadata: object) -> s
 MLPERF = "\n".join(
     [
         "starting",
+        event("submission_benchmark", 5, "resnet"),
+        event("global_batch_size", 6, 4096),
         event("seed", 10, 4711),
         event("run_start", 1000),
         event("eval_accuracy", 50_000, 0.71, epoch_num=1),
@@ -51,6 +53,16 @@ MLPERF = "\n".join(
         event("run_stop", 91_000, None, status="success"),
     ]
 )
+
+RCP = {
+    "resnet_ref_4096": {
+        "Benchmark": "resnet",
+        "Creator": "somebody",
+        "BS": 4096,
+        "Hyperparams": {"opt_name": "lars"},
+        "Epochs to converge": [41, 40, 42, 41, 40, 41, 42, 41, 40, 42],
+    }
+}
 
 PYPERF = {
     "version": "1.0",
@@ -208,6 +220,7 @@ LOGS: dict[str, str] = {
     "nccl.txt": NCCL,
     "imb.txt": IMB,
     "mlperf.log": MLPERF,
+    "rcps.json": json.dumps(RCP),
     "pyperf.json": json.dumps(PYPERF),
     "pytest.json": json.dumps(PYTEST),
     "hyperfine.json": json.dumps(HYPERFINE),

@@ -61,6 +61,13 @@ def test_a_hostile_name_is_escaped(
     assert "<script>alert" not in page.read_text()
 
 
+def test_a_page_does_not_replace_what_is_audited(tmp_path: Path) -> None:
+    claims = tmp_path / "claims.toml"
+    claims.write_text(HOSTILE)
+    assert cli.main(["audit", str(claims), "--out", str(claims)]) == 2
+    assert claims.read_text() == HOSTILE
+
+
 def test_a_template_is_written_once(tmp_path: Path) -> None:
     path = tmp_path / "claims.toml"
     assert cli.main(["audit", "--new", str(path)]) == 0

@@ -44,6 +44,26 @@ def test_wrong_results_are_not_timed(tmp_path) -> None:
     assert list(cells(record)) == ["Ring()"]
     [failure] = record.derived.failures
     assert "has a wrong all_reduce of 2 elements" in failure.reason
+    assert record.kind.exit_code(record) == 1
+
+
+def test_an_algorithm_that_is_not_for_these_ranks_is_listed(tmp_path) -> None:
+    algorithms = ["Grid(rows=3)", "Bruck"]
+    operations = ["all_reduce", "all_gather"]
+    record = d5.bench_collective(
+        "virtual",
+        [3, 4],
+        algorithm=algorithms,
+        operation=operations,
+        size=["48"],
+        out=tmp_path / "out",
+    )
+    found = [(cell.algorithm, cell.operation) for cell in record.derived.cells]
+    gathered = [("Bruck()", "all_gather")] * 2
+    assert sorted(found) == [*gathered, ("Grid(rows=3)", "all_reduce")]
+    [failure] = record.derived.failures
+    assert "cannot hold 4 ranks" in failure.reason
+    assert record.kind.exit_code(record) == 0
 
 
 @pytest.mark.parametrize(
@@ -144,6 +164,14 @@ def test_sizes() -> None:
         ({"start": "gun"}, "'gun'"),
         ({"launches": 0}, "--launches 0"),
         ({"seconds": -1.0}, "--seconds -1"),
+        ({"size": ["7"]}, "7 bytes are no whole number of elements of float32"),
+        ({"algorithm": ["Bruck"]}, "has no all_reduce: it offers all_gather"),
+        ({"algorithm": ["Grid(rows=3)"], "ranks": [4, 5]}, "cannot hold 4 ranks"),
+        (
+            {"algorithm": ["library-apart"], "transport": ["torch"]},
+            "give --operation all_reduce and --transport mpi$",
+        ),
+        ({"overlap": True, "transport": ["virtual"]}, "--overlap: virtual ranks"),
     ],
 )
 def test_bad_requests(settings: dict, message: str) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,17 @@ def test_a_second_build_changes_no_byte(folder: Path) -> None:
     assert contents(folder.with_name("site")) == first
     log = (folder / LOG).read_bytes()
     assert log.count(b"\n") == 5
+
+
+def test_a_board_of_the_moved_folder_is_the_same(folder: Path, tmp_path: Path) -> None:
+    """Nothing on the site tells where its bundles were."""
+    board(folder)
+    before = contents(folder.with_name("site"))
+    moved = tmp_path / "elsewhere" / folder.name
+    shutil.copytree(folder, moved)
+    board(moved)
+    assert contents(moved.with_name("site")) == before
+    assert not [name for name, data in before.items() if str(tmp_path).encode() in data]
 
 
 def test_the_page_says_it_all(folder: Path) -> None:
@@ -270,6 +282,28 @@ def test_an_audit_beside_a_bundle_is_linked_if_it_is_a_page_of_ours(
     site = folder.with_name("site")
     assert (site / audits["fast"]).read_text() == ours
     assert len([*(site / "audits").iterdir()]) == 1
+
+
+def test_every_bundle_is_audited_if_asked(folder: Path) -> None:
+    """A page that a participant left there is replaced, and one of no bundle is not written through a link."""
+    forged = page("Deep500 audit", "fast", "<p>PASS</p>")
+    (folder / "fast.audit.html").write_text(forged)
+    outside = folder.with_name("outside")
+    outside.write_text("mine")
+    (folder / "slow.audit.html").symlink_to(outside)
+    (folder / "damaged").mkdir()
+    (folder / "damaged" / "samples.jsonl").write_text("{")
+    (folder / "damaged.audit.html").write_text(forged)
+    [league] = board(folder, "--audit")["leagues"]
+    audits = {row["entry"]: row.get("audit") for row in league["rows"]}
+    assert all(audits.values())
+    text = (folder.with_name("site") / audits["fast"]).read_text()
+    assert text != forged and "Audit of fast" in text
+    assert outside.read_text() == "mine"
+    assert not (folder / "damaged.audit.html").exists()
+    before = contents(folder.with_name("site"))
+    board(folder, "--audit")
+    assert contents(folder.with_name("site")) == before
 
 
 def test_names_that_look_alike_are_two_entries(folder: Path) -> None:

@@ -47,6 +47,14 @@ def test_the_page_of_a_history(nights: Path, tmp_path: Path) -> None:
     assert cli.main(words) == 0 and page.read_bytes() == first
 
 
+def test_an_entry_names_the_series_that_it_is_in(nights: Path, capsys: Any) -> None:
+    entry = sorted(path.name for path in nights.iterdir() if path.is_dir())[0]
+    assert cli.main(["history", entry, "--folder", str(nights), "--json"]) == 0
+    [series] = json.loads(capsys.readouterr().out)["series"]
+    assert entry in [point["entry"] for point in series["points"]]
+    assert len(series["points"]) > 5
+
+
 def test_an_unknown_name_is_one_line(nights: Path, capsys: Any) -> None:
     assert cli.main(["history", "step", "--folder", str(nights)]) == 2
     error = capsys.readouterr().err

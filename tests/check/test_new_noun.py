@@ -7,8 +7,17 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+
+from deep500 import registry
+from deep500.check import asking
+from deep500.check.contract import NounCheck
+from deep500.check.report import CheckResult
+from deep500.errors import Deep500Error, InternalError
+from deep500.topologies import Torus
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "add-a-check.md").read_text()
@@ -26,9 +35,20 @@ class Zero(Schedule):
     def value(self, xp, step):
         return 0.0 * step
 
+class Raises(Schedule):
+    def value(self, xp, step):
+        raise ValueError("of no value")
+
 class Crashes(Schedule):
     def value(self, xp, step):
         os._exit(7)
+"""
+TOPOLOGIES = """
+from deep500.check.contract import NounCheck
+class CheckTopology(NounCheck):
+    "check topologies"
+    def questions(self, subject, where, progress):
+        yield subject.no_such_name
 """
 D5 = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -96,6 +116,67 @@ def test_a_crash_is_wrong(d5: D5) -> None:
     assert done.returncode == 1
     assert verdicts(done) == {"process": "wrong"}
     assert "exit code 7" in done.stdout
+
+
+def test_an_exception_of_the_subject_is_wrong_and_names_its_place(d5: D5) -> None:
+    done = d5("check", "schedule", "mine.py:Raises", "--json")
+    assert done.returncode == 1
+    assert verdicts(done) == {"process": "wrong"}
+    assert "ValueError: of no value, in Raises.value (mine.py, line " in done.stdout
+
+
+@pytest.mark.parametrize("text", ["Ring", "mine.py:Own"])
+def test_a_defect_of_a_question_is_ours_unless_a_users_code_took_part(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names: dict = {}
+    file = asking.__file__.replace("asking.py", "check_topology.py")
+    exec(compile(TOPOLOGIES, file, "exec"), names)
+    monkeypatch.setattr(asking, "check_class", lambda noun: names["CheckTopology"])
+    monkeypatch.chdir(tmp_path)
+    own = "from deep500.topologies import Ring\nclass Own(Ring): pass\n"
+    (tmp_path / "mine.py").write_text(own)
+    arguments: tuple = ("topology", {}, text, {}, "", 9.0, print)
+    if text == "Ring":
+        with pytest.raises(InternalError, match=r"check/check_topology\.py, line 6"):
+            asking.ask(*arguments)
+        return
+    [fault] = asking.ask(*arguments)["checks"]
+    assert fault["name"] == "process" and fault["ok"] is False
+    assert "no_such_name" in fault["text"]
+
+
+def test_settings_by_name_reach_the_subject() -> None:
+    class CheckTopology(NounCheck):
+        """check topologies"""
+
+    loaded = CheckTopology().load("Torus", {"rows": 2})
+    assert loaded == Torus(2)
+    with pytest.raises(Deep500Error, match="no topology is named 'Tours'"):
+        CheckTopology().load("Tours", {})
+
+
+def test_a_noun_without_built_in_ones_says_so() -> None:
+    class CheckPlot(NounCheck):
+        """check plots"""
+
+    with pytest.raises(Deep500Error, match=r"no built-in plots: .* my\.py:Mine"):
+        CheckPlot().accept("Mine", {})
+
+
+def test_numbers_of_numpy_are_pythons() -> None:
+    error: Any = np.float32(0.5)
+    check = CheckResult("x", error < 1, error, 1)
+    assert check.ok is True and type(check.value) is float
+    json.dumps(check.to_json())
+
+
+@pytest.mark.parametrize(
+    ("noun", "folder"),
+    [("codec", "codecs"), ("topology", "topologies"), ("loss", "losses")],
+)
+def test_the_folder_of_a_noun(noun: str, folder: str) -> None:
+    assert registry.plural(noun) == folder and registry.singular(folder) == noun
 
 
 @pytest.mark.parametrize(

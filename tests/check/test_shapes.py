@@ -71,7 +71,7 @@ def test_integers_have_a_range():
 @pytest.mark.parametrize(
     ("shape", "message"),
     [
-        ("2y3,3x4", "'2y3' is no shape: write one word per input"),
+        ("2y3,3x4", "'2y3' is no shape: write one per input"),
         ("2x3", "takes the inputs a, b, and --shape describes 1"),
         ("2x3,3x4,4x5", "and --shape describes 3"),
         ("", "and --shape describes 1"),

@@ -27,7 +27,7 @@ METRICS = [(d5.TestAccuracy(), 1.0)]
             1e30,
             "d5.events.NotFinite()",
             "0 of 2 seeds were trained to the end, seed 0 diverged at epoch 1, step 2, seed 1 diverged at epoch 1, "
-            "step 2; planned were 3 epochs each.",
+            "step 2; planned: 3 epochs each.",
         ),
         (
             1e30,

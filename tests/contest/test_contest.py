@@ -13,6 +13,7 @@ from deep500.bundle.records.verification import verify
 from deep500.contest.definition import open_folder
 from deep500.contest.judging import judge, waiting
 from deep500.contest.submissions import submit
+from deep500.dossiers.audit_sources import audit_sources
 from deep500.errors import Deep500Error, Wrong
 
 from ..evidence.forging import Forger
@@ -36,6 +37,14 @@ def cup(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def test_participants_can_read_the_rules(cup: Path) -> None:
+    rules = (cup / "RULES.md").read_text()
+    assert "Ranked by:" in rules and "over 3 seeds" in rules
+    assert "| `TestAccuracy" not in rules and "| ≥ 20 |" in rules
+    assert "| epochs | `3` |" in rules
+    assert "| memory of all processes together | 4096 MiB |" in rules
+
+
 def test_the_result_is_a_bundle_that_verifies_and_replays(
     cup: Path, capsys: Any
 ) -> None:
@@ -56,6 +65,16 @@ def test_seeds_are_drawn_after_submission_and_noted(cup: Path) -> None:
     plan = json.loads((cup / "results" / "adam" / "plan.json").read_text())
     assert [*lines[2].seeds] == plan["seeds"] and len({*lines[2].seeds}) == 3
     assert lines[3].manifest == verify(cup / "results" / "adam").hash
+
+
+def test_an_audit_has_no_doubt_about_being_judged(cup: Path) -> None:
+    found = audit_sources(cup / "results" / "adam", rules=["N16"])
+    assert found.outcomes[0].verdict == "PASS"
+
+
+def test_the_board_of_a_contest_is_that_of_its_results(cup: Path, capsys: Any) -> None:
+    assert cli.main(["board", str(cup)]) == 2
+    assert f"its results are in {cup / 'results'}" in capsys.readouterr().err
 
 
 def test_the_board_takes_what_was_judged_and_nothing_else(
@@ -182,6 +201,7 @@ def test_a_submission_is_judged_once(cup: Path, capsys: Any) -> None:
         (["init", "EXISTING", "--recipe", "digits_mlp"], "exists already"),
         (["init", "CUP", "--recipe", "digits_mlp", "--seeds", "0"], "seeds"),
         (["init", "CUP", "--recipe", "digits_mlp", "--tier", "huge"], "tier"),
+        (["init", "CUP", "--recipe", "digits_mlp", "--scored", "Beauty"], "score"),
         (["submit", "CUP", "x.py"], "is no contest"),
         (["judge", "EXISTING"], "is no contest"),
     ],

@@ -29,6 +29,7 @@ REFUSED = {
     "cached_by_content": ("answers", "is wrong"),
     "cached_by_id": ("answers", "is wrong"),
     "cached_by_pointer": ("answers", "is wrong"),
+    "denormals_flushed": ("answers", "is wrong"),
     "half_precision": ("answers", "is wrong"),
     "half_the_rows": ("answers", "is wrong"),
     "inputs_zeroed": ("submission", "read-only"),
@@ -45,6 +46,12 @@ REFUSED = {
 # judged: all of the 2 ms of each call are in the judge's time
 TIMED = ("clock_patched", "clock_of_the_judge_patched")
 WAIT_S = 0.002
+
+
+def problem_of(name: str) -> Path:
+    """Most kernels cheat at the same problem; others have one of their own."""
+    own = HERE / f"problem_of_{name}.py"
+    return own if own.exists() else PROBLEM
 
 
 def opened(path: Path, problem: Path = PROBLEM, **changes: Any) -> ContestFolder:
@@ -67,7 +74,8 @@ def test_every_kernel_has_its_outcome() -> None:
 
 @pytest.mark.parametrize("name", cells(REFUSED))
 def test_a_cheat_is_refused(name: str, tmp_path: Path) -> None:
-    outcome = judged(opened(tmp_path / "cup"), KERNELS / f"{name}.py")
+    folder = opened(tmp_path / "cup", problem_of(name))
+    outcome = judged(folder, KERNELS / f"{name}.py")
     layer, reason = REFUSED[name]
     assert not outcome.judgement.accepted
     assert outcome.judgement.layer == layer, outcome.judgement
@@ -189,10 +197,26 @@ def test_the_worst_error(got: list[float], worst: float) -> None:
         assert found == pytest.approx(worst, rel=1e-3)
 
 
-def test_a_problem_that_is_none_is_refused(tmp_path: Path) -> None:
+GOOD = "import numpy as np\ndef inputs(rng): return rng.random(3)\ndef reference(x): return x\n"
+PROBLEMS = {
+    "inputs = 3\n": "no function 'inputs'",
+    "def f(:\n": "cannot be read: SyntaxError",
+    "raise SystemExit(0)\n": "cannot be read: SystemExit",
+    GOOD + "TOLERANCE = ('a', 'b')\n": "TOLERANCE .* give .relative, absolute.",
+    GOOD + "TOLERANCE = (-1.0, 0.0)\n": "TOLERANCE .* numbers from 0",
+    GOOD.replace("rng.random(3)", "None"): "inputs of the problem .* no array",
+    GOOD.replace("rng.random(3)", "()"): "inputs of the problem .* no array",
+    GOOD.replace("return x", "return 'x'"): "reference of the problem .* no array",
+    GOOD.replace("return x", "return x / y"): "cannot be posed: NameError.* line 3",
+    GOOD.replace("(x)", "()"): "cannot be posed: TypeError",
+}
+
+
+@pytest.mark.parametrize("text", PROBLEMS)
+def test_a_problem_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     from deep500.contest.kernel_referee import problem_file
 
     file = tmp_path / "problem.py"
-    file.write_text("inputs = 3\n")
-    with pytest.raises(Deep500Error, match="no function 'inputs'"):
+    file.write_text(text)
+    with pytest.raises(Deep500Error, match=PROBLEMS[text]):
         problem_file(file)

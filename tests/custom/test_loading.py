@@ -151,3 +151,15 @@ def test_outputs_never_share_memory_with_inputs() -> None:
 
     for op in (View(), Same()):
         assert not np.shares_memory(op.run([X])[0], X)
+
+
+def test_unpacked_inputs_say_how_many_there_are() -> None:
+    class Biased(d5.CustomPythonOp):
+        def forward(self, inputs):
+            x, bias = inputs
+            return x + bias
+
+    [y] = d5.evaluate(Biased(), [X, X])
+    np.testing.assert_array_equal(y, X + X)
+    with pytest.raises(Deep500Error, match="num_inputs of a class in Python is 2"):
+        d5.evaluate(Biased(), [X])

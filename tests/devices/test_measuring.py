@@ -105,7 +105,7 @@ def test_a_statement_that_leaves_work_on_the_device_is_refused() -> None:
     asked = {"a": Statement("x @ x", SETUP)}
     match = r"'a' returns before its work.*--sync torch\."
     with pytest.raises(Deep500Error, match=match):
-        run(asked, budget_s=0.5, processes=1)
+        run(asked, budget_s=0.5, processes=1, timeout_s=60)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,13 @@ def test_a_statement_that_leaves_work_on_the_device_is_refused() -> None:
     [("x @ x", "torch.accelerator:synchronize"), ("(x @ x).cpu()", None)],
 )
 def test_with_a_wait_it_is_timed_whole(text: str, sync: str | None) -> None:
-    result = run({"a": Statement(text, SETUP)}, budget_s=0.5, processes=1, sync=sync)
+    result = run(
+        {"a": Statement(text, SETUP)},
+        budget_s=0.5,
+        processes=1,
+        timeout_s=60,
+        sync=sync,
+    )
     assert result.derived.entries[0].median >= 0.95 * LATENCY_S
 
 

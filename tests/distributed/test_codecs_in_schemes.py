@@ -1,14 +1,19 @@
 """Codecs inside of AllReduce: identities, exact bytes, residuals that survive a checkpoint."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 import deep500 as d5
 from deep500.codecs.identity import Identity
+from deep500.codecs.momentum_correction import MomentumCorrection
 from deep500.codecs.top_k import TopK
 from deep500.collectives.ring import Ring
 from deep500.contracts.codec import Codec
 from deep500.errors import Deep500Error
+from deep500.optimizers.momentum import Momentum
+from deep500.optimizers.sgd import SGD
 from deep500.schemes.all_reduce import AllReduce
 
 from .test_all_reduce import largest_difference
@@ -51,6 +56,16 @@ def test_a_gather_of_many_ranks_costs_more_than_an_allreduce() -> None:
         run = d5.simulate(AllReduce(codec=codec), RECIPE, ranks=64, epochs=1)
         sent[codec is None] = run.bytes[0]
     assert sent[True] < sent[False] < 2 * sent[True]
+
+
+def test_momentum_that_would_count_twice_is_said() -> None:
+    scheme = AllReduce(codec=MomentumCorrection(TopK(0.1)))
+    with pytest.warns(UserWarning, match="MomentumCorrection has momentum, and so"):
+        distributed(scheme, 2, optimizer=Momentum(0.1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        distributed(scheme, 2, optimizer=SGD(0.1))
+        distributed(AllReduce(codec=TopK(0.1)), 2, optimizer=Momentum(0.1))
 
 
 def test_residuals_are_in_the_checkpoint() -> None:

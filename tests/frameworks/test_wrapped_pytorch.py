@@ -343,7 +343,7 @@ def test_compiled() -> None:
             {"params": {}},
             "pytorch takes a torch.nn.Module, a d5.Network or an ONNX model",
         ),
-        ({"device": "gpu"}, "pytorch cannot run on device 'gpu'"),
+        ({"device": "gpu"}, "pytorch has no device 'gpu'"),
     ],
 )
 def test_what_cannot_be_wrapped(options: dict[str, Any], message: str) -> None:

@@ -50,6 +50,10 @@ class Sum(d5.collectives.Ring):
     pass
 
 
+class Exact(d5.reductions.PreRounded):
+    pass
+
+
 class Order(d5.ShuffleSampler):
     pass
 """
@@ -70,12 +74,14 @@ OWN = {
     "codecs": ("Signs", "0.25", "TopK"),
     "topologies": ("Graph", "rows=2", "Torus"),
     "collectives": ("Sum", "tag=7", "Ring"),
+    "reductions": ("Exact", "levels=3", "PreRounded"),
     "samplers": ("Order", "batch_size=4", "ShuffleSampler"),
 }
 NESTED = {
     "optimizers": ["Adam({schedules})"],
     "schedules": ["WarmUp({schedules}, 5)"],
     "schemes": ["DPSGD(topology={topologies})", "AllReduce({codecs}, {collectives})"],
+    "collectives": ["Reproducible({reductions})"],
     "samplers": ["ScheduledSampler(batch_size=4, schedule={schedules})"],
 }
 CHAINED = {

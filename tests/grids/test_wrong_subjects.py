@@ -73,6 +73,9 @@ FROM_FILES = {
     "check sampler": "Sampler",
     "check collective": "Collective",
     "check network mlp --against": "",
+    "bench collective --transport virtual --size 8 --algorithm": "Collective",
+    "bench compression --codec": "Codec",
+    "bench compression --codec TopK(0.1) --scheme": "Scheme",
     "bench operator --shape 4x4 --budget 1": "Op",
     "bench operator Relu --shape 4x4 --budget 1 --reference": "",
     "run digits_mlp --tier tiny --optimizer": "Optimizer",
@@ -84,13 +87,20 @@ BUNDLES = {
     "report": "{}",
     "reproduce": "{}",
     "compare": "{} {}",
+    "audit": "{}",
+    "fool": "--way 1 {}",
     "sign": "--key no-key {}",
     "board": "{}",
     "contest judge": "{}",
     "contest submit": "{} nothing.py",
 }
 NETWORKS = ("check network", "bench network", "show network")
-RECIPES = ("run", "show recipe", "contest init new-contest --recipe")
+RECIPES = (
+    "run",
+    "show recipe",
+    "contest init new-contest --recipe",
+    "contest init new-contest --problem",
+)
 DATASETS = ("bench dataset", "show dataset")
 # Subjects are free code or commands, or there is none.
 WITHOUT_SUBJECT = {
@@ -123,7 +133,11 @@ AS_TEXTS = {
     "check codec": "TopK",
     "check scheme": "LocalSGD",
     "check sampler": "ShuffleSampler",
+    "check collective": "Ring",
     "check network mlp --optimizer": "Adam",
+    "bench collective --transport virtual --size 8 --algorithm": "Ring",
+    "bench compression --codec": "TopK",
+    "bench compression --codec TopK(0.1) --scheme": "LocalSGD",
     "bench operator --shape 4x4 --budget 1": "Softmax",
     "run digits_mlp --tier tiny --optimizer": "Adam",
     "run digits_mlp --tier tiny --codec": "TopK",

@@ -65,6 +65,7 @@ def test_a_value_without_its_interval_is_not_shown():
 
 
 def test_a_narrow_interval_keeps_its_width():
+    assert measured(0.0, 0.0, 2e-9, 3) == "0 ns [0, 2], n = 3"
     assert measured(1.0, 0.99999, 1.00001, 10) == "1.00000 s [0.99999, 1.00001], n = 10"
 
 

@@ -8,6 +8,7 @@ import os
 import sys
 from typing import Any
 
+import ml_dtypes  # noqa: F401 - makes "bfloat16" a dtype of NumPy
 import numpy as np
 
 from deep500.collectives.ring import Ring
@@ -45,6 +46,12 @@ def program(rank: int, size: int) -> Program:
         handles.append(handle)
     yield Wait(handles)
     results["two at once"] = [first.tolist(), second.tolist()]
+    for dtype in ("float16", "bfloat16"):
+        short_floats = np.arange(5).astype(dtype) + np.asarray(rank, dtype)
+        for op in ("sum", "max"):
+            reduced = short_floats.copy()
+            yield from all_reduce(reduced, op)
+            results[f"{dtype} {op}"] = reduced.astype(float).tolist()
     largest = np.array([rank], np.int64)
     yield from all_reduce(largest, "max")
     results["max"] = largest.tolist()

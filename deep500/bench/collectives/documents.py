@@ -30,6 +30,7 @@ class CaseOnRank:
     modelled: bool = False
     memory: int | None = None
     failure: str = ""
+    is_wrong: bool = False
 
 
 @dataclass(frozen=True)

@@ -132,4 +132,5 @@ def merged_row(rows: Sequence[CaseOnRank], ranks: int) -> CaseSamples:
         memory=max(memories, default=None),
         cost=declared_cost(rows[0].case, ranks),
         failure=rows[0].failure,
+        is_wrong=rows[0].is_wrong,
     )

@@ -55,7 +55,8 @@ class Rounds:
                 continue
             failures = self._texts(subject.check())
             row.failure = next(filter(None, failures), "")
-            if not row.failure:
+            row.is_wrong = bool(row.failure)
+            if not row.is_wrong:
                 self.subjects[number] = subject
                 self._weigh(row, subject)
 

@@ -13,8 +13,8 @@ from ...errors import Deep500Error, Unsupported
 from ...results.collectives.data import (
     ALONE,
     LIBRARIES,
-    LIBRARY,
     LIBRARY_APART,
+    LIBRARY_CALLS,
     MESSAGE,
     TimedCase,
 )
@@ -98,14 +98,14 @@ class LibraryCall(OnRank):
         super().__init__(case, transport, buffers)
         if case.operation != "all_reduce":
             raise Unsupported(f"the library's own {case.operation} is not measured")
+        if case.algorithm not in LIBRARY_CALLS[transport.name]:
+            raise Unsupported(f"{transport.name} has no such call of its own")
         engine: Any = transport
         if transport.name == "mpi":
             self.call = self._mpi_call(engine.MPI)
-        elif transport.name == "torch" and case.algorithm == LIBRARY:
+        else:
             tensor = engine.torch.from_numpy(self.array)
             self.call = lambda: engine.dist.all_reduce(tensor)
-        else:
-            raise Unsupported(f"{transport.name} has no such call of its own")
 
     def _mpi_call(self, mpi: Any) -> Callable[[], object]:
         datatype = mpi.Datatype.fromcode(self.array.dtype.char)

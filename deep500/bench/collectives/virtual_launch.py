@@ -14,6 +14,10 @@ from .subjects import element_count
 NANO = 1e9
 
 
+class WrongResult(Deep500Error):
+    """A collective ran to its end and gave something else than it must."""
+
+
 def virtual_launch(job: LaunchJob, network: LogGP | None = None) -> CollectiveLaunch:
     """All cases on so many virtual ranks."""
     network = network or LogGP()
@@ -26,7 +30,10 @@ def virtual_row(case: TimedCase, ranks: int, network: LogGP) -> CaseSamples:
     try:
         virtual = carried_out(case, ranks, network)
     except Deep500Error as error:
-        return CaseSamples(case, [], [], [], False, None, failure=one_line(error))
+        is_wrong = isinstance(error, WrongResult)
+        return CaseSamples(
+            case, [], [], [], False, None, failure=one_line(error), is_wrong=is_wrong
+        )
     leave = [round(clock * NANO) for clock in virtual.clocks.values()]
     sent = [traffic.sent_bytes for traffic in virtual.traffic.values()]
     modelled = any(traffic.modelled_bytes for traffic in virtual.traffic.values())
@@ -35,7 +42,7 @@ def virtual_row(case: TimedCase, ranks: int, network: LogGP) -> CaseSamples:
 
 
 def carried_out(case: TimedCase, ranks: int, network: LogGP) -> Virtual:
-    """The ranks after the call, whose results are right; raises a Deep500Error otherwise."""
+    """The ranks after the call, whose results are right; raises a WrongResult otherwise."""
     collective = definition_of(case.algorithm, "collectives")
     collective.check(ranks)
     count = element_count(case)
@@ -49,7 +56,7 @@ def carried_out(case: TimedCase, ranks: int, network: LogGP) -> Virtual:
     for rank, result in results.items():
         right = right_result(case.operation, rank, ranks, count, case.dtype)
         if not is_right(result, right):
-            raise Deep500Error(
+            raise WrongResult(
                 f"{case.algorithm}: rank {rank} has a wrong {case.operation} of {count} elements"
             )
     return virtual

@@ -131,9 +131,9 @@ def runnable(job: CompressionJob) -> tuple[list[str], list[MethodTimes]]:
     """The schemes that do a step on so many virtual ranks, and the others with why they do not."""
     from .training import recipe_of, virtual_seconds
 
-    recipe = recipe_of(job.hidden, job.batch, 1)
     good, refused = [], []
     for method in job.methods:
+        recipe = recipe_of(method, job.hidden, job.batch)
         try:
             virtual_seconds(recipe, method, job.ranks, LogGP(), job.seed)
         except Deep500Error as error:
@@ -171,7 +171,7 @@ class AccuracyJob(CompressionJob):
         from .training import recipe_of
 
         [method] = self.methods
-        recipe = recipe_of(self.hidden, self.batch, self.epochs)
+        recipe = recipe_of(method, self.hidden, self.batch, self.epochs)
         scheme = scheme_of(method)
         try:
             done = simulate(
@@ -201,7 +201,7 @@ class TrafficJob(CompressionJob):
 
         [method] = self.methods
         # a rank needs at least an example
-        recipe = recipe_of(self.hidden, max(self.batch, max(COUNTS)), 1)
+        recipe = recipe_of(method, self.hidden, max(self.batch, *COUNTS))
         only_latency = LogGP(1.0, 0.0, 0.0, 0.0)
         only_bytes = LogGP(0.0, 0.0, 0.0, 1.0)
         by_ranks: list[RankTraffic] = []

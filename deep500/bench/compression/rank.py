@@ -35,9 +35,11 @@ MOST_BYTES = 4_000_000
 
 def measured(transport: Transport, request: StepsRequest) -> RankMethods:
     """All schemes in turn, in a new order in every round."""
-    recipe = recipe_of(request.hidden, request.batch, 1)
     rows = [MethodOnRank(method) for method in request.methods]
-    replicas = [OwnReplicas(recipe, transport, request.seed) for _ in rows]
+    replicas = []
+    for method in request.methods:
+        recipe = recipe_of(method, request.hidden, request.batch)
+        replicas.append(OwnReplicas(recipe, transport, request.seed))
     schemes = [scheme_of(method) for method in request.methods]
     latency, gap = message_costs(transport, request.mbit)
     for own, scheme in zip(replicas, schemes, strict=True):

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ...codecs.momentum_correction import MomentumCorrection
 from ...contracts.dataset_splits import loaded_splits
 from ...contracts.loggp import LogGP
+from ...contracts.optimizer import Optimizer
 from ...contracts.recipe import Recipe
 from ...contracts.scheme import Scheme
 from ...contracts.transport import Program, Transport
@@ -18,14 +20,17 @@ from ...distributed.replica import Replica
 from ...distributed.shards import Shard, shard_of
 from ...metrics.test_accuracy import TestAccuracy
 from ...optimizers.momentum import Momentum
+from ...optimizers.sgd import SGD
 from ...training.building import recipe_executor, recipe_task
 from ...transports.virtual import Virtual
 
 LEARNING_RATE, MOMENTUM = 0.05, 0.9
 
 
-def recipe_of(hidden: Sequence[int], batch: int, epochs: int) -> Recipe:
-    """The training that all schemes have in common."""
+def recipe_of(
+    method: str, hidden: Sequence[int], batch: int, epochs: int = 1
+) -> Recipe:
+    """The training that all schemes have in common; a codec with momentum of its own is not given another one."""
     fixed: dict[str, Any] = {
         "model": "mlp",
         "model_kwargs": {"hidden": tuple(hidden)},
@@ -35,10 +40,17 @@ def recipe_of(hidden: Sequence[int], batch: int, epochs: int) -> Recipe:
     mutable: dict[str, Any] = {
         "batch_size": batch,
         "executor": "reference",
-        "optimizer": Momentum(LEARNING_RATE, MOMENTUM),
+        "optimizer": optimizer_of(scheme_of(method)),
     }
     metrics = [(TestAccuracy(), None)]
     return Recipe("compression", fixed, mutable, metrics)
+
+
+def optimizer_of(scheme: Scheme) -> Optimizer:
+    codec = getattr(scheme, "codec", None)
+    if isinstance(codec, MomentumCorrection):
+        return SGD(LEARNING_RATE)
+    return Momentum(LEARNING_RATE, MOMENTUM)
 
 
 class OwnReplicas:

@@ -5,6 +5,7 @@ largest error of a sample is a lower bound of the largest there is. Zeros, infin
 smallest normal number are not counted in ULP: where a result at such a point is not the right one, it is listed.
 """
 
+import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,12 +17,19 @@ import numpy as np
 from ... import registry
 from ...check.operators.examples import generator
 from ...check.operators.formats import FORMATS, argmax
+from ...contracts.framework import Framework
 from ...contracts.operator import Operator
+from ...custom.operators import as_operator
+from ...elementary.compiled import compile_elementary
 from ...errors import Deep500Error
 from ...frameworks import framework as adapter
 
 DTYPES = ("float32", "float64")
+# whose code computes: the framework's, or that of deep500/elementary as a formula or in C++
+KERNELS = ("own", "fixed", "fixed C++")
 DIGITS = 50
+# arrays of one length: ONNX Runtime records a graph for every length
+CHUNK = 50_000
 Interval = tuple[float, float]
 
 
@@ -39,6 +47,22 @@ class Log1p(Operator):
         return xp.log1p(x)
 
 
+class ReciprocalSqrt(Operator):
+    """1 / sqrt(x)."""
+
+    def forward(self, xp, x):
+        return 1 / xp.sqrt(x)
+
+    def pytorch(self, torch, x):
+        return torch.rsqrt(x)
+
+    def jax(self, jax, x):
+        return jax.lax.rsqrt(x)
+
+    def tensorflow(self, tf, x):
+        return tf.math.rsqrt(x)
+
+
 @dataclass(frozen=True)
 class ElementaryFunction:
     """An operator, the truth, and where arguments are drawn for float32 and for float64."""
@@ -49,13 +73,29 @@ class ElementaryFunction:
     exponents: Interval | None = None  # of the second argument
 
     def instance(self) -> Operator:
-        """The operator; two of them are defined in this module alone."""
+        """The operator; some are defined in this module alone."""
         match self.operator:
             case "Expm1":
                 return Expm1()
             case "Log1p":
                 return Log1p()
+            case "Rsqrt":
+                return ReciprocalSqrt()
         return registry.find("operators", self.operator)()
+
+    def has_kernel(self, kernel: str, dtype: str) -> bool:
+        """Whether there is an implementation of this kind: those with fixed bits are in float32."""
+        is_fixed = dtype == "float32" and registry.has("elementary", self.operator)
+        return kernel == "own" or is_fixed
+
+    def kernel_of(self, kernel: str, framework: Framework) -> tuple[Operator, str]:
+        """The operator of one of KERNELS, and the word for it in the table."""
+        if kernel == "fixed":
+            return registry.find("elementary", self.operator)(), kernel
+        if kernel == "fixed C++":
+            return as_operator(compile_elementary(self.operator)), kernel
+        operator = self.instance()
+        return operator, framework.kernel(operator)[1]
 
     def bounds(self, dtype: str) -> Interval:
         return self.domain[DTYPES.index(dtype)]
@@ -79,6 +119,7 @@ FUNCTIONS = {
         "Log1p", lambda x: mpmath.log(1 + x), ((-0.999, 1e37), (-0.999, 1e300))
     ),
     "sqrt": ElementaryFunction("Sqrt", mpmath.sqrt, POSITIVE),
+    "rsqrt": ElementaryFunction("Rsqrt", lambda x: 1 / mpmath.sqrt(x), POSITIVE),
     "sin": ElementaryFunction("Sin", mpmath.sin, EVERYWHERE),
     "cos": ElementaryFunction("Cos", mpmath.cos, EVERYWHERE),
     "tan": ElementaryFunction("Tan", mpmath.tan, EVERYWHERE),
@@ -106,19 +147,31 @@ class Exactness:
     # what is not right at special points
     special: list[str] = field(default_factory=list)
     unsupported: str = ""
+    # of the results for `hashed` numbers of all kinds
+    sha256: str = ""
+    hashed: int = 0
 
 
 def exactness(
-    function: str, framework: str, dtype: str, n: int, seed: int
+    function: str,
+    framework: str,
+    dtype: str,
+    n: int,
+    seed: int,
+    kernel: str = "own",
+    hashed: int = 0,
 ) -> Exactness:
-    """The errors of one function on one framework in one dtype."""
+    """The errors of one function on one framework in one dtype, and the SHA-256 of its results for `hashed` numbers."""
     what = FUNCTIONS[function]
     fw = adapter(framework)
-    operator = what.instance()
     arguments = draw(what, dtype, n, seed)
     try:
-        kernel = fw.kernel(operator)[1]
+        operator, kernel = what.kernel_of(kernel, fw)
         [values] = fw.evaluate(operator, arguments)
+        sha256 = ""
+        if hashed:
+            points = every_kind(what, dtype, hashed, seed)
+            sha256 = bits_hash(fw, operator, points)
         special = []
         if not what.exponents:
             special = special_faults(
@@ -144,13 +197,51 @@ def exactness(
         ", ".join(f"{argument:.9g}" for argument in worst_arguments),
         mean,
         special,
+        sha256=sha256,
+        hashed=hashed,
     )
 
 
-def not_measured(function: str, framework: str, dtype: str, reason: str) -> Exactness:
+def every_kind(
+    what: ElementaryFunction, dtype: str, n: int, seed: int
+) -> list[np.ndarray]:
+    """n arguments: zeros, infinities, NaN, random bits (denormal numbers among them), and those of the domain."""
+    form = FORMATS[dtype]
+    tiny = form.tiny
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 2.0, 0.5, 3.0, -3.0]
+    special += [tiny, -tiny, tiny / 4, -tiny / 4, tiny * form.eps, -tiny * form.eps]
+    firsts, seconds = np.meshgrid(np.array(special, dtype), np.array(special, dtype))
+    random = generator("elementary bits", what.operator, dtype, seed)
+    columns = []
+    drawn = draw(what, dtype, n // 2, seed)
+    for column, grid in zip(drawn, (firsts, seconds), strict=False):
+        any_bits = random.integers(0, 256, n * np.dtype(dtype).itemsize, np.uint8).view(
+            dtype
+        )
+        joined = np.concatenate([grid.ravel(), column, any_bits])
+        columns.append(joined[:n])
+    return columns
+
+
+def bits_hash(
+    framework: Framework, operator: Operator, points: Sequence[np.ndarray]
+) -> str:
+    """The SHA-256 of the results' bits; of every NaN, the sign and the payload count, too."""
+    digest = hashlib.sha256()
+    for start in range(0, len(points[0]), CHUNK):
+        chunk = [column[start : start + CHUNK] for column in points]
+        with np.errstate(all="ignore"):
+            [values] = framework.evaluate(operator, chunk)
+        digest.update(np.ascontiguousarray(values).tobytes())
+    return digest.hexdigest()
+
+
+def not_measured(
+    function: str, framework: str, dtype: str, reason: str, kernel: str = ""
+) -> Exactness:
     """The line of a function that a framework cannot compute."""
     domain = _domain_text(FUNCTIONS[function], dtype)
-    return Exactness(function, framework, "", dtype, domain, 0, unsupported=reason)
+    return Exactness(function, framework, kernel, dtype, domain, 0, unsupported=reason)
 
 
 def _domain_text(function: ElementaryFunction, dtype: str) -> str:

@@ -24,9 +24,8 @@ from .. import Bundle, read
 from .dating import bundle_dates, date_problems, future_remark
 from .ledger_answer import ledger_answer
 
-TOLERANCE = (
-    1e-9  # the mathematical library of another machine may differ in the last bits
-)
+# the mathematical library of another machine may differ in the last bits
+TOLERANCE = 1e-9
 MOST_DIFFERENCES = 100  # the most differences that are listed
 HOSTILE = (
     ArithmeticError,

@@ -14,9 +14,8 @@ DIRECT = "onnxruntime itself"
 BOUND = " with inputs bound"
 GRADIENT = "gradient"  # the column of our derivatives
 SKIPPED = "skipped"  # nothing to differentiate, or no derivative declared
-UNSTABLE = (
-    "unstable"  # a kink, a jump or an infinity at this point: differences tell nothing
-)
+# a kink, a jump or an infinity at this point: differences tell nothing
+UNSTABLE = "unstable"
 
 
 @dataclass(frozen=True)

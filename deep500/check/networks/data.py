@@ -9,7 +9,7 @@ import numpy as np
 from ...contracts.network import Network, Node
 from ...contracts.operator import TensorSpec
 from ...errors import Deep500Error, one_line, unknown
-from ...graph.arrays import check_kinds
+from ...graph.arrays import check_kind
 from ..operators.examples import generator
 from ..operators.formats import FORMATS
 
@@ -164,7 +164,7 @@ def checked_data(network: Network, arrays: Mapping[str, Any]) -> dict[str, np.nd
 def _converted(name: str, value: Any, spec: TensorSpec) -> np.ndarray:
     """The value as an array of the input's dtype; a Deep500Error if it is none, or if its numbers do not fit in it."""
     try:
-        check_kinds({name: spec}, {name: value})
+        check_kind(name, spec.dtype, value)
         array = np.asarray(value)
         converted = array.astype(spec.dtype)
     except (TypeError, ValueError) as error:

@@ -1,6 +1,6 @@
 """The checks of a network's nodes."""
 
-from ..report import CheckReport, CheckResult
+from ..report import CheckResult
 
 # the "framework" of the comparison of two networks themselves
 FLOAT64 = "float64"
@@ -32,12 +32,3 @@ def node_check(
         operator=operator,
         kernel=kernel,
     )
-
-
-def worst_in(report: CheckReport, direction: str) -> CheckResult | None:
-    """The passed check in this direction whose error is nearest to its bound."""
-    passed = []
-    for check in report.checks:
-        if check.name == direction and check.ok:
-            passed.append(check)
-    return max(passed, key=lambda check: check.share, default=None)

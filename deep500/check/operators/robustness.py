@@ -125,7 +125,9 @@ def interleaved(runner: Runner, example: Example, outputs: Values) -> CheckResul
     if not has_own_code(example.operator):
         return example.no_verdict("state", _no_code(example))
     if not example.differentiates:
-        return example.no_verdict("state", "it has no derivative")
+        return example.no_verdict(
+            "state", "it has no derivative in float64 to compare with"
+        )
     both = [example, example.other]
     calls = [(content.inputs, content.seeds) for content in both]
     results = runner.interleaved(example.operator, calls)

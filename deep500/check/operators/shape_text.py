@@ -14,8 +14,8 @@ from .examples import drawn, generator
 from .formats import FORMATS, cast
 
 SYNTAX = (
-    "write one word per input, as in 64x64,64x64 (() a scalar, - left out, 0.1*64x64 scaled, int64:4x5 integers, "
-    "int64<9:4x5 from 0 to 8, =[1,2] a value)"
+    "write one per input, separated by commas, as in 64x64,64x64 (() a scalar, - left out, 0.1*64x64 scaled, "
+    "int64:4x5 integers, int64<9:4x5 from 0 to 8, =[1,2] a value)"
 )
 WORD = re.compile(
     r"(?:(?P<dtype>[a-z]\w*)(?:<(?P<below>\d+))?:|(?P<scale>\d*\.?\d+)\*)?"

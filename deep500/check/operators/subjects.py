@@ -376,7 +376,7 @@ def _working(examples: list[Example]) -> list[Example]:
         example = examples[0]
         name = type(example.operator).__name__
         inputs = ", ".join(map(_shown, example.tensors))
-        advice = "give other inputs, with --shape (inputs= in Python)"
+        advice = "give other inputs, with --shape, as in 64x32,32 for two (inputs= in Python)"
         if getattr(example.operator, "is_function", False):
             advice += ", or the framework that it is written for"
         raise Deep500Error(f"{name} does not take {inputs}: {reasons[0]}; {advice}")

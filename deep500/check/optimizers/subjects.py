@@ -18,22 +18,15 @@ def load_optimizer(text: str, settings: Mapping[str, Any] | None = None) -> Any:
     Raises `Deep500Error` if the text cannot be read, or names something that is not an optimizer.
     """
     parts = parts_of(text, "optimizers", Names(adapted=library_maker))
-    if parts.is_chain:
-        if settings:
-            raise Deep500Error(
-                f"{text!r} is a chain: write its settings in the brackets, as in Adam(0.01) | ClipByNorm(1.0)"
-            )
-        return parts.whole()
-    return _with_rate(parts, settings or {})
+    return _with_rate(parts.with_settings(settings or {}))
 
 
-def _with_rate(parts: Parts, settings: Mapping[str, Any]) -> Any:
-    """The optimizer with these settings in addition, and with a small rate if it has none."""
-    given = {**parts.settings, **settings}
-    has_rate = "learning_rate" in {*parts.given, *given}
+def _with_rate(parts: Parts) -> Any:
+    """The optimizer, with a small rate if it has none."""
+    has_rate = parts.is_chain or "learning_rate" in parts.given
     if not has_rate and _needs_rate(parts.maker):
-        given["learning_rate"] = SMALL_RATE
-    return Parts(parts.maker, parts.args, given).whole()
+        parts = parts.with_settings({"learning_rate": SMALL_RATE})
+    return parts.whole()
 
 
 def as_optimizer(value: Any) -> Any:
@@ -47,7 +40,7 @@ def as_optimizer(value: Any) -> Any:
         return value
     kinds = (Optimizer, ThreeStepOptimizer)
     if isinstance(value, type) and issubclass(value, kinds):
-        return _with_rate(Parts(value), {})
+        return _with_rate(Parts(value))
     optimizer = library_optimizer(value)
     if optimizer is None:
         raise Deep500Error(

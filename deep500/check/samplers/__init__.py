@@ -4,16 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...contracts.sampler import Sampler
-from ...definition_text import create, parts_of
+from ...definition_text import parts_of
 from ...errors import Deep500Error
 from ...supervision.serving import Progress, silent
 from ..report import CheckReport, Reports
 from .checks import all_checks
 from .drawing import SamplerDraws
 
-SIZE = (
-    13  # examples: few enough to test every one, and not a multiple of most batch sizes
-)
+# examples: few enough to test every one, and not a multiple of most batch sizes
+SIZE = 13
 EPOCHS = 2000
 LEVEL = 1e-4
 
@@ -62,8 +61,7 @@ def named_sampler(name: str, settings: Mapping[str, Any]) -> Sampler:
 
     The default batch size is 4.
     """
-    parts = parts_of(name, "samplers")
-    options = {**parts.settings, **settings}
+    parts = parts_of(name, "samplers").with_settings(settings)
     if "batch_size" not in parts.given and parts.takes("batch_size"):
-        options.setdefault("batch_size", 4)
-    return create(parts.maker, *parts.args, **options)
+        parts = parts.with_settings({"batch_size": 4})
+    return parts.made()

@@ -56,6 +56,7 @@ class Jax(Framework):
     name = "jax"
     module_name = "jax"
     extra = "jax"
+    lacks_leaves = "XLA orders the sums of a compiled step by its shapes, and by threads whose number cannot be set"
     abilities = Abilities(
         custom_operators=True,
         eager=True,

@@ -40,6 +40,7 @@ class OnnxRuntime(Framework):
     name = "onnxruntime"
     module_name = "onnxruntime"
     extra = "onnx"
+    lacks_leaves = "a session runs forward and backward pass as one graph, whose sums it fuses as it sees fit"
     abilities = Abilities(custom_operators=True, deferred=True, transformable=True)
     usual_execution = "deferred"
     dtypes = ALL - {"float4_e2m1fn", "float8_e8m0fnu", "int2", "uint2"}

@@ -53,6 +53,7 @@ class PyTorch(Framework):
     name = "pytorch"
     module_name = "torch"
     extra = "pytorch"
+    lacks_leaves = ""
     abilities = Abilities(
         custom_operators=True,
         eager=True,

@@ -17,9 +17,8 @@ from ...contracts.layout import Slot
 from ...errors import Deep500Error
 
 HOOKS = ("allreduce", "fp16", "powersgd")
-FIRST_ITERATION = (
-    2  # the earliest at which PyTorch lets PowerSGD begin; before that it sends all
-)
+# the earliest at which PyTorch lets PowerSGD begin; before that it sends all
+FIRST_ITERATION = 2
 # PowerSGDState by the number that a codec's state holds
 _states: dict[int, Any] = {}
 

@@ -1,6 +1,6 @@
 """Runs a network in PyTorch by generated code; its parameters are views of flat buffers in the device's memory."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...contracts.executor import Values
+from ...contracts.executor import Executor, Values
 from ...contracts.framework import Framework
 from ...contracts.native_optimizer import NativeOptimizer
 from ...contracts.network import Network
@@ -108,6 +108,55 @@ class PyTorchExecutor(AutogradExecutor):
                 for name, value in updates.items():
                     self.params[name].copy_(results[value])
         return {name: results[name].detach() for name in self.structure.outputs}
+
+    def forward_kept(
+        self,
+        inputs: Mapping[str, Any],
+        outputs: Sequence[str],
+        sources: Sequence[str] = (),
+        step: int = 0,
+        first_row: int = 0,
+    ) -> tuple[Values, Any]:
+        if not self.takes_inputs_as_they_are:
+            inputs = self.keyed(inputs, step, first_row)
+        leaves = {}
+        for name in sources:
+            if inputs[name].is_floating_point():
+                leaves[name] = inputs[name].detach().requires_grad_()
+        key = (self.decided, "kept", *outputs)
+        mode = self.programs.find(key, lambda: self._mode([*outputs], self.training))
+        values = self._run(mode, {**inputs, **leaves})
+        results = dict(zip(mode.outputs, values, strict=True))
+        detached = {name: value.detach() for name, value in results.items()}
+        return detached, (results, leaves)
+
+    def pull(
+        self, kept: Any, gradients: Mapping[str, Any]
+    ) -> tuple[Values, Mapping[str, np.ndarray]]:
+        results, leaves = kept
+        names = [name for name in gradients if results[name].requires_grad]
+        buffers = self.gradient_buffers()
+        if not names:
+            self.store_gradients([None] * len(self.trained))
+            return {}, buffers
+        pulled = torch.autograd.grad(
+            [results[name] for name in names],
+            [*self.trained.values(), *leaves.values()],
+            [gradients[name] for name in names],
+            allow_unused=True,
+        )
+        count = len(self.trained)
+        self.store_gradients(pulled[:count])
+        of_leaves = {}
+        for name, gradient in zip(leaves, pulled[count:], strict=True):
+            if gradient is not None:
+                of_leaves[name] = gradient
+        return of_leaves, buffers
+
+    def share_params(self, other: Executor) -> None:
+        super().share_params(other)
+        for name in self.trained:
+            self.trained[name] = self.params[name]
 
     def _inference_mode(self, inputs: Mapping[str, Any]) -> _Mode:
         return self._mode(self.structure.computable(inputs), training=False)

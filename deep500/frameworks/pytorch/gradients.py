@@ -104,6 +104,17 @@ class AutogradExecutor(HostMemoryExecutor):
             torch._foreach_copy_(self._gradient_views, self.gradient_list())
         return self.flat_gradient
 
+    def store_gradients(self, gradients: Sequence[torch.Tensor | None]) -> None:
+        """Copy gradients, in the order of the parameters, into the flat buffers; None stands for zeros."""
+        targets, sources = [], []
+        for view, gradient in zip(self._gradient_views, gradients, strict=True):
+            if gradient is None:
+                view.zero_()
+            else:
+                targets.append(view)
+                sources.append(gradient)
+        torch._foreach_copy_(targets, sources)
+
     def _flat_gradients(self) -> dict[str, np.ndarray]:
         """The flat buffers; from now on, `grad` of every parameter is a view of them."""
         self.gathered_gradients()
@@ -134,6 +145,7 @@ class AutogradExecutor(HostMemoryExecutor):
             self._send(buffers, self.flat)
 
     def _load_flat_gradients(self, buffers: Mapping[str, np.ndarray]) -> None:
+        self._has_gradients = True
         if self.in_host_memory:
             super()._load_flat_gradients(buffers)
             return

@@ -32,6 +32,7 @@ class Reference(Framework):
 
     name = "reference"
     module_name = "numpy"
+    lacks_leaves = ""
     abilities = Abilities(custom_operators=True, eager=True)
     dtypes = ALL
 

@@ -83,6 +83,33 @@ class ReferenceExecutor(HostMemoryExecutor):
         outputs = {name: results[name] for name in structure.outputs}
         return self._detached(outputs)
 
+    def forward_kept(
+        self,
+        inputs: Mapping[str, Any],
+        outputs: Sequence[str],
+        sources: Sequence[str] = (),
+        step: int = 0,
+        first_row: int = 0,
+    ) -> tuple[Values, Any]:
+        inputs = self.keyed(inputs, step, first_row)
+        nodes, used = self.structure.part(outputs, self.training)
+        values = self._values(inputs, used)
+        results, record = tape.forward(self.framework.xp, nodes, values, {*outputs})
+        by = {name: self.params[name] for name in self.structure.trainable}
+        for name in sources:
+            if values[name].dtype.kind == "f":
+                by[name] = values[name]
+        return results, (record, by)
+
+    def pull(
+        self, kept: Any, gradients: Mapping[str, Any]
+    ) -> tuple[Values, Mapping[str, np.ndarray]]:
+        record, by = kept
+        pulled = tape.sweep(self.framework.xp, record, gradients, by)
+        flat = self.layout.gather(pulled)
+        names = by.keys() - {*self.structure.trainable}
+        return {name: pulled[name] for name in names}, flat
+
     def _training_step(self, optimizer: Optimizer, y: str) -> "ReferenceStep":
         return ReferenceStep(self, optimizer, y)
 
@@ -97,6 +124,12 @@ class ReferenceExecutor(HostMemoryExecutor):
             self._gradient_buffers = self.layout.gather(self.gradients)
             self.gradients = self.layout.views(self._gradient_buffers)
         return self._gradient_buffers
+
+    def _load_flat_gradients(self, buffers: Mapping[str, np.ndarray]) -> None:
+        if not self.gradients:
+            self._gradient_buffers = self.layout.zeros()
+            self.gradients = self.layout.views(self._gradient_buffers)
+        super()._load_flat_gradients(buffers)
 
     def _kernel(self, node: Node, inputs: Sequence[Any]) -> tuple:
         kernel, _ = self.choose(node, inputs)

@@ -46,6 +46,7 @@ class TensorFlow(Framework):
     name = "tensorflow"
     module_name = "tensorflow"
     extra = "tensorflow"
+    lacks_leaves = "a compiled step orders its sums by its shapes, and its threads are set once for a process"
     abilities = Abilities(
         custom_operators=True,
         deferred=True,

@@ -351,6 +351,39 @@ class OnnxRecorder(Namespace):
             "ONNX has no node that calls Python back: the session is split around such an operator"
         )
 
+    # ONNX cannot take the bits of a float; its nodes are run one by one, and keep denormal numbers
+    def widen(self, x: Recorded) -> Recorded:
+        return self.astype(x, "float64")
+
+    def narrow(self, x: Recorded) -> Recorded:
+        size = self.astype(self.abs(x), "float32")
+        size = self.where(self.isnan(x), math.nan, size)
+        return size * self.astype(self.unit(x), "float32")  # Where makes 0 of -0
+
+    def unit(self, x: Recorded) -> Recorded:
+        is_negative = (x < 0) | (1.0 / x < 0)
+        return self.where(is_negative, -1.0, self.ones_like(x))
+
+    def exponent(self, x: Recorded) -> Recorded:
+        """By halving: doubles that were float32 are from 2**-149 to 2**128."""
+        rest = x * 2.0**150
+        total = rest * 0.0 - 150.0
+        for step in (256, 128, 64, 32, 16, 8, 4, 2, 1):
+            is_larger = rest >= 2.0**step
+            rest = self.where(is_larger, rest * 2.0**-step, rest)
+            total = self.where(is_larger, total + step, total)
+        return total
+
+    def power_of_two(self, n: Recorded) -> Recorded:
+        powers = const(np.ldexp(1.0, np.arange(-1022, 1024)))
+        return self.take(powers, self.astype(n, "int64") + 1022)
+
+    def hidden_zero(self, x: Recorded) -> Recorded:
+        return x
+
+    def apart(self, x: Recorded, zero: Recorded) -> Recorded:
+        return x
+
     def shift_left(self, x: Recorded, by: Recorded | int) -> Recorded:
         if isinstance(by, int):
             return x * (1 << by)

@@ -65,8 +65,8 @@ def entries(data: ReportData) -> Table:
             _by_device(entry),
         ]
         rows.append(row)
-    table = _without_empty(Table(headers, rows, "lllrlll"), "levels")
-    return _without_empty(table, headers[-1])
+    table = without_empty(Table(headers, rows, "lllrlll"), "levels")
+    return without_empty(table, headers[-1])
 
 
 def _by_device(entry: EntryNumbers) -> Text:
@@ -196,7 +196,7 @@ def measured_things(data: ReportData) -> Table:
         ]
         rows.append(row)
     table = Table(["entry", "kind", "what runs", "setup"], rows, "lltt")
-    return _without_empty(table, "setup")
+    return without_empty(table, "setup")
 
 
 def absolute(entry: EntryNumbers) -> Text:
@@ -340,7 +340,7 @@ def _start(entry: EntryNumbers) -> str:
     return text
 
 
-def _without_empty(table: Table, header: str) -> Table:
+def without_empty(table: Table, header: str) -> Table:
     """The table without the column of that header if all its cells are empty."""
     column = list(table.headers).index(header)
     if any(row[column] not in ("", NOTHING) for row in table.rows):

@@ -30,7 +30,7 @@ from .contents import (
 from .data import ReportData
 from .pictures import pictures
 from .plan import plan_table
-from .rates import rates, remarks
+from .rates import operator_rates, remarks, work_rates
 
 
 def bench_report(
@@ -79,11 +79,16 @@ def measurement_banner(data: ReportData) -> Banner:
 
 
 def _times(data: ReportData) -> list[Block]:
-    """Operators by their rates, with the plain times only on a page; everything else by its times."""
-    operators = rates(data)
+    """Operators by their rates, with the plain times only on a page; everything else by its times first."""
+    operators = operator_rates(data)
     times = Section("Times", [entries(data)], quiet=True)
     if not operators.rows:
-        return [times]
+        work = work_rates(data)
+        notes = remarks(data)
+        blocks: list[Block] = [work] if work.rows else []
+        blocks += [Bullets(notes)] if notes else []
+        section = Section("Work and rates", blocks, quiet=True)
+        return [times, section] if blocks else [times]
     return [
         Section("Operators", [operators, Bullets(remarks(data))], quiet=True),
         PageOnly([times]),
@@ -92,7 +97,7 @@ def _times(data: ReportData) -> list[Block]:
 
 def _quantiles(data: ReportData) -> Block:
     section = Section("Further quantiles", [quantiles(data)], quiet=True)
-    if rates(data).rows:
+    if operator_rates(data).rows:
         return PageOnly([section])
     return section
 

@@ -1,4 +1,4 @@
-"""What the times of operators mean: rates, the share of the machine's roofline, memory, and whose kernel it was."""
+"""What times mean: rates, the share of the machine's roofline, memory, and of an operator whose kernel it was."""
 
 from collections.abc import Mapping
 
@@ -21,7 +21,7 @@ from ...reports.text import (
     listed,
     plain,
 )
-from .contents import absolute
+from .contents import absolute, entry_name, without_empty
 from .data import ReportData
 
 Work = Mapping[str, object]  # what the plan says of an operator that is measured
@@ -31,30 +31,46 @@ KERNELS = {
     "composed": "the operator's formula over the framework's arrays",
     "compiled": "the formula, or your function, through the framework's own compiler",
 }
-HEADERS = [
-    "problem",
-    "direction",
-    "dtype",
-    "framework",
-    "kernel",
-    "median [interval], n",
-    "GFLOP/s",
-    "GB/s",
-    "of the roofline",
-    "memory of a call",
-]
+OPERATOR_FACTS = ["problem", "direction", "dtype", "framework", "kernel"]
+RATES = ["GFLOP/s", "GB/s", "of the roofline", "memory of a call"]
+# facts of a call that the columns of RATES show
+IN_RATES = {"flops", "bytes", "memory", "process_memory"}
+CHECKED = "Right before and after: the outputs of the very callables that were timed were checked in every process."
 KIB = 2**10
 MIB = 2**20
 
 
-def rates(data: ReportData) -> Table:
+def operator_rates(data: ReportData) -> Table:
     """One row per operator measured; empty for other measurements."""
-    rows = []
+    rows: list[list[Text]] = []
     for entry in data.entries:
         work = work_of(data, entry.name)
-        if work:
-            rows.append(_row(entry, work))
-    return Table(HEADERS, rows, "llllllrrrr")
+        if "kernel" in work:
+            facts = [plain(work.get(key, NOTHING)) for key in OPERATOR_FACTS]
+            rows.append([*facts, absolute(entry), *_rate_cells(entry, work)])
+    headers = [*OPERATOR_FACTS, "median [interval], n", *RATES]
+    return Table(headers, rows, "llllllrrrr")
+
+
+def work_rates(data: ReportData) -> Table:
+    """What a call of every entry does, and its rates, without columns that are empty; for all but operators."""
+    works = {entry.name: work_of(data, entry.name) for entry in data.entries}
+    facts: dict[str, None] = {}
+    for work in works.values():
+        facts |= dict.fromkeys(key for key in work if key not in IN_RATES)
+    rows: list[list[Text]] = []
+    for entry in data.entries:
+        work = works[entry.name]
+        cells = [plain(work.get(key, NOTHING)) for key in facts]
+        name = entry_name(data, entry.name)
+        rows.append([name, *cells, *_rate_cells(entry, work)])
+    table = Table(
+        ["entry", *map(clean, facts), *RATES], rows, "l" * (len(facts) + 1) + "rrrr"
+    )
+    for header in RATES:
+        table = without_empty(table, header)
+    is_empty = list(table.headers) == ["entry"]
+    return Table([], []) if is_empty else table
 
 
 def remarks(data: ReportData) -> list[Text]:
@@ -68,10 +84,10 @@ def remarks(data: ReportData) -> list[Text]:
     if kernels:
         lines.append(_kernel_legend(kernels))
         lines.append(
-            "Right before and after: the outputs of the very callables that were timed were checked in every "
-            f"process. {conditions(about)} Memory: by how much the peak of the process rises in a "
-            "call."
+            f"{CHECKED} {conditions(about)} Memory: by how much the peak of the process rises in a call."
         )
+    elif any(entry.kind == "job" for entry in data.plan.entries):
+        lines.append(CHECKED)
     lines += _peaks(about.peaks)
     lines += _alarms(data)
     return lines
@@ -103,8 +119,8 @@ def _kernels(data: ReportData) -> set[str]:
     kernels = set()
     for entry in data.entries:
         work = work_of(data, entry.name)
-        if work:
-            kernels.add(str(work.get("kernel")))
+        if "kernel" in work:
+            kernels.add(str(work["kernel"]))
     return kernels
 
 
@@ -151,14 +167,10 @@ def _alarms(data: ReportData) -> list[Text]:
     return [f"{above} are above the roofline, which knows no caches: {first}"]
 
 
-def _row(entry: EntryNumbers, work: Work) -> list[Text]:
+def _rate_cells(entry: EntryNumbers, work: Work) -> list[Text]:
+    """The columns of RATES."""
     rates = _rates(entry)
-    words = []
-    for key in ("problem", "direction", "dtype", "framework", "kernel"):
-        words.append(plain(work.get(key, NOTHING)))
     return [
-        *words,
-        absolute(entry),
         _giga(rates.flops, entry),
         _giga(rates.bytes, entry),
         _share(rates.roofline),
@@ -167,7 +179,7 @@ def _row(entry: EntryNumbers, work: Work) -> list[Text]:
 
 
 def work_of(data: ReportData, name: str) -> Work:
-    """What the plan says of the entry of that name; empty if it is not an operator."""
+    """What the plan says of a call of the entry of that name."""
     return data.plan.entry(name).work or {}
 
 

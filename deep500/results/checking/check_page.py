@@ -89,7 +89,15 @@ def _faults(report: CheckReport) -> list[Text]:
 def _fault(check: CheckResult) -> str:
     words = (check.name, check.dtype, check.case, check.regime)
     place = ", ".join(clean(word) for word in words if word)
-    return f"{place}: {clean(check.text)}"
+    return f"{place}: {clean(check.text) or _numbers(check)}"
+
+
+def _numbers(check: CheckResult) -> str:
+    """The value and its bound, where no text says what is wrong."""
+    text = f"the value is {number_text(check.value)}"
+    if check.bound is not None:
+        text += f", its bound {number_text(check.bound)}"
+    return text
 
 
 def _other_places(checks: Sequence[CheckResult]) -> str:

@@ -19,6 +19,8 @@ LIBRARY = "library"
 # the same with a buffer for the result, as other benchmarks call it
 LIBRARY_APART = "library-apart"
 LIBRARIES = (LIBRARY, LIBRARY_APART)
+# which of them a transport has, for all_reduce
+LIBRARY_CALLS = {"mpi": LIBRARIES, "torch": (LIBRARY,), "virtual": ()}
 # the engine's own non-blocking collectives
 ENGINE = "Native()"
 # messages between two ranks, from which L, o and g follow
@@ -69,7 +71,8 @@ class CaseSamples:
     """The samples of a case in one launch: for every iteration, when each rank arrived and when it left.
 
     Nanoseconds after the first rank's arrival, by the clock of rank 0. `sent` are the bytes that each rank sends in one
-    call, `memory` the bytes of buffers that the rank that needs most allocates in Python.
+    call, `memory` the bytes of buffers that the rank that needs most allocates in Python. `failure` is why there are no
+    samples: the result is wrong, or the algorithm cannot run here.
     """
 
     case: TimedCase
@@ -80,6 +83,7 @@ class CaseSamples:
     memory: Count | None
     cost: CollectiveCost | None = None
     failure: str = ""
+    is_wrong: bool = False
 
 
 @dataclass(frozen=True)

@@ -121,11 +121,13 @@ def _cell(
 
 
 def _bound(case: TimedCase, ranks: int, network: LogGP | None) -> float | None:
-    """What no algorithm beats, with the smallest gap per byte that the network has anywhere."""
+    """What no algorithm beats, with the smallest gap per byte that messages of any length have."""
     if network is None:
         return None
     among = network.among(ranks)
-    gap = min(among.gaps) if isinstance(among, FittedLogGP) else among.G
+    gap = among.G
+    if isinstance(among, FittedLogGP):
+        gap = among.least_gap(case.bytes)
     simple = LogGP(among.L, among.o, among.g, gap)
     return lower_bound(case.operation, ranks, case.bytes, simple)["seconds"]
 

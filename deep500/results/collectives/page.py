@@ -18,7 +18,7 @@ from ...reports.blocks import (
 from ...reports.canvas import for_phones_too
 from ...reports.surroundings import environment_section, raw_data
 from ...reports.tables import NOTHING, measured, percent, ratio, seconds
-from ...reports.text import Text, clean
+from ...reports.text import Text, clean, counted
 from .cautions import cautions
 from .data import LIBRARIES, CollectiveLaunch, CollectivePlan
 from .numbers import CellNumbers, CollectiveNumbers, Fit
@@ -69,7 +69,7 @@ def _banner(numbers: CollectiveNumbers) -> Banner:
     """The best algorithm beside the library's own call, at the largest array that both reduced."""
     rivals = [cell for cell in numbers.cells if cell.ratio and cell.bytes >= LARGE]
     if not rivals:
-        text = f"{len(numbers.cells)} cases were measured."
+        text = f"{counted(len(numbers.cells), 'case')} measured."
         return Banner(text, text)
     largest: dict[tuple[int, str], list[CellNumbers]] = {}
     for cell in sorted(rivals, key=lambda cell: -cell.bytes):

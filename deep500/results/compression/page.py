@@ -180,14 +180,26 @@ def _networks(networks: Sequence[WireNumbers]) -> Table:
     return Table(headers, rows, "llrrr")
 
 
+def _place(blocks: Sequence[CompressionBlock]) -> str:
+    if any(block.times and block.times.is_namespace for block in blocks):
+        return (
+            "Real sockets in network namespaces, each of which sends and receives at the rate of its network at most "
+            "(tc tbf)."
+        )
+    return (
+        "There were no network namespaces: all times on networks with a limit are predicted, from real sockets without "
+        "one and virtual ranks."
+    )
+
+
 def _notes(record: PageRecord) -> list[Text]:
     plan = record.plan
     hidden = "-".join(map(str, plan.hidden))
     lines: list[Text] = [
-        f"{plan.ranks} ranks over gloo; a perceptron 64-{hidden}-10 on the digits, batch {plan.batch}; real sockets "
-        "in network namespaces, each of which sends and receives at the rate of its network at most (tc tbf).",
+        f"{plan.ranks} ranks over gloo; a perceptron 64-{hidden}-10 on the digits, batch {plan.batch}.",
+        _place(record.blocks),
         "A step's time is that of the slowest rank; to the target: this time the steps that virtual ranks need, which "
-        "train with the same bits.",
+        "train with the same bits. All train with momentum, which MomentumCorrection has itself.",
         "predicted: the time without a limit, and latency and bytes of the step's messages at the measured rate.",
         "Where it pays: by the times without a limit and the bytes of messages; brackets are the least and the "
         "largest of the launches. Ranks from which on it does, up to the most that were looked at: with the times of "

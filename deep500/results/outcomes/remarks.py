@@ -12,13 +12,13 @@ from ...training.recipe_plan import RecipePlan
 # Of evaluating an example in CPU time, for each second of training with one: a forward pass is a third of a step.
 DEFERRED = 2.0
 LEAST_CPU_S = 0.05  # below, nothing is said of CPU times
-OUTSIDE = (
-    2.0  # CPU time outside of steps and evaluations, for each second within the steps
-)
+# CPU time outside of steps and evaluations, for each second within the steps
+OUTSIDE = 2.0
 LEAST_OUTSIDE_S = 1.0
 # Of the time that passed, by the clock of the run; less is noticed if it is also this many seconds less.
 LEAST_COUNTED = 0.5
 LEAST_MISSING_S = 0.5
+JUDGED = "judged in a contest"
 
 
 def recipe_remarks(plan: RecipePlan, blocks: Blocks) -> Iterator[str]:
@@ -41,7 +41,7 @@ def judged(plan: RecipePlan) -> Iterator[str]:
     """That an organiser has run it, by whose clock a step is a whole epoch."""
     if plan.judge is not None:
         yield (
-            f"judged in a contest, attempt {plan.judge.attempt} of the entry: a step is an epoch by the judge's clock, "
+            f"{JUDGED}, attempt {plan.judge.attempt} of the entry: a step is an epoch by the judge's clock, "
             "from handing out the data to weights received, and its loss is that of validation data; the seeds were "
             "drawn after submission"
         )

@@ -61,9 +61,8 @@ class SeedComparison:
     """One seed trained again: whether it gave the same bits, and where it did not."""
 
     seed: int
-    same_epochs: bool | None = (
-        optional()
-    )  # None: an earlier version did not compare them
+    # None: an earlier version did not compare them
+    same_epochs: bool | None = optional()
     first_epoch: int | None = None
     same_losses: bool
     same_weights: bool

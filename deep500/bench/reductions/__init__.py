@@ -1,0 +1,1 @@
+"""What is summed in the benchmark of reductions, and the ranks that do it."""
