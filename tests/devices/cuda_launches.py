@@ -112,9 +112,12 @@ def pytorch() -> dict[str, Any]:
     simulated_device.load()
     square = d5.framework("pytorch").custom_op(operator("square"))
     x = torch.zeros(1000, device="sim", requires_grad=True)
-    side = torch.Stream("sim")
+    streams: list[Any] = [
+        torch.accelerator.current_stream("sim"),
+        torch.Stream("sim"),
+    ]
     found = {}
-    for stream in (torch.accelerator.current_stream("sim"), side):
+    for stream in streams:
         JOURNAL.lines()
         with stream:
             y = square(x)
