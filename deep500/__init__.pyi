@@ -41,6 +41,8 @@ from .check.optimizers.checking import check_optimizer as check_optimizer
 from .check.samplers import check_sampler as check_sampler
 from .check.samplers.dataset_bias import dataset_bias as dataset_bias
 from .check.schemes import check_scheme as check_scheme
+from .check.steps import check_step as check_step
+from .check.steps.executor_steps import ExecutorSteps as ExecutorSteps
 from .contracts.audit_rule import AuditRule as AuditRule
 from .contracts.augmentation import Augmentation as Augmentation
 from .contracts.claim import Claim as Claim

@@ -11,7 +11,7 @@ def ranking_score(scores: Sequence[Score], asked: str | None) -> str:
     directed = [score for score in scores if score.better is not None]
     names = [score.name for score in directed]
     if asked is not None:
-        return _named(asked, names)
+        return named_score(asked, names)
     times = [score.name for score in directed if score.unit == "s"]
     costs = [score.name for score in directed if score.kind in COSTS]
     if times or costs:
@@ -21,7 +21,7 @@ def ranking_score(scores: Sequence[Score], asked: str | None) -> str:
     return names[0]
 
 
-def _named(asked: str, names: Sequence[str]) -> str:
+def named_score(asked: str, names: Sequence[str]) -> str:
     """The name that begins as asked for, in words or as the metric's class."""
     wanted = asked.replace("_", " ").lower()
     for name in names:

@@ -181,11 +181,27 @@ def timeout(
     )
 
 
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+
+
 def _timeout(text: str) -> float:
-    seconds = float(text)
+    seconds = _number(text)
     if not seconds > 0:
         raise Deep500Error(f"--timeout {text} leaves no time: give more than 0 seconds")
     return seconds
+
+
+def _margin(text: str) -> float:
+    share = _number(text)
+    if not 0 <= share < float("inf"):
+        raise Deep500Error(
+            f"--margin {text}: give a share from 0 on, such as 0.02 for 2 %"
+        )
+    return share
 
 
 def margin(
@@ -194,17 +210,26 @@ def margin(
 ) -> None:
     parser.add_argument(
         "--margin",
-        type=float,
+        type=_margin,
         default=0.02,
         metavar="SHARE",
         help=meaning,
     )
 
 
+def _level(text: str) -> float:
+    share = _number(text)
+    if not 0 < share < 1:
+        raise Deep500Error(
+            f"--level {text}: give a share between 0 and 1, such as 0.95"
+        )
+    return share
+
+
 def level(parser: Parser) -> None:
     parser.add_argument(
         "--level",
-        type=float,
+        type=_level,
         default=0.95,
         metavar="SHARE",
         help="the level of confidence (0.95)",
@@ -245,7 +270,7 @@ def wait_for_quiet(parser: Parser) -> None:
 def _seconds(text: str) -> float:
     """The length of a wait."""
     try:
-        seconds = float(text)
+        seconds = _number(text)
     except ValueError:
         seconds = math.nan
     if not 0 <= seconds < 1e9:

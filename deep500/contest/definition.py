@@ -10,11 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
+from ..board.roles import named_score
 from ..bundle import canonical
 from ..bundle.chained_log import ChainedLog
 from ..contracts.recipe import Recipe
 from ..errors import Deep500Error
 from ..rerun.recipe_files import load_recipe
+from ..results.outcomes.metric_text import words_for_metric
 from ..schema import Between, Length, Positive, decoded, encoded, optional
 from ..supervision.sandbox import Limits
 from .rules_text import RULES_FILE, rules_text
@@ -116,6 +118,11 @@ def create(path: Path, recipe: Path, contest: Contest) -> ContestFolder:
     if path.exists():
         return _the_same(path, contest)
     loaded = load_recipe(recipe) if contest.kind == "recipe" else None
+    if loaded is not None and contest.scored is not None:
+        names = []
+        for metric, _ in loaded.metrics:
+            names.append(words_for_metric(type(metric).__name__, metric.settings))
+        named_score(contest.scored, names)
     try:
         path.mkdir(parents=True)
         shutil.copyfile(recipe, path / RECIPE)

@@ -1,10 +1,14 @@
 """The log contract: how results of another tool are read into a dossier; one format per file in logs/."""
 
+from collections.abc import Iterable
+from itertools import islice
 from typing import ClassVar, Literal
 
 from ..definition import Definition
-from ..errors import lacking
-from .dossier import Dossier
+from ..errors import Deep500Error, lacking, visible
+from .dossier import Dossier, ReportedNumber
+
+MOST_NUMBERS = 20_000  # of one log
 
 
 class LogFormat(Definition):
@@ -19,3 +23,15 @@ class LogFormat(Definition):
     def dossier(self, content: object, file: str) -> Dossier:
         """What the log declares; a Deep500Error names what is wrong in it."""
         raise lacking(self, "dossier")
+
+
+def limited_numbers(
+    numbers: Iterable[ReportedNumber], file: str
+) -> list[ReportedNumber]:
+    """The numbers of a log; a Deep500Error once there are more than anybody reads."""
+    found = list(islice(numbers, MOST_NUMBERS + 1))
+    if len(found) > MOST_NUMBERS:
+        raise Deep500Error(
+            f"{visible(file)} has more than {MOST_NUMBERS} numbers: cut out what matters"
+        )
+    return found

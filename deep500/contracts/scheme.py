@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from ..definition import Definition
-from ..errors import Deep500Error, lacking, place_of
+from ..errors import Deep500Error, Incomplete, lacking, place_of
 from .executor import Values
 from .layout import Bucket, Layout
 from .transport import Compute, Program, broadcast
@@ -162,7 +162,7 @@ def program_of(method: Callable[[Any], Any], worker: Any) -> Program:
         ) from error
     if isinstance(program, Generator):
         return program
-    raise Deep500Error(
+    raise Incomplete(
         f"{place_of(method)} returns {program!r:.80} and yields nothing, so that it is no program: write "
         "`yield from backprop(worker)` and `yield from update(worker)` in it, as docs/add-a-scheme.md does"
     )

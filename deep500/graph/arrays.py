@@ -85,14 +85,14 @@ class WholeInputs:
 
 def check_kind(name: str, wanted: str, value: Any) -> None:
     """Refuse fractions for an input of whole numbers."""
-    dtype = _dtype_name(value)
+    dtype = dtype_name(value)
     if dtype.startswith(FRACTIONS) and not wanted.startswith(FRACTIONS):
         raise Deep500Error(
             f"the input {name!r} is of {dtype}, and {wanted} is wanted: convert it, if no fraction is lost"
         )
 
 
-def _dtype_name(value: Any) -> str:
+def dtype_name(value: Any) -> str:
     """The dtype of a NumPy or native value, or of numbers."""
     if hasattr(value, "data_type"):  # of ONNX Runtime
         return name_of(value.data_type())

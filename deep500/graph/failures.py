@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from ..contracts.dtypes import name_of
 from ..contracts.network import Node
 from ..errors import (
     Deep500Error,
@@ -20,7 +21,7 @@ from ..errors import (
     raising_function,
     with_place,
 )
-from .arrays import WholeInputs, shape_of
+from .arrays import FRACTIONS, WholeInputs, dtype_name, shape_of
 from .limits import check_cost
 from .wrapping import Opaque
 
@@ -102,9 +103,24 @@ def failure(
     network = executor.structure.name
     is_users = raising_function(error) is not None
     action = "differentiate" if backprop and not is_users else "run"
+    reason = with_place(error) + _other_floats(executor, inputs)
     return Deep500Error(
-        f"{framework} cannot {action} the network {network!r}: {with_place(error)}"
+        f"{framework} cannot {action} the network {network!r}: {reason}"
     )
+
+
+def _other_floats(executor: "Executor", inputs: Mapping[str, Any]) -> str:
+    """Advice if a wrapped model, whose inputs nobody converts, gets other floats than its parameters."""
+    structure = executor.structure
+    if not any(isinstance(node.operator, Opaque) for node in structure.nodes):
+        return ""
+    params = {name_of(spec.dtype) for spec in structure.params.values()}
+    for name, value in inputs.items():
+        dtype = dtype_name(value)
+        if dtype.startswith(FRACTIONS) and params and dtype not in params:
+            expected = ", ".join(sorted(params))
+            return f"; the input {name!r} is of {dtype}, and the parameters of {expected}: convert one of them"
+    return ""
 
 
 def _is_out_of_memory(error: Exception) -> bool:

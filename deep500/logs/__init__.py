@@ -5,7 +5,7 @@ from pathlib import Path
 from .. import registry
 from ..bundle.containers import open_regular
 from ..contracts.dossier import Dossier
-from ..contracts.log_format import LogFormat
+from ..contracts.log_format import LogFormat, limited_numbers
 from ..errors import Deep500Error, one_line, visible
 from ..limited_files import limited_bytes, limited_json, text_of
 
@@ -33,7 +33,9 @@ def log_dossier(path: Path) -> Dossier:
     known = []
     for log_format in formats():
         if log_format.form == form and log_format.recognises(content):
-            return log_format.dossier(content, name)
+            dossier = log_format.dossier(content, name)
+            limited_numbers(dossier.number, name)
+            return dossier
         known.append(type(log_format).__name__)
     raise Deep500Error(
         f"{visible(name)} is no bundle, no claims file (.toml) and no log of {', '.join(known)}"

@@ -1,6 +1,6 @@
 """asv: a file of `.asv/results/MACHINE/`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,12 +10,10 @@ from ..contracts.dossier import (
     ReportedNumber,
     SetupDescription,
 )
-from ..contracts.log_format import LogFormat
-from ..errors import Deep500Error
+from ..contracts.log_format import LogFormat, limited_numbers
 from ..schema import decoded
 
 TIMES = ("time_", "timeraw_")
-MOST = 20_000  # numbers of one file
 
 
 @dataclass(frozen=True)
@@ -37,17 +35,17 @@ class Asv(LogFormat):
 
     def dossier(self, content: object, file: str) -> Dossier:
         results = decoded(AsvResults, content, file)
-        numbers: list[ReportedNumber] = []
-        for name, row in results.results.items():
-            columns = dict(zip(results.result_columns, row, strict=False))
-            numbers += _numbers(name, columns, file)
-            if len(numbers) > MOST:
-                raise Deep500Error(f"{file} has more than {MOST} numbers")
         return Dossier(
-            number=numbers,
+            number=limited_numbers(_all_numbers(results, file), file),
             setup=[_setup(results, file)],
             measurement=[_conduct(results, file)],
         )
+
+
+def _all_numbers(results: AsvResults, file: str) -> Iterator[ReportedNumber]:
+    for name, row in results.results.items():
+        columns = dict(zip(results.result_columns, row, strict=False))
+        yield from _numbers(name, columns, file)
 
 
 def _numbers(name: str, columns: dict[str, Any], file: str) -> list[ReportedNumber]:

@@ -4,12 +4,11 @@ import re
 from collections.abc import Iterator
 
 from ..contracts.dossier import Dossier, ReportedNumber
-from ..contracts.log_format import LogFormat
+from ..contracts.log_format import LogFormat, limited_numbers
 
 BENCHMARK = re.compile(r"#\s*Benchmarking (\w+)")
 PROCESSES = re.compile(r"#\s*#processes = (\d{1,9})")
 ROW = re.compile(r"\s*(\d{1,18})\s+(\d{1,12})\s+([\d.]{1,20})(.*)")
-MOST_LINES = 1_000_000
 
 
 class Imb(LogFormat):
@@ -22,12 +21,12 @@ class Imb(LogFormat):
         return "#repetitions" in text and "# Benchmarking" in text
 
     def dossier(self, content: object, file: str) -> Dossier:
-        return Dossier(number=list(_numbers(str(content), file)))
+        return Dossier(number=limited_numbers(_numbers(str(content), file), file))
 
 
 def _numbers(text: str, file: str) -> Iterator[ReportedNumber]:
     benchmark, ranks, all_ranks = "", 1, False
-    for line, content in enumerate(text.splitlines()[:MOST_LINES], 1):
+    for line, content in enumerate(text.splitlines(), 1):
         short = content[:400]
         if match := BENCHMARK.match(short):
             benchmark = match[1]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from ..contracts.dossier import Dossier, ReportedNumber, SetupDescription
-from ..contracts.log_format import LogFormat
+from ..contracts.log_format import LogFormat, limited_numbers
 
 ROW = re.compile(
     r"\s*(\d{1,18})\s+(\d{1,18})\s+(\w+)\s+(\w+)\s+(-?\d+)\s+([\d.]{1,20})\s+([\d.]{1,20})\s+([\d.]{1,20})\s+(\S+)"
@@ -12,7 +12,6 @@ ROW = re.compile(
 AVERAGE = re.compile(r"#\s*Avg bus bandwidth\s*:\s*([\d.]{1,20})")
 ITERATIONS = re.compile(r"(?<!warmup )(?<!agg )iters: (\d{1,9})")
 RANK = re.compile(r"#\s+Rank\s+\d+ .*?(?:\]|\))\s+(.*)")
-MOST_LINES = 1_000_000
 
 
 class NcclTests(LogFormat):
@@ -29,7 +28,9 @@ class NcclTests(LogFormat):
         devices = RANK.findall(text)
         found = ITERATIONS.search(text)
         iterations = int(found[1]) if found else None
-        rows = list(_rows(text, file, max(1, len(devices)), iterations))
+        rows = limited_numbers(
+            _rows(text, file, max(1, len(devices)), iterations), file
+        )
         average = AVERAGE.search(text)
         if average:
             number = ReportedNumber(
@@ -52,7 +53,7 @@ class NcclTests(LogFormat):
 def _rows(
     text: str, file: str, ranks: int, iterations: int | None
 ) -> Iterator[ReportedNumber]:
-    for line, content in enumerate(text.splitlines()[:MOST_LINES], 1):
+    for line, content in enumerate(text.splitlines(), 1):
         match = ROW.match(content[:400])
         if not match:
             continue

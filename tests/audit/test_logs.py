@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from deep500.contracts import log_format
 from deep500.dossiers.audit_report import audit_report
 from deep500.dossiers.audit_sources import audit_sources
 from deep500.dossiers.auditing import all_rules, audit, chosen_rules
@@ -128,6 +129,23 @@ def test_a_giant_is_not_read(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(2 << 30)
     with pytest.raises(Deep500Error, match="2147483648 bytes; at most"):
+        log_dossier(path)
+
+
+@pytest.mark.parametrize("name", ["nccl.txt", "imb.txt", "hyperfine.json"])
+def test_more_numbers_than_anybody_reads_are_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_format, "MOST_NUMBERS", 200)
+    text = LOGS[name]
+    if name.endswith(".txt"):
+        *_, row = [line for line in text.splitlines() if line.strip()[:1].isdigit()]
+        many = f"{text}\n" + f"{row}\n" * 200
+    else:
+        many = json.dumps({"results": 201 * json.loads(text)["results"]})
+    path = tmp_path / name
+    path.write_text(many)
+    with pytest.raises(Deep500Error, match="has more than 200 numbers"):
         log_dossier(path)
 
 

@@ -140,6 +140,19 @@ def test_a_payload_of_a_wrong_length_is_refused() -> None:
         d5.codecs.Identity().decode(np.zeros(39, np.uint8), 10, "float32")
 
 
+class Shorter(d5.codecs.Identity):
+    """Its payload lacks the last byte of what `wire_bytes` promises to receivers."""
+
+    def encode(self, x: np.ndarray, key: Key) -> np.ndarray:
+        return super().encode(x, key)[:-1]
+
+
+def test_a_payload_that_receivers_have_no_room_for_is_not_sent() -> None:
+    text = r"Shorter.encode \(test_contract.py, line \d+\) returned 39 bytes for 10 .* wire_bytes says 40"
+    with pytest.raises(d5.Deep500Error, match=text):
+        Shorter().message(np.zeros(10, np.float32), Key())
+
+
 def test_a_chain_needs_a_codec_that_selects() -> None:
     with pytest.raises(d5.Deep500Error, match="selects no values"):
         _ = d5.codecs.Identity() | d5.codecs.TopK(0.1)

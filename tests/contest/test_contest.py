@@ -201,6 +201,7 @@ def test_a_submission_is_judged_once(cup: Path, capsys: Any) -> None:
         (["init", "EXISTING", "--recipe", "digits_mlp"], "exists already"),
         (["init", "CUP", "--recipe", "digits_mlp", "--seeds", "0"], "seeds"),
         (["init", "CUP", "--recipe", "digits_mlp", "--tier", "huge"], "tier"),
+        (["init", "CUP", "--recipe", "digits_mlp", "--scored", "Beauty"], "score"),
         (["submit", "CUP", "x.py"], "is no contest"),
         (["judge", "EXISTING"], "is no contest"),
     ],

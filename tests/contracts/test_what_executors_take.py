@@ -70,6 +70,42 @@ def test_nodes_with_unknown_attributes_or_too_many_inputs_are_refused() -> None:
         net.add_node("Relu", ["x", "x"])
 
 
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_a_step_refuses_fractions_for_labels_in_every_call(name: str) -> None:
+    net = d5.networks.create("mlp", outputs=2, shape=(4,), seed=0)
+    executor = d5.framework(name).executor(net)
+    step = executor.training_step(d5.optimizers.SGD(0.1))
+    step({"x": X, "label": np.array([0, 1])})
+    for labels in (np.array([0.0, 1.0]), [0.5, 1]):
+        with pytest.raises(d5.Deep500Error, match="'label' is of float64, and int64"):
+            step({"x": X, "label": labels})
+
+
+@pytest.mark.parametrize(
+    ("inputs", "attributes", "text"),
+    [
+        (["x"], {"operator": "Transpose", "perm": (0, 1, 2)}, "orders 3 axes"),
+        (["x", "x"], {"operator": "Conv"}, "the input has 0 axes"),
+        (["x"], {"operator": 3}, "3 is no operator"),
+        ("x", {"operator": "Relu"}, "a list of names"),
+        ({"x": "x"}, {"operator": "Relu"}, "a list of names"),
+    ],
+)
+def test_nodes_that_never_fit_are_refused(
+    inputs: Any, attributes: dict[str, Any], text: str
+) -> None:
+    with pytest.raises(d5.Deep500Error, match=text):
+        network().add_node(inputs=inputs, **attributes)
+
+
+def test_a_module_is_told_that_its_inputs_are_of_another_float() -> None:
+    torch = pytest.importorskip("torch")
+    executor = d5.framework("pytorch").from_model(torch.nn.Linear(4, 3))
+    text = "the input 'input' is of float64, and the parameters of float32"
+    with pytest.raises(d5.Deep500Error, match=text):
+        executor.inference({"input": X.astype("float64")})
+
+
 def test_a_module_keeps_its_mode() -> None:
     torch = pytest.importorskip("torch")
     model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Dropout(0.5)).eval()
@@ -106,6 +142,10 @@ def test_fractions_for_whole_numbers_are_refused(name: str) -> None:
     framework = d5.framework(name)
     for places in ([0.0, 1.9], np.array([0.0, 1.9]), np.array([0, 1], "float32")):
         executor = framework.executor(net)
+        with pytest.raises(d5.Deep500Error, match="'places' is of float.* int64"):
+            executor.inference({"places": places})
+        # also in a later call
+        executor.inference({"places": np.array([0, 1])})
         with pytest.raises(d5.Deep500Error, match="'places' is of float.* int64"):
             executor.inference({"places": places})
     outputs = framework.executor(net).inference({"places": np.array([1, 0], "int8")})

@@ -74,6 +74,13 @@ def test_it_runs_alone_without_a_launcher() -> None:
     assert np.allclose(params, by_hand(1)[0], atol=1e-6)
 
 
+def test_what_is_no_program_is_named() -> None:
+    comm = d5.communication()
+    for program in (3, iter([3]), comm.barrier):
+        with pytest.raises(d5.Deep500Error, match="is no program: give a generator"):
+            comm.run(program)
+
+
 @pytest.mark.parametrize(
     ("transport", "engine"), [("mpi", "reference"), ("torch", "pytorch")]
 )

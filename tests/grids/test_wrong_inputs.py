@@ -95,3 +95,17 @@ def test_wrong_value_is_one_line(words, tmp_path, monkeypatch, capsys):
 
 def test_every_verb_is_in_the_grid():
     assert set(SUBJECTS) == set(VERBS)
+
+
+SHARES = [
+    (verb, name, value)
+    for verb, options in options_of(parser()).items()
+    for name, value in (("--level", "1"), ("--level", "nan"), ("--margin", "-1"))
+    if name in options
+]
+
+
+@pytest.mark.parametrize(("verb", "name", "value"), SHARES)
+def test_a_share_out_of_range_is_refused_before_the_subject(verb, name, value, capsys):
+    assert main([*verb.split(), *SUBJECTS[verb], name, value]) == 2
+    assert capsys.readouterr().err.startswith(f"d5: {name} {value}: give a share")

@@ -16,7 +16,12 @@ from deep500.check.schemes.trials import Trials
 from deep500.cli import main
 from deep500.contracts.scheme import Scheme
 from deep500.distributed.replica import Replica
-from deep500.errors import Deep500Error, InternalError, raise_if_internal
+from deep500.errors import (
+    Deep500Error,
+    Incomplete,
+    InternalError,
+    raise_if_internal,
+)
 from deep500.schemes.all_reduce import AllReduce
 
 from . import planted
@@ -100,7 +105,6 @@ def test_a_class_as_a_setting_is_made() -> None:
         (planted.WrongSign(), "error feedback"),
         (planted.DroppedResidual(), "error feedback"),
         (planted.UnusedResidual(), "error feedback"),
-        (planted.NoProgram(), "training"),
         (planted.Deadlocks(), "training"),
         (planted.Raises(), "training"),
     ],
@@ -204,8 +208,11 @@ def test_a_scheme_of_a_function_is_not_checked_apart() -> None:
 def test_a_scheme_that_cannot_run_is_told_once_and_in_full() -> None:
     [check] = check_scheme(planted.Deadlocks()).checks
     assert check.text.endswith("rank 3 waits for a message from rank 0 (tag 0)")
-    [check] = check_scheme(planted.NoProgram()).checks
-    assert check.text.startswith("NoProgram.step (planted.py, line ")
+
+
+def test_a_scheme_that_is_no_program_cannot_be_judged() -> None:
+    with pytest.raises(Incomplete, match=r"NoProgram.step \(planted.py, line "):
+        check_scheme(planted.NoProgram())
 
 
 def test_a_scheme_that_never_ends_is_named_with_file_and_line(

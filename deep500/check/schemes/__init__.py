@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from ...contracts.scheme import Scheme
 from ...distributed.optimizer_scheme import scheme_given
-from ...errors import Deep500Error, raise_if_internal
+from ...errors import Deep500Error, Incomplete, raise_if_internal
 from ...frameworks import framework_names
 from ...supervision.serving import Progress, silent
 from ..report import CheckReport, CheckResult, Reports
@@ -56,6 +56,8 @@ def check_on_framework(
         progress(name)
         try:
             checks.append(promise(trials))
+        except Incomplete:
+            raise
         except Exception as error:  # a user's scheme may raise anything
             raise_if_internal(error)
             checks.append(CheckResult(name, False, text=reason(error)))
