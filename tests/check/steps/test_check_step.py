@@ -213,6 +213,21 @@ def test_our_executors(where, network):
     assert ("accumulation", "not applicable") in found
 
 
+def test_our_recipes():
+    reports = d5.check_step("digits_mlp", {"framework": "reference", "examples": 6})
+    assert reports.ok, reports.text
+    found = {(check.name, check.case, check.verdict) for check in reports.checks}
+    assert ("resume", "new process", "ok") in found
+    assert ("ranks", "3 ranks, equal", "ok") in found
+
+
+def test_networks_that_draw_random_numbers_are_refused_in_one_line():
+    network = d5.networks.create("alexnet", outputs=3, shape=(3, 64, 64), seed=0)
+    executor = d5.framework("reference").executor(network)
+    with pytest.raises(d5.Deep500Error, match="draws random numbers"):
+        d5.ExecutorSteps(executor, d5.optimizers.SGD(0.1), {})
+
+
 def d5_check(folder, *words):
     environment = os.environ | {
         "PYTHONPATH": str(ROOT),
