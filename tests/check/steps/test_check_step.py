@@ -316,6 +316,36 @@ def test_bad_input_is_one_line(subject, text):
     assert "\n" not in str(error.value)
 
 
+class NotFinite(Small):
+    def batch(self):
+        return np.ones((4, 2), np.float32)
+
+    def gradients(self, micro_batches):
+        return {"w": np.array([1, np.nan], np.float32)}
+
+
+class Forgets(NotFinite):
+    """Its step returns a number for the whole batch alone."""
+
+    def gradients(self, micro_batches):
+        return {"w": np.concatenate(micro_batches).mean(0)}
+
+    def step(self, micro_batches):
+        return 1.0 if len(micro_batches) == 1 else None
+
+
+def test_gradients_that_are_not_finite_are_wrong():
+    [report] = d5.check_step(NotFinite).reports
+    assert names(report.wrong) == {"repeat"}
+    assert "is not finite" in report.text
+
+
+def test_a_step_that_returns_no_number_for_parts_is_wrong():
+    [report] = d5.check_step(Forgets).reports
+    assert names(report.wrong) == {"loss"}
+    assert "returns no number for the parts" in report.text
+
+
 def test_gradients_of_changing_names_are_wrong_in_one_line():
     [report] = d5.check_step(Renames).reports
     assert "tensors of other names or shapes than at first: w1, w2" in report.text
