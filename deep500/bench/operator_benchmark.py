@@ -144,7 +144,10 @@ def _device_peaks(words: Iterable[str], notes: Notes) -> dict[str, Any]:
     peaks = {}
     for word in words:
         notes.says(f"the peaks of {word}")
-        peaks[word] = device_peaks(word).to_json()
+        try:
+            peaks[word] = device_peaks(word).to_json()
+        except Deep500Error as error:
+            notes.tell(f"there is no roofline of {word}: {error}")
     return peaks
 
 

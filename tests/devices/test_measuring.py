@@ -9,7 +9,7 @@ import torch
 
 import deep500 as d5
 from deep500.bench.operators.jobs import OperatorJob
-from deep500.errors import Deep500Error, Refused
+from deep500.errors import Deep500Error, Refused, Unsupported
 from deep500.frameworks import framework
 from deep500.graph.operator_times import operator_times, timed_rounds
 from deep500.measure.candidates import InProcess, Statement
@@ -164,6 +164,15 @@ def test_cold_caches_are_emptied_behind_the_inputs_and_outside_of_the_time() -> 
         clock.begin()
         clock.end()
     assert order == ["inputs", "flush"] and clock.elapsed_ns < LATENCY_S * 1e9
+
+
+def test_caches_that_nothing_empties_are_not_called_cold(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(type(framework(SIM)), "cold_caches", lambda self: None)
+    job = OperatorJob("Relu", {}, "8x8", "float32", SIM, "", "forward", 1, cold=True)
+    with pytest.raises(Unsupported, match="sim:0 has no way to empty the caches of"):
+        job.subject()
 
 
 @pytest.mark.parametrize(("cold", "flushed"), [(False, False), (True, True)])

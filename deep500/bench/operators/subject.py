@@ -125,6 +125,10 @@ class OperatorSubject(Subject):
     def _clock(self, prepare: Callable[[], None] | None = None) -> DeviceClock:
         fw = self.framework
         flush = fw.cold_caches() if self.job.cold else None
+        if self.job.cold and flush is None:
+            raise Unsupported(
+                f"{fw.word} has no way to empty the caches of its device: leave --cache cold out"
+            )
         return DeviceClock(fw.event, fw.sync, prepare, flush)
 
     def check_again(self) -> None:
