@@ -46,7 +46,9 @@ MACHINE = (
     "memory size (GiB)",
     "accelerators",
 )
-OTHER_LOAD = "the load of the machine differed; `d5 run A B` trains both in turn"
+OTHER_LOAD = (
+    "the load of the machine differed or was high; `d5 run A B` trains both in turn"
+)
 Pairs = Sequence[tuple[MetricSummary, MetricSummary]]  # of one metric in A and in B
 
 
@@ -303,7 +305,7 @@ def _in_turn(a: RecipeRecord, b: RecipeRecord) -> bool:
 
 
 def _different_loads(a: RecipeRecord, b: RecipeRecord) -> str:
-    """Whether others can explain a difference: by what they used while seeds were trained, or else by the first loads."""
+    """Whether others explain a difference: by what they used while seeds were trained, or else by the first loads."""
     others_a, others_b = others(a.blocks), others(b.blocks)
     if others_a is not None and others_b is not None:
         return disturbing_shares(others_a, others_b)
