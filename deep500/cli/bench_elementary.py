@@ -29,8 +29,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--kernel",
         nargs="+",
         choices=KERNELS,
-        default=["own"],
         metavar="KERNEL",
+        default=["own"],
         help="whose code runs: the framework's own, or one with equal bits everywhere, as a formula or in C++ (own)",
     )
     add(

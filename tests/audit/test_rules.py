@@ -96,6 +96,7 @@ OURS = "needed = [31.0, 32.0, 31.0, 33.0, 32.0]"
         (f"{OURS}\nlost = {HUGE}", "WARN"),
         (f"{OURS}\ndropped = {HUGE}", "WARN"),
         ("needed = [9e17, 9e17, 9e17]", "PASS"),
+        ("needed = [31.0, 31.0]", "WARN"),
     ],
 )
 def test_gigantic_numbers_of_convergence_are_judged(ours: str, verdict: str) -> None:
@@ -103,6 +104,15 @@ def test_gigantic_numbers_of_convergence_are_judged(ours: str, verdict: str) -> 
     text = rule.breaks.replace(OURS, ours)
     found = outcome(rule, claims_dossier(text, "claims.toml"))
     assert found.verdict == verdict
+
+
+def test_three_runs_against_three_decide_nothing() -> None:
+    rule = chosen_rules(["N17"])[0]
+    few = rule.breaks.replace(OURS, "needed = [3.0, 3.0, 4.0]")
+    few = few.replace("41.0, 40.0, 41.0, 42.0, 41.0, 40.0, 42.0]", "]")
+    found = outcome(rule, claims_dossier(few, "claims.toml"))
+    assert found.verdict == "WARN"
+    assert "too few runs of both" in found.findings[0].text
 
 
 @pytest.mark.parametrize("line", ["needed = [1e300]", "needed = [-1.0]"])
