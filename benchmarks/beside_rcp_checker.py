@@ -39,7 +39,8 @@ for folder in json.load(sys.stdin):
         found = check_directory(folder, "training", sys.argv[1], False, False, None, "pruned_rcps")
     print(json.dumps([found[0], found[1]]))
 """
-SPECIAL = ("llama31_405b",)  # the checker has a constant of its own for it
+# the checker has a constant of its own for the first, and reads two qualities from logs of the second
+SPECIAL = ("llama31_405b", "stable_diffusion")
 
 
 def logged(key: str, value: object, **metadata: object) -> str:

@@ -16,9 +16,13 @@ from contextlib import nullcontext
 import numpy as np
 
 import deep500 as d5
+from deep500.contracts.framework import Framework
 from deep500.graph.operator_times import node_calls, operator_times, timed_rounds
-from deep500.measure.clock import now
+from deep500.measure.candidates import InProcess
+from deep500.measure.clock import calibrate, now
 from deep500.measure.device_clock import DeviceClock
+from deep500.measure.plan import PlanEntry
+from deep500.measure.session import Session
 from deep500.measure.statistics.intervals import interval
 from deep500.testing import simulated_device
 
@@ -26,9 +30,9 @@ GOAL = 0.05
 Timer = Callable[[], float]  # seconds
 
 
-def timers(sim: d5.Framework) -> dict[str, tuple[Timer, Callable[[], object]]]:
+def timers(sim: Framework) -> dict[str, tuple[Timer, Callable[[], object]]]:
     """By name a timer, and the work that it times once."""
-    data = d5.datasets.SyntheticImages(16).load()
+    data = d5.datasets.SyntheticImages(32).load()
     net = d5.networks.Mlp(hidden=(8,)).build((1, 8, 8), 10)
     rows = data["train"].batch(slice(0, 16))
     executor = sim.executor(net)
@@ -79,6 +83,12 @@ def timers(sim: d5.Framework) -> dict[str, tuple[Timer, Callable[[], object]]]:
         series = trainer(True).run().series
         return sum(series[phase][0] for phase in ("forward", "backward", "update"))
 
+    entry = PlanEntry("product", InProcess(product), {})
+    session = Session([entry], calibrate(), sync=sim.sync)
+
+    def of_bench() -> float:
+        return session.block([1], [[0]]).ns[0][0] / 1e9
+
     calls = node_calls(executor, native)
 
     def each_operator() -> None:
@@ -88,6 +98,7 @@ def timers(sim: d5.Framework) -> dict[str, tuple[Timer, Callable[[], object]]]:
     return {
         "events of the device": (by_clock(True), product),
         "host until it is idle": (by_clock(False), product),
+        "d5 bench with --sync": (of_bench, product),
         "times of operators": (of_operators, each_operator),
         "breakdown of a network": (of_breakdown, lambda: step(native)),
         "steps of the trainer": (of_trainer, lambda: step(rows)),

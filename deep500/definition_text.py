@@ -23,6 +23,8 @@ from . import registry
 from .canonical import shown
 from .contracts.codec import Codec
 from .contracts.collective import Collective
+from .contracts.fitted_loggp import FittedLogGP
+from .contracts.loggp import LogGP
 from .contracts.modifier import Modifier
 from .contracts.optimizer import Optimizer
 from .contracts.reduction import ReproducibleReduction
@@ -47,12 +49,16 @@ FILE_AT_START = re.compile(r"\.py:(\w+)")
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of definitions: its classes, the folders of those that its settings may be, and an example."""
+    """A kind of definitions: its classes, the folders of those that its settings may be, and an example.
+
+    `named` are its definitions that are not in a folder of their own.
+    """
 
     role: str
     bases: tuple[type, ...]
     nested: tuple[str, ...] = ()
     example: str = ""
+    named: Mapping[str, type] = field(default_factory=dict)
 
 
 KINDS = {
@@ -79,11 +85,18 @@ KINDS = {
     "collectives": Kind(
         "collective",
         (Collective,),
-        ("collectives", "topologies", "codecs", "reductions"),
+        ("collectives", "topologies", "codecs", "reductions", "loggp"),
         "Ring() or my.py:Mine()",
     ),
     "reductions": Kind(
         "reduction", (ReproducibleReduction,), (), "PreRounded(levels=3)"
+    ),
+    "loggp": Kind(
+        "network of ranks",
+        (LogGP,),
+        (),
+        "LogGP(L=1e-5, G=1e-8)",
+        {"LogGP": LogGP, "FittedLogGP": FittedLogGP},
     ),
     "samplers": Kind(
         "sampler",
@@ -327,9 +340,12 @@ class _Reader:
             return own[name]
         known = list(own)
         for folder in folders:
+            named = kind_of(folder).named
+            if name in named:
+                return named[name]
             if registry.has(folder, name):
                 return registry.named(folder, name)
-            known += registry.known(folder)
+            known += [*named, *registry.known(folder)]
         if not known:
             raise Deep500Error(
                 f"there are no built-in {folders[0]}: name a class in a file, as in my.py:{name}"

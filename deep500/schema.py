@@ -228,9 +228,14 @@ def _literal(choices: Sequence[object]) -> Decoder:
         for choice in choices:
             if type(choice) is type(value) and choice == value:
                 return value
-        raise Misfit(value, " or ".join(map(repr, choices)))
+        raise Misfit(value, _one_of(choices))
 
     return decode
+
+
+def _one_of(choices: Sequence[object]) -> str:
+    """The choices of a Literal; typing takes Literals of other orders for the same one."""
+    return " or ".join(sorted(map(repr, choices)))
 
 
 def _union(kinds: Sequence[Any]) -> Decoder:
@@ -392,8 +397,7 @@ def _described(kind: Any) -> str:
     if origin in (typing.Union, types.UnionType):
         return " or ".join(map(_described, arguments))
     if origin is Literal:
-        # typing takes Literals of other orders for the same one
-        return " or ".join(sorted(map(repr, arguments)))
+        return _one_of(arguments)
     if origin in (list, tuple, Sequence):
         return "a list"
     return _WORDS.get(kind, "an object")

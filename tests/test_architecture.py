@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -93,8 +94,15 @@ IMPORTERS = {
 def nodes(root: Path) -> Iterator[tuple[str, ast.AST]]:
     """Every piece of syntax in the package at `root`, with its file; its own __init__ is above all rows."""
     for path in sorted(set(root.rglob("*.py")) - {root / "__init__.py"}):
-        for node in ast.walk(ast.parse(path.read_text())):
-            yield path.relative_to(root).as_posix(), node
+        file = path.relative_to(root).as_posix()
+        for node in walked(path.read_text()):
+            yield file, node
+
+
+@cache
+def walked(source: str) -> list[ast.AST]:
+    """Every piece of syntax of a source: several tests walk through the same ones."""
+    return [*ast.walk(ast.parse(source))]
 
 
 def targets(file: str, node: ast.AST) -> list[str]:
@@ -557,7 +565,7 @@ def ambiguous_classes(root: Path) -> list[str]:
     """Class names that stand for two things, but for definitions of different folders."""
     places: dict[str, set[Path]] = {}
     for path in sorted(root.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in walked(path.read_text()):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, set()).add(path)
     ambiguous = []

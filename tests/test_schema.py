@@ -144,7 +144,7 @@ def test_inline_fields_stand_among_the_others() -> None:
         ({"load": {"cpus": 1}}, "/load/others is missing: a number is expected"),
         ({"load": []}, "/load is [], but an object or null is expected"),
         ({"names": {"a": "b", "c\x1b": []}}, r"/names/c\x1b is []"),
-        ({"mode": "hot"}, "/mode is hot, but 'warm' or 'cold' is expected"),
+        ({"mode": "hot"}, "/mode is hot, but 'cold' or 'warm' is expected"),
         ({"texts": ["a", "b", "c"]}, "a list with 0 to 2 elements"),
     ],
 )

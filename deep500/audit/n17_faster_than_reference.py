@@ -15,6 +15,7 @@ from ..measure.statistics.reference_convergence import (
 )
 
 FIELDS = ("needed", "global_batch")
+LEAST_RUNS = 3  # of both means together, or there is no spread to tell by
 
 
 class N17FasterThanReference(AuditRule):
@@ -85,7 +86,9 @@ def _judged(
     dropped = max(each.dropped or 1 for each in records)
     needed: list[float] = []
     for each in records:
-        needed += [*(each.needed or ()), *[math.inf] * (each.lost or 0)]
+        # more than are left out decide nothing more
+        lost = min(each.lost or 0, dropped + 1)
+        needed += [*(each.needed or ()), *[math.inf] * lost]
     kept = trimmed(needed, dropped)
     if first.global_batch is None or not kept:
         least = 2 * dropped + 1
@@ -111,6 +114,8 @@ def _compared(
         return ours.passes("no faster than with a larger batch", *FIELDS)
     if point is None:
         return ours.warns("there is no reference for this batch size", *FIELDS)
+    if point.runs + runs < LEAST_RUNS:
+        return ours.warns("too few runs of both to tell chance from speed", *FIELDS)
     least = point.least(runs)
     said = f"{mean:.4g} {unit} on average; the reference takes {point.mean:.4g}"
     if mean < least:

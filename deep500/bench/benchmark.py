@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from ..canonical import in_python, shown
 from ..contracts.result import Record
 from ..definition import Definition, option
-from ..errors import Deep500Error
+from ..errors import Deep500Error, lacking
 from ..measure.candidates import DataCandidate
 from ..measure.candidates import Subject as Subject
 from ..measure.plan import Plan, Settings
@@ -72,7 +72,7 @@ class Job(Definition, DataCandidate):
 
     def subject(self) -> Any:
         """A `Subject`, made in the process that tries or times it."""
-        raise NotImplementedError
+        raise lacking(self, "subject")
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Benchmark(Definition):
 
     def jobs(self) -> Sequence[Any]:
         """All jobs. Raises `Deep500Error` for factors that make no sense."""
-        raise NotImplementedError
+        raise lacking(self, "jobs")
 
     @contextmanager
     def prepared(self, notes: Notes) -> Iterator[Self]:
@@ -129,7 +129,7 @@ class Benchmark(Definition):
 
     def block(self, group: str, trials: Sequence[Trial]) -> dict[str, Any]:
         """The block of a group, if nothing is timed."""
-        raise NotImplementedError
+        raise lacking(self, "block")
 
     def check_trials(self, trials: Sequence[Trial]) -> None:
         """Raise `Deep500Error` if what was tried cannot be measured together."""

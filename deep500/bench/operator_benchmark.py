@@ -1,24 +1,27 @@
 """Benchmarks of operators: over problems, dtypes, directions, frameworks and kernels."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 from ..check.operators.formats import FORMATS
 from ..contracts.result import Record
-from ..errors import Deep500Error
+from ..errors import Deep500Error, Wrong
 from ..frameworks import devices_of, framework
 from ..measure.bench_blocks import TimedBlock
 from ..measure.bench_plan import BenchPlan
+from ..measure.bounds.peak_cache import Peaks, peaks_from_json
 from ..measure.bounds.roofline import SECONDS as PEAKS_S
 from ..measure.bounds.roofline import kept_peaks, peaks, refute_peak
 from ..measure.machine.host.files import HostFiles
 from ..measure.machine.host.memory import memory_available
 from ..measure.numbers import BenchNumbers, RooflineShare
+from ..measure.plan import Settings
 from .benchmark import Benchmark, Trial, combinations
 from .notes import Notes
 from .operators.agreement import check_rivals, differing_rivals
+from .operators.device_peaks import REDUCED, device_peaks, refute_device_peaks
 from .operators.jobs import DIRECTIONS, BenchProblem, OperatorJob
 from .operators.truth import shared_truths
 from .threads import busy_threads, threads_text
@@ -40,6 +43,7 @@ class OperatorBenchmark(Benchmark):
     # for a user's operator: a function that computes the same, as FILE:NAME
     reference: str = ""
     scope: str = ""  # of the suite that the problems come from
+    cold: bool = False  # caches are emptied before each call
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,6 +60,10 @@ class OperatorBenchmark(Benchmark):
     @property
     def busy_threads(self) -> int:
         return busy_threads(self.threads, self.frameworks)
+
+    @property
+    def measuring(self) -> Settings:
+        return {"cache": "cold"} if self.cold else {}
 
     @contextmanager
     def prepared(self, notes: Notes) -> Iterator[Self]:
@@ -76,6 +84,7 @@ class OperatorBenchmark(Benchmark):
                 **levels,
                 threads=self.threads,
                 reference=self.reference,
+                cold=self.cold,
             )
             jobs.append(job)
         return jobs
@@ -101,6 +110,7 @@ class OperatorBenchmark(Benchmark):
             about["scope"] = self.scope
         if devices := devices_of(self.frameworks):
             about["devices"] = devices
+            about["device_peaks"] = _device_peaks(devices, notes)
         return about
 
     def finished(
@@ -117,11 +127,46 @@ class OperatorBenchmark(Benchmark):
                 continue
             dtype = (planned.work or {})["dtype"]
             rate = rates.flops.value or 0.0
+            word = str((planned.work or {})["framework"])
+            if word in record.plan.about.device_peaks:
+                of_device = peaks_from_json(record.plan.about.device_peaks[word])
+                _check_device_peak(entry.name, word, dtype, rate, of_device)
+                continue
             if refute_peak(dtype, rate):
                 notes.tell(
                     f"{entry.name!r} ran at {rate / 1e9:.3g} GFLOP/s, above the kept peak of {dtype}: the peaks "
                     "will be measured again at their next use"
                 )
+
+
+def _device_peaks(words: Iterable[str], notes: Notes) -> dict[str, Any]:
+    """The peaks of each device, as JSON."""
+    peaks = {}
+    for word in words:
+        notes.says(f"the peaks of {word}")
+        try:
+            peaks[word] = device_peaks(word).to_json()
+        except Deep500Error as error:
+            notes.tell(f"there is no roofline of {word}: {error}")
+    return peaks
+
+
+def _check_device_peak(
+    name: str, word: str, dtype: str, rate: float, found: Peaks
+) -> None:
+    """Raise `Wrong`, and forget the kept peaks, if an entry computed faster than its device can."""
+    counted = (dtype, REDUCED) if dtype == "float32" else (dtype,)
+    limits = []
+    for name_of_peak, peak in found.flops.items():
+        if name_of_peak in counted:
+            limits.append(peak.value * (1 + peak.uncertainty))
+    if not limits or rate <= max(limits):
+        return
+    refute_device_peaks(word)
+    raise Wrong(
+        f"{name!r} is faster than its device: {rate / 1e9:.4g} GFLOP/s, and products of {dtype} reached "
+        f"{max(limits) / 1e9:.4g} there at most; if it does all of its work, run it again with new peaks"
+    )
 
 
 def _exceeds_peak(share: RooflineShare | None) -> bool:

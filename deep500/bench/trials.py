@@ -8,8 +8,8 @@ from ..errors import (
     Deep500Error,
     InternalError,
     Wrong,
-    one_line,
     raise_if_mistake,
+    with_place,
 )
 from ..measure.candidates import candidate_from_json
 from ..supervision.child import Ended
@@ -60,7 +60,7 @@ def attempt(job: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
         raise
     except Exception as error:  # whatever a framework raises
         raise_if_mistake(error)
-        reason = one_line(error, kind=True)
+        reason = with_place(error)
         where = candidate.group or "this machine"
         return unsupported(f"{where} cannot run {candidate.noun}: {reason}")
 

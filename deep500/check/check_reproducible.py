@@ -28,12 +28,14 @@ class CheckReproducible(NounCheck):
     seeded = "nothing: recipes have seeds of their own"
     timeout_s = 600.0
 
-    ranks: int = option(8, "the most ranks", "P")
-    steps: int = option(5, "steps of training: the first ones, and the epoch's last")
-    tier: str = option("tiny", "the recipe's tier: tiny, small or full")
-    data: str = option("", "the folder of the data set's files", "FOLDER")
-    transports: tuple[str, ...] = option(
-        ("virtual", "mpi", "torch"), "what carries messages"
+    ranks: int = option(8, "how many ranks at most", "P")
+    steps: int = option(5, "the steps: the first ones, and the epoch's last", "N")
+    tier: str = option("tiny", "how much of it is trained: tiny, small or full", "TIER")
+    data: str = option(
+        "", "the arrays that go in: the folder with the files of the data set", "PATH"
+    )
+    transport: tuple[str, ...] = option(
+        ("virtual", "mpi", "torch"), "what carries messages", "TRANSPORT"
     )
 
     def load(self, text: str, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,7 +58,7 @@ class CheckReproducible(NounCheck):
             raise Deep500Error(f"--steps {self.steps}: give 1 to 10000")
         if self.tier not in TIERS:
             raise unknown("tier", self.tier, TIERS)
-        for transport in self.transports:
+        for transport in self.transport:
             if transport not in TRANSPORTS:
                 raise unknown("transport", transport, TRANSPORTS)
         recipe_of(self.load(text, settings))
@@ -78,7 +80,7 @@ class CheckReproducible(NounCheck):
         same: list[str] = []
         tried = 0
         with TemporaryDirectory() as name:
-            for layout in layouts(self.ranks, self.transports):
+            for layout in layouts(self.ranks, self.transport):
                 progress(layout.name)
                 try:
                     trace = _traced(layout, request, Path(name))

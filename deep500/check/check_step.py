@@ -13,10 +13,10 @@ class CheckStep(NounCheck):
     """check a training step: do accumulation, ranks and resumption give what one batch, rank and run give?"""
 
     subject_help = (
-        "a class or function in a file that makes a training, 'my_script.py:Training', or a module 'my_script.py'; "
-        "docs/check-a-step.md says what methods it has"
+        "a class or function in a file that makes a training, 'my_script.py:Training', a module 'my_script.py', or a "
+        "recipe; docs/check-a-step.md says what methods it has"
     )
-    set_help = "an argument of the class or function, such as dropout=0"
+    set_help = "an argument of the class or function, such as dropout=0; of a recipe framework=jax or examples=16"
     seeded = "orders of examples and moves of numbers"
     timeout_s = 600.0
 

@@ -8,6 +8,7 @@ from .. import registry
 from ..definition import Definition
 from ..definition import option as option
 from ..definition_text import parts_of
+from ..errors import lacking
 from ..supervision.serving import Progress
 from .report import CheckReport, CheckResult
 
@@ -62,7 +63,7 @@ class NounCheck(Definition):
         self, subject: Any, where: str, progress: Progress
     ) -> Iterable[CheckResult]:
         """Ask everything in turn; whatever is raised ends the check."""
-        raise NotImplementedError
+        raise lacking(self, "questions")
 
     def report(self, subject: Any, where: str, progress: Progress) -> CheckReport:
         """The report on the subject in one place."""

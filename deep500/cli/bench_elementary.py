@@ -29,6 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--kernel",
         nargs="+",
         choices=KERNELS,
+        metavar="KERNEL",
         default=["own"],
         help="whose code runs: the framework's own, or one with equal bits everywhere, as a formula or in C++ (own)",
     )

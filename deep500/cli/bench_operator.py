@@ -60,6 +60,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIRECTION",
         help="the direction: forward, backward (forward)",
     )
+    add(
+        "--cache",
+        choices=("warm", "cold"),
+        default="warm",
+        help="whether caches stay warm between calls or are emptied, also those of a device (warm)",
+    )
     options.threads(parser)
     options.device(parser)
     benchmarking.arguments(parser, 10.0, 120.0)
@@ -80,6 +86,7 @@ def call(args: argparse.Namespace) -> int:
         checked_threads(args.threads),
         args.reference or "",
         scope,
+        args.cache == "cold",
     )
     code = benchmarking.run(args, benchmark)
     if not args.json:

@@ -138,7 +138,7 @@ def _report(
     operator = named_address(named.address, named.attributes)
     reference = domain = None
     if args.reference:
-        reference = named_address(args.reference, {}, function=True)
+        reference = named_address(args.reference, {})
     if args.domain:
         domain = as_domain(args.domain)
     request = CheckRequest(

@@ -121,7 +121,7 @@ def reference(parser: Parser) -> None:
         "--reference",
         default=None,
         metavar="NAME",
-        help="what computes the same: a NumPy function of float64 arrays, as FILE:NAME",
+        help="what computes the same: a built-in operator (Relu), or a NumPy function of float64 arrays, as FILE:NAME",
     )
 
 

@@ -1,7 +1,6 @@
 """Programs of some of the ranks, which are numbered from 0 among themselves."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from ..contracts.transport import COLLECTIVES, Program, Recv, RecvAny, Send
@@ -21,9 +20,9 @@ def among(ranks: Sequence[int], program: Program) -> Program:
 
 def _renumbered(step: Any, ranks: Sequence[int]) -> Any:
     if isinstance(step, Send):
-        return replace(step, to=ranks[step.to])
+        return Send(ranks[step.to], step.array, step.tag, step.announced)
     if isinstance(step, Recv):
-        return replace(step, source=ranks[step.source])
+        return Recv(ranks[step.source], step.into, step.tag, step.announced)
     if isinstance(step, (RecvAny, *COLLECTIVES)):
         raise Deep500Error(
             f"{type(step).__name__} is for all ranks, and not for a group of {len(ranks)}: give a collective that "

@@ -24,6 +24,7 @@ class SparseCollective(Collective):
     """Reduces sparse streams. A subclass writes `reduced` and `stream_cost`."""
 
     cost_is_bound: ClassVar[bool] = True
+    plain_sums: ClassVar[bool] = False
 
     def reduced(
         self, rank: int, size: int, stream: SparseStream, op: ReduceOp

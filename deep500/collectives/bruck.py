@@ -47,6 +47,8 @@ class Bruck(Collective):
             bytes=max(sent) * gamma,
             memory=max(one + other for one, other in pairwise([0, *copies])),
             rounds=tuple(rounds),
+            exchanges=len(rounds),
+            exchanged=sum(nbytes for _, nbytes in rounds),
         )
 
 

@@ -35,6 +35,8 @@ class Direct(Collective):
             spacings=both.spacings,
             handled=both.handled,
             reduced=both.reduced,
+            exchanges=both.exchanges,
+            exchanged=both.exchanged,
         )
 
     def reduce_scatter(
@@ -111,4 +113,6 @@ def _exchange_cost(size: int, longest: float, sent: float) -> CollectiveCost:
         spacings=((size - 2, longest, 1),),
         # the receives of what has come while it sent
         handled=size - 2,
+        exchanges=size - 1,
+        exchanged=(size - 1) * longest,
     )

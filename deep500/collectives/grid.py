@@ -54,6 +54,8 @@ class Grid(Collective):
             memory=scattered.memory + down.memory,
             rounds=cost.rounds,
             reduced=cost.reduced,
+            exchanges=cost.exchanges,
+            exchanged=cost.exchanged,
         )
 
     def check(self, size: int) -> None:

@@ -44,6 +44,8 @@ class NeighborExchange(Collective):
             rounds=((1, nbytes),),
             spacings=((waits, nbytes, 1),),
             handled=degree - 1,
+            exchanges=degree,
+            exchanged=degree * nbytes,
         )
 
     def check(self, size: int) -> None:

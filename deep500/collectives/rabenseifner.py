@@ -31,6 +31,8 @@ class Rabenseifner(Collective):
             memory=nbytes[-1],
             rounds=tuple((2, length) for length in nbytes),
             reduced=sum(nbytes),
+            exchanges=2 * len(nbytes),
+            exchanged=2 * sum(nbytes),
         )
         return fold.cost(core, count * gamma)
 

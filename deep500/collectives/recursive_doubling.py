@@ -29,6 +29,8 @@ class RecursiveDoubling(Collective):
             memory=nbytes,
             rounds=((rounds, nbytes),),
             reduced=rounds * nbytes,
+            exchanges=rounds,
+            exchanged=rounds * nbytes,
         )
         return fold.cost(core, nbytes)
 

@@ -1,5 +1,7 @@
 """A ring: a reduce-scatter, then an allgather, in 2 (P - 1) rounds with the neighbours only."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..contracts.collective import Collective, combine
@@ -34,6 +36,8 @@ class Ring(Collective):
             memory=half.memory,
             rounds=half.rounds * 2,
             reduced=half.reduced,
+            exchanges=2 * half.exchanges,
+            exchanged=2 * half.exchanged,
         )
 
     def reduce_scatter(
@@ -52,9 +56,7 @@ class Ring(Collective):
 
     def all_gather_cost(self, size: int, count: int, gamma: float) -> CollectiveCost:
         half = _cost(size, count, gamma)
-        return CollectiveCost(
-            messages=half.messages, bytes=half.bytes, rounds=half.rounds
-        )
+        return replace(half, memory=0, reduced=0)
 
     def _reduced(
         self, rank: int, size: int, array: np.ndarray, op: ReduceOp, first: int
@@ -97,4 +99,6 @@ def _cost(size: int, count: int, gamma: float) -> CollectiveCost:
         memory=longest,
         rounds=((size - 1, longest),),
         reduced=(size - 1) * longest,
+        exchanges=size - 1,
+        exchanged=(size - 1) * longest,
     )

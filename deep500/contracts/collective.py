@@ -42,6 +42,7 @@ class Collective(Definition):
     check(size)                             Raises a Deep500Error if it cannot run on so many ranks.
 
     cost_is_bound    Whether the cost depends on the data, and X_cost gives the most that it may be.
+    plain_sums       Whether it adds up arrays by `combine`, whose time a fitted network knows.
     lossy            Whether its reductions give a part of the sum, or the sum with noise.
 
     A subclass writes those that it offers. Two of them run at the same time if their tags differ.
@@ -49,6 +50,7 @@ class Collective(Definition):
 
     tag: int = field(default=FIRST_TAG, kw_only=True)
     cost_is_bound: ClassVar[bool] = False
+    plain_sums: ClassVar[bool] = True
 
     @property
     def lossy(self) -> bool:

@@ -30,6 +30,8 @@ class CollectiveCost:
     streamed   Bytes that take G and nothing else.
     handled    Messages that wait for the processor, which takes o, and for nothing else.
     reduced    Bytes that are combined with received ones. LogGP gives them no time, and real ranks need some.
+    exchanges  Messages among the rounds and spacings in which every rank sends and receives at once, and
+    exchanged  their bytes. LogGP has both directions in the time of one; processors that copy have not.
     """
 
     messages: int = 0
@@ -40,6 +42,8 @@ class CollectiveCost:
     streamed: float = 0
     handled: float = 0
     reduced: float = 0
+    exchanges: float = 0
+    exchanged: float = 0
 
     def seconds(self, network: LogGP, per_reduced_byte: float = 0.0) -> float:
         """The time on a network; exact on virtual ranks where docs/collectives.md says so, and else not less."""

@@ -66,10 +66,13 @@ class DeviceInfo:
         return int(self.word.partition(":")[2] or 0)
 
 
-def resolve(asked: str, devices: Sequence[DeviceInfo], owner: str) -> DeviceInfo:
+def resolve(
+    asked: str, devices: Sequence[DeviceInfo], owner: str, reason: str = ""
+) -> DeviceInfo:
     """The device that is meant by "cpu", "gpu", "gpu:1" or by a framework's own word, such as "cuda:0" or "mps".
 
-    Raises `Unsupported`, which names the devices that `owner` has, if there is no such device.
+    Raises `Unsupported`, which names the devices that `owner` has, and the reason if one is given, if there is no such
+    device.
     """
     kind, _, number = asked.partition(":")
     if kind == ACCELERATOR:
@@ -80,7 +83,8 @@ def resolve(asked: str, devices: Sequence[DeviceInfo], owner: str) -> DeviceInfo
         if device.kind == kind and str(device.index) == (number or "0"):
             return device
     known = ", ".join(device.word for device in devices)
+    because = f" ({reason})" if reason else ""
     raise Unsupported(
-        f"{owner} has no device {asked!r} on this machine, only {known}: give one of them, or leave the device out "
-        "(`--device cpu`); `--device sim` simulates an accelerator in PyTorch"
+        f"{owner} has no device {asked!r} on this machine, only {known}{because}: give one of them, or leave the "
+        "device out (`--device cpu`); `--device sim` simulates an accelerator in PyTorch"
     )

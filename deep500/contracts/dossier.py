@@ -14,6 +14,8 @@ from .declaration import Declaration, asked
 Year = Annotated[int, Between(1940, 2100)]
 Whole = Annotated[int, Between(0, 1 << 62)]
 Part = Annotated[float, Between(0, 1 + 1e-12)]
+Amount = Annotated[float, Between(0, 1e18)]
+Value = Annotated[float, Between(-1e100, 1e100)]  # its square is finite, too
 NumberKind = Literal["cost", "rate", "ratio", "count", "quality"]
 Split = Literal["training", "validation", "test"]
 Summary = Literal[
@@ -112,7 +114,7 @@ class ReportedNumber(Declaration):
     unit: str | None = asked("its unit", "ms")
     n: Whole | None = asked("how many values it summarises", 30)
     deterministic: bool | None = asked("is it the same in every run", False)
-    raw_values: Sequence[float] | None = asked(
+    raw_values: Sequence[Value] | None = asked(
         "the values themselves, one per run, if they are published", [12.2, 12.4]
     )
     low: float | None = asked("lower end of its confidence interval", 12.1)
@@ -286,7 +288,7 @@ class ConvergenceRecord(Declaration):
     unit: Literal["epochs", "steps", "samples"] | None = asked(
         "what is counted, the same for both", "epochs"
     )
-    needed: Sequence[float] | None = asked(
+    needed: Sequence[Amount] | None = asked(
         "how many of them each run needed until the target", [41.0, 40.0, 42.0]
     )
     lost: Whole | None = asked("how many more runs never reached it", 0)

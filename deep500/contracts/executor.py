@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..canonical import has_dtype
-from ..errors import Deep500Error, lacking
+from ..errors import Deep500Error, lacking, one_line
 from ..graph.arrays import Shaped, WholeInputs, check_matching, shape_of
-from ..graph.failures import named_failures
+from ..graph.failures import is_out_of_memory, named_failures
 from ..graph.operator_times import OperatorTimes, operator_times
 from ..graph.programs import Programs
 from ..graph.specializing import RunMode, Specialized, Specializer, is_open
@@ -242,6 +242,10 @@ class Executor(ABC):
         number of the batch's first row.
         """
 
+    def device_gradients(self) -> Mapping[str, Any] | None:
+        """The flat gradients as tensors on a device; None where they are in the host's memory."""
+        return None
+
     def forward_kept(
         self,
         inputs: Mapping[str, Any],
@@ -284,7 +288,15 @@ class Executor(ABC):
                 f"{optimizer!r} is no optimizer: give an instance, as in d5.optimizers.SGD(0.1)"
             )
         optimizer.check_framework(self.framework.name)
-        return self._training_step(optimizer, y)
+        try:
+            return self._training_step(optimizer, y)
+        except Exception as error:
+            if isinstance(error, Deep500Error) or not is_out_of_memory(error):
+                raise
+            raise Deep500Error(
+                f"the state of {optimizer} for {self.structure.name!r} has no place on {self.framework.word}: "
+                f"{one_line(error)}"
+            ) from error
 
     def _training_step(self, optimizer: Optimizer, y: str) -> TrainingStep:
         """The training step of this framework."""

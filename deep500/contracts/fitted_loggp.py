@@ -6,7 +6,17 @@ from ..errors import Deep500Error
 from .collective_cost import CollectiveCost
 from .loggp import LogGP
 
-DURATIONS = ("element", "byte", "crowded_L", "crowded_G", "crowded_byte")
+DURATIONS = (
+    "element",
+    "byte",
+    "call",
+    "exchange",
+    "exchange_byte",
+    "crowded_L",
+    "crowded_G",
+    "crowded_byte",
+    "crowded_call",
+)
 
 
 class FittedLogGP(LogGP):
@@ -16,8 +26,11 @@ class FittedLogGP(LogGP):
     gaps       The seconds per byte from each knot on.
     element    Seconds to combine a received element with an own one, beside
     byte       the seconds for each of its bytes: a codec changes the bytes of an element, and not the elements.
+    call       Seconds that every operation takes before and behind its messages.
+    exchange, exchange_byte   What a message, and each of its bytes, take more where ranks send and receive at once.
     cpus       Processors, which P ranks share if they are more: x = P / cpus - 1 is by what share they are too many.
-    crowded_L, crowded_G, crowded_byte   What one such x adds to L, to every gap per byte, and to `byte`.
+    crowded_L, crowded_G, crowded_byte, crowded_call   What one such x adds to L, to every gap per byte, to `byte`, and
+               to `call`.
     machine    Where it was fitted.
     library    What carried the messages.
     """
@@ -26,10 +39,14 @@ class FittedLogGP(LogGP):
     gaps: tuple[float, ...] = (6.0e-9,)
     element: float = 0.0
     byte: float = 0.0
+    call: float = 0.0
+    exchange: float = 0.0
+    exchange_byte: float = 0.0
     cpus: int = 1
     crowded_L: float = 0.0
     crowded_G: float = 0.0
     crowded_byte: float = 0.0
+    crowded_call: float = 0.0
     machine: str = ""
     library: str = ""
 
@@ -51,9 +68,13 @@ class FittedLogGP(LogGP):
         return seconds
 
     def least_gap(self, nbytes: float) -> float:
-        """The fewest seconds per byte that messages of up to so many bytes take."""
-        lengths = [knot for knot in self.knots if 0 < knot < nbytes]
-        return min(self.stream(length) / length for length in (*lengths, nbytes))
+        """The fewest seconds per byte in which so many bytes pass, as one message or as several with gaps between."""
+        gaps = []
+        for length in (*self.knots, nbytes):
+            if 0 < length <= nbytes:
+                between = self.g * (1 / length - 1 / nbytes)
+                gaps.append(self.stream(length) / length + between)
+        return min(gaps)
 
     def among(self, ranks: int) -> "FittedLogGP":
         crowd = crowding(ranks, self.cpus)
@@ -64,15 +85,18 @@ class FittedLogGP(LogGP):
             "G": self.G + crowd * self.crowded_G,
             "gaps": tuple(gap + crowd * self.crowded_G for gap in self.gaps),
             "byte": self.byte + crowd * self.crowded_byte,
+            "call": self.call + crowd * self.crowded_call,
             # so that nobody counts the crowd twice
             "cpus": ranks,
         }
         return FittedLogGP(**{**self.settings, **crowded})
 
     def seconds_of(self, cost: CollectiveCost, ranks: int, gamma: float) -> float:
-        """The time of an operation for elements of `gamma` bytes, with the time of combining them."""
+        """The time of an operation for elements of `gamma` bytes, with that of combining and of copying both ways."""
         network = self.among(ranks)
-        return cost.seconds(network, network.byte + network.element / gamma)
+        seconds = cost.seconds(network, network.byte + network.element / gamma)
+        seconds += cost.exchanges * network.exchange
+        return network.call + seconds + cost.exchanged * network.exchange_byte
 
     def warn_elsewhere(self) -> None:
         """Warn if this is not the machine to which it was fitted."""

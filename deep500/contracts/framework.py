@@ -6,7 +6,7 @@ import importlib.util
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import ModuleType
@@ -138,13 +138,18 @@ class Framework(ABC):
         word = device.word if isinstance(device, Device) else device
         if word in (None, self.device):
             return self
-        found = resolve(word, self.devices(), self.name)
+        found = resolve(word, self.devices(), self.name, self.without_gpu)
         if found.word == self.device:
             return self
         bound = copy.copy(self)
         vars(bound).pop("xp", None)  # its arrays are created on the device
         bound.device = found.word
         return bound
+
+    @property
+    def without_gpu(self) -> str:
+        """Why this build can use no GPU, whatever the machine has; empty if it can, or if that is not known."""
+        return ""
 
     @property
     def on_host(self) -> bool:
@@ -182,6 +187,14 @@ class Framework(ABC):
 
     def event(self) -> DeviceEvent | None:
         """A new mark for the device's own clock; None on the host, and where there is none."""
+        return None
+
+    def cold_caches(self) -> Callable[[], None] | None:
+        """A function that drives what calls have used out of the device's caches; None on the host, and if unknown."""
+        return None
+
+    def reduced_products(self) -> AbstractContextManager[None] | None:
+        """A context in which the device rounds products of float32 to TF32; None if it does not, or always does."""
         return None
 
     def overwrite(self, tensor: Any, array: np.ndarray) -> bool:
@@ -239,6 +252,9 @@ class Framework(ABC):
             )
         self.require()
         return self._custom_op(operator)
+
+    def check_custom_op(self, operator: Adapted) -> None:  # noqa: B027 - most run wherever the framework does
+        """Raise `Unsupported` if a custom operator cannot run on this device."""
 
     def _custom_op(self, operator: Any) -> Callable[..., Any]:
         raise Unsupported(f"{self.name} takes no custom operators")

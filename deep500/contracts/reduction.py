@@ -27,6 +27,7 @@ class ReproducibleReduction(Definition):
     sum(values)                    The sum of an array.
     bound(values)                  How far `sum` may be from the exact sum, at most.
     sum_rows(rows, out)            The sums of arrays of the same length, element by element.
+    workspace(rows, elements)      The bytes that this takes beside the arrays.
 
     A sum over ranks goes in parts: `yield from sum_over_ranks(reduction, values, first)`.
     frame(values)                  If it `needs_frame`: what every part has to know of all numbers.
@@ -63,6 +64,10 @@ class ReproducibleReduction(Definition):
 
     def sum_rows(self, rows: Sequence[np.ndarray], out: np.ndarray) -> None:
         raise lacking(self, "sum_rows")
+
+    def workspace(self, rows: int, elements: int) -> int:
+        """The bytes that `sum_rows` needs beside its arguments."""
+        return 0
 
 
 def sum_over_ranks(

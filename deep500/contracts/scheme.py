@@ -1,6 +1,6 @@
 """The scheme contract: how ranks train together, as a program that is independent of the transport."""
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -86,6 +86,13 @@ class Worker(Protocol):
 
     def apply(self, gradients: Buffers) -> None:
         """Apply the optimizer to gradients of other ranks; this is not recorded as a step of this rank."""
+
+    @property
+    def sends_from_device(self) -> bool:
+        """Whether `device_gradients` can be summed where they are, without a copy in the host's memory."""
+
+    def device_gradients(self) -> Mapping[str, Any]:
+        """The flat gradients as tensors on the device; `update` uses them as they are then."""
 
     def gradients(self) -> Buffers:
         """The flat gradients; change them in place, then call `set_gradients`."""

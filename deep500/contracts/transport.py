@@ -86,13 +86,17 @@ class Arrival:
 
 @dataclass(frozen=True, eq=False)
 class AllReduce:
-    """Replace the array by the sum (maximum, minimum) of all ranks' arrays."""
+    """Replace the array by the sum (maximum, minimum) of all ranks' arrays.
 
-    array: np.ndarray
+    It may be a tensor of PyTorch's on a device, where the transport `carries` these.
+    """
+
+    array: Any  # np.ndarray or torch.Tensor
     op: ReduceOp = "sum"
 
     def __post_init__(self) -> None:
-        _check_array(self, self.array)
+        if not is_on_device(self.array):
+            _check_array(self, self.array)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,15 +189,26 @@ class Overlap:
         _check_function(self, self.function)
 
 
+ON_DEVICE = ", which is on a device: engines such as NCCL have no such step, and only an AllReduce stays there"
+
+
 @dataclass(frozen=True, eq=False)
 class Now:
     """The seconds of this rank's clock."""
+
+
+def is_on_device(value: object) -> bool:
+    """Whether it is a tensor of PyTorch's in another memory than the host's."""
+    if type(value).__module__ != "torch":
+        return False
+    return value.device.type != "cpu"  # type: ignore[attr-defined]
 
 
 def _check_array(step: object, value: object) -> None:
     if not isinstance(value, np.ndarray):
         raise Deep500Error(
             f"{type(step).__name__} takes a NumPy array, and {type(value).__name__} was given"
+            f"{ON_DEVICE if is_on_device(value) else ''}"
         )
 
 
@@ -328,6 +343,10 @@ class Transport(ABC):
     @abstractmethod
     def clock(self, rank: int) -> float:
         """The seconds of a rank's clock, virtual or real."""
+
+    def carries(self, device: str) -> bool:
+        """Whether an AllReduce takes tensors in the memory of a device, such as "cuda:0", and leaves them there."""
+        return False
 
     def charge(  # noqa: B027 (real ranks take the time that they take)
         self, rank: int, examples: int = 0, updates: int = 0

@@ -1,6 +1,7 @@
 """All ranks of a recipe's run: rank 0 leads and writes the bundle, the others follow its orders."""
 
 import json
+import os
 import platform
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -23,7 +24,13 @@ from ..contracts.transport import (
 )
 from ..errors import Deep500Error
 from ..training.attempts import crash_reason
-from ..training.building import recipe_dataset, recipe_executor, recipe_task
+from ..training.building import (
+    recipe_dataset,
+    recipe_executor,
+    recipe_framework,
+    recipe_leaves,
+    recipe_task,
+)
 from ..training.checkpoint import load_checkpoint, save_checkpoint
 from ..training.events import Event
 from ..training.trainer import Trainer
@@ -32,6 +39,8 @@ from .recipe_training import recipe_sampler
 from .shards import check_ranks
 from .trainer import DistributedTrainer
 
+# variables by which libraries choose kernels for a processor
+KERNELS = ("ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "OPENBLAS_CORETYPE")
 # seconds that followers wait while rank 0 loads and rehearses
 ORDER_DEADLINE = 600.0
 
@@ -120,12 +129,25 @@ class RecipeRanks:
     def _facts(self) -> dict[str, str]:
         from importlib.metadata import version
 
-        return {
+        facts = {
             "recipe": self.recipe.hash,
             "version of deep500": version("deep500-bench"),
             "version of NumPy": np.__version__,
             "version of Python": platform.python_version(),
         }
+        if recipe_leaves(self.recipe) is not None:
+            facts |= self._facts_of_kernels()
+        return facts
+
+    def _facts_of_kernels(self) -> dict[str, str]:
+        """What decides on the bits of a leaf's gradient."""
+        facts = {
+            f"{name} of the environment": os.getenv(name, "unset") for name in KERNELS
+        }
+        owner = recipe_framework(self.recipe)
+        if owner is not None:
+            facts[f"version of {owner.name}"] = str(owner.module.__version__)
+        return facts
 
 
 def follow(

@@ -67,6 +67,8 @@ class Replica:
         self.clock: Clock = float
         self.waited: Clock = float
         self.charge: Charge = _uncharged
+        self.sends_from_device = False
+        self._copies_before = 0
         self.after_step: Callable[[Replica, Values], None] | None = None
         self.steps: list[StepRecord] = []
         self.series: dict[str, list[float]] = {}
@@ -99,9 +101,17 @@ class Replica:
     def first_row(self) -> int:
         return self._taken().first_row
 
+    @property
+    def copies_to_host(self) -> int | None:
+        """How often flat buffers left the device in this epoch; None where they are in the host's memory."""
+        if self.executor.framework.on_host:
+            return None
+        return self.executor.copies["to host"] - self._copies_before
+
     def begin_epoch(self, shards: Iterable[Shard]) -> None:
         """Forget the epoch before; from now on, time belongs to the first step of this one."""
         self.shards = shards
+        self._copies_before = self.executor.copies["to host"]
         self.steps.clear()
         self.series.clear()
         self._step_outputs = None
@@ -185,6 +195,14 @@ class Replica:
     def apply(self, gradients: Buffers) -> None:
         self.charge(updates=1)
         self.training_step.apply(gradients)
+
+    def device_gradients(self) -> Mapping[str, Any]:
+        gradients = self.executor.device_gradients()
+        if gradients is None:
+            raise Deep500Error(
+                f"the gradients of rank {self.rank} are in the host's memory: use worker.gradients()"
+            )
+        return gradients
 
     def gradients(self) -> Buffers:
         return dict(self.executor.flat_gradients())

@@ -24,6 +24,8 @@ class EpochReport:
     messages: int = 0
     bytes: int = 0
     modelled_bytes: int = 0  # of these, in collectives of the engine's own
+    # of flat buffers on a device; None for tensors in the host's memory
+    copies_to_host: int | None = None
 
     @classmethod
     def of(
@@ -43,6 +45,7 @@ class EpochReport:
             messages=messages,
             bytes=sent_bytes,
             modelled_bytes=modelled,
+            copies_to_host=replica.copies_to_host,
         )
         for step in replica.steps:
             report.losses.append(converted(step.loss))
@@ -99,4 +102,6 @@ def merge_reports(reports: Sequence[EpochReport]) -> MergedEpoch:
         counters[f"bytes {of_rank}"] = report.bytes
         counters[f"modelled bytes {of_rank}"] = report.modelled_bytes
         counters[f"messages {of_rank}"] = report.messages
+        if report.copies_to_host is not None:
+            counters[f"copies to the host {of_rank}"] = report.copies_to_host
     return MergedEpoch(series, counters)

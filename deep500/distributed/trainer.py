@@ -105,6 +105,9 @@ class DistributedTrainer(Trainer):
         replica.clock = partial(self.transport.clock, rank)
         replica.waited = lambda: waited[rank]
         replica.charge = partial(self.transport.charge, rank)
+        bound = executor.framework
+        if bound.name == "pytorch" and not bound.on_host:
+            replica.sends_from_device = self.transport.carries(bound.device)
         return replica
 
     def _new_procedure(self) -> Replicas:

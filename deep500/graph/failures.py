@@ -95,7 +95,7 @@ def failure(
     if problem:
         return Deep500Error(problem)
     raise_if_mistake(error)
-    if not _is_out_of_memory(error):
+    if not is_out_of_memory(error):
         located = _located(executor, inputs, backprop)
         if located is not None:
             return located
@@ -123,7 +123,8 @@ def _other_floats(executor: "Executor", inputs: Mapping[str, Any]) -> str:
     return ""
 
 
-def _is_out_of_memory(error: Exception) -> bool:
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether an error of a framework says that there is no memory left."""
     if isinstance(error, MemoryError):
         return True
     text = str(error).lower()

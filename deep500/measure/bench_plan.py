@@ -39,8 +39,15 @@ class BenchFacts:
     inputs: str | None = optional()
     threads: int | str | None = optional()
     peaks: Mapping[str, Any] | None = optional()
+    # by framework and device, such as pytorch@cuda:0
+    device_peaks: Mapping[str, Mapping[str, Any]] = optional({})
     moment: Moment | None = optional()
     more: Mapping[str, Any] = others()
+
+    def peaks_for(self, work: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The peaks of the machine, or of the device that the work ran on, such as pytorch@cuda:0; None: not known."""
+        word = str(work.get("framework"))
+        return self.device_peaks.get(word) if "@" in word else self.peaks
 
 
 NO_FACTS = BenchFacts()

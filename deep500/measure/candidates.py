@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-from ..errors import Deep500Error, InternalError, one_line
+from ..errors import Deep500Error, InternalError, lacking, one_line
 from .clock import now
 from .device_clock import DeviceClock, DeviceTimer
 
@@ -136,7 +136,7 @@ class Subject:
 
     def check(self) -> None:
         """Raise `Wrong` if a run gives a wrong result."""
-        raise NotImplementedError
+        raise lacking(self, "check")
 
     def check_again(self) -> None:
         """The check after the timing; the subject is not used any more."""
@@ -161,7 +161,7 @@ class DataCandidate:
 
     def subject(self) -> Subject:
         """What is timed; called in the process that times it."""
-        raise NotImplementedError
+        raise lacking(self, "subject")
 
     @property
     def text(self) -> str:

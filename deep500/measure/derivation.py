@@ -128,7 +128,7 @@ def _rates(
 ) -> Rates | None:
     if work is None:
         return None
-    return rates(times, work, result.plan.about.peaks)
+    return rates(times, work, result.plan.about.peaks_for(work))
 
 
 def _circumstance_notes(result: "Result", name: str) -> list[str]:

@@ -18,16 +18,20 @@ class DeviceClock:
         event: Callable[[], DeviceEvent | None],
         sync: Callable[[], None],
         prepare: Callable[[], None] | None = None,
+        flush: Callable[[], None] | None = None,
     ):
-        """`prepare` runs before each visit, outside of its time, and leaves nothing undone on the device."""
+        """Before each visit, outside of its time, `prepare` runs, and then `flush`, which empties the caches."""
         self._event = event
         self._sync = sync
-        self._prepare = prepare or sync
+        self._prepare = prepare
+        self._flush = flush
         self._start: DeviceEvent | None = None
         self._end: DeviceEvent | None = None
 
     def begin(self) -> None:
-        self._prepare()
+        for function in (self._prepare, self._flush, self._sync):
+            if function is not None:
+                function()
         self._start = self._event()
         if self._start is not None:
             self._start.record()

@@ -24,9 +24,6 @@ def rates(
     reason: str | None = (
         "the peaks of the machine, or the work of a call, are not known"
     )
-    if "@" in str(work.get("framework")):  # on a device, such as pytorch@cuda:0
-        machine = None
-        reason = "the peaks are those of the host, and this ran on a device"
     if machine and flops and moved:
         bound = partial(
             roofline, flops, moved, dtype=str(work.get("dtype")), peaks=machine

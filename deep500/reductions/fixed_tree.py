@@ -15,6 +15,7 @@ from ._native import call, width
 
 ATOM = 64
 ATOM_LEVEL = 6
+BLOCK = 4096  # elements of rows that are added at once: they stay in the caches
 
 
 class FixedTree(ReproducibleReduction):
@@ -74,14 +75,24 @@ class FixedTree(ReproducibleReduction):
         return magnitudes * rounding / (1 - 2 * rounding)
 
     def sum_rows(self, rows: Sequence[np.ndarray], out: np.ndarray) -> None:
-        level = [row.astype(np.float64) for row in checked_rows(rows, out)]
-        while len(level) > 1:
-            pairs = []
-            for place in range(0, len(level) - 1, 2):
-                pairs.append(level[place] + level[place + 1])
-            level = pairs + level[2 * len(pairs) :]
-        with np.errstate(over="ignore"):
-            out[:] = level[0]
+        rows = checked_rows(rows, out)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start in range(0, out.size, BLOCK):
+                block = slice(start, start + BLOCK)
+                leaves = (row[block].astype(np.float64) for row in rows)
+                out[block] = _in_pairs([*leaves])
+
+    def workspace(self, rows: int, elements: int) -> int:
+        return 8 * rows * min(elements, BLOCK)
+
+
+def _in_pairs(level: list[np.ndarray]) -> np.ndarray:
+    """The sum of the arrays of a level, which are overwritten."""
+    while len(level) > 1:
+        for place in range(0, len(level) - 1, 2):
+            level[place] += level[place + 1]
+        level = level[::2]
+    return level[0]
 
 
 Nodes = dict[tuple[int, int], float]

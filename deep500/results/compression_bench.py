@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from ..contracts.result import Record, ResultKind
 from ..reports.blocks import Report
-from .compression.data import CompressionBlock, CompressionPlan
+from .compression.data import NOT_PERMITTED, CompressionBlock, CompressionPlan
 from .compression.deriving import numbers_of
 from .compression.numbers import CompressionNumbers
 from .compression.page import page
@@ -25,6 +25,11 @@ class CompressionBench(
         self, plan: CompressionPlan, blocks: Sequence[CompressionBlock]
     ) -> CompressionNumbers | None:
         return numbers_of(plan, blocks) if blocks else None
+
+    def accepted(self, record: CompressionRecord) -> bool:
+        """The model replaces launches in namespaces that are not permitted, and nothing else that has failed."""
+        failures = [block.failure for block in record.blocks if block.failure]
+        return all(failure.startswith(NOT_PERMITTED) for failure in failures)
 
     def report(self, record: CompressionRecord) -> Report:
         return page(record)

@@ -111,18 +111,11 @@ class NetworkCheck(CheckKind[NetworkCheckPlan]):
 
     procedure = 2  # numbers of the common form
 
-    def check_blocks(
-        self, plan: NetworkCheckPlan, blocks: Sequence[object]
-    ) -> list[CheckReport]:
-        reports = []
-        for number, block in enumerate(blocks):
-            if isinstance(block, dict) and "noun" in block:
-                reports += super().check_blocks(plan, [block])
-            else:
-                where = f"samples.jsonl: block {number}"
-                side = decoded(FormerNetworkSide, block, where)
-                reports.append(side.report(plan.models[-1]))
-        return reports
+    def former_report(
+        self, plan: NetworkCheckPlan, block: object, where: str
+    ) -> CheckReport:
+        side = decoded(FormerNetworkSide, block, where)
+        return side.report(plan.models[-1])
 
     def derive(
         self, plan: NetworkCheckPlan, blocks: Sequence[CheckReport]

@@ -57,17 +57,10 @@ class SamplerCheck(CheckKind[SamplerCheckPlan]):
     procedure = 2  # numbers of the common form
     shows_all = True
 
-    def check_blocks(
-        self, plan: SamplerCheckPlan, blocks: Sequence[object]
-    ) -> list[CheckReport]:
-        reports = []
-        for number, block in enumerate(blocks):
-            if isinstance(block, dict) and "noun" in block:
-                reports += super().check_blocks(plan, [block])
-            else:
-                where = f"samples.jsonl: block {number}"
-                reports.append(decoded(FormerSamplerReport, block, where).report)
-        return reports
+    def former_report(
+        self, plan: SamplerCheckPlan, block: object, where: str
+    ) -> CheckReport:
+        return decoded(FormerSamplerReport, block, where).report
 
     def subject(self, plan: SamplerCheckPlan) -> str:
         return plan.sampler

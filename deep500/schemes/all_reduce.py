@@ -51,13 +51,31 @@ class AllReduce(Scheme):
             yield from update(worker)
             return
         buckets = worker.layout.buckets(self.bucket_bytes)
-        if len(buckets) > 1 and self.codec is None and self.collective is None:
+        is_plain = self.codec is None and self.collective is None
+        if is_plain and worker.sends_from_device:
+            yield from self._on_device(worker, buckets)
+            return
+        if len(buckets) > 1 and is_plain:
             gradients = yield from self._overlapped(worker, buckets)
         else:
             yield from backprop(worker)
             gradients = weighted_gradients(worker)
             yield from self.reduce(worker, gradients)
         worker.set_gradients(gradients)
+        yield from update(worker)
+
+    def _on_device(self, worker: Worker, buckets: Sequence[Bucket]) -> Program:
+        """A step whose gradients are summed in the memory of the device."""
+        yield from backprop(worker)
+        gradients = worker.device_gradients()
+        share = worker.batch_size / worker.global_batch_size
+        handles = []
+        for bucket in buckets:
+            part = gradients[bucket.dtype][bucket.start : bucket.stop]
+            part *= share
+            handle = yield NativeAllReduce(part)
+            handles.append(handle)
+        yield Wait(handles)
         yield from update(worker)
 
     def _overlapped(self, worker: Worker, buckets: Sequence[Bucket]) -> Program:

@@ -13,7 +13,6 @@ import numpy as np
 from ..contracts.dtypes import name_of
 from ..contracts.executor import Executor, TrainingStep, Values
 from ..contracts.framework import Framework
-from ..contracts.layout import Bucket
 from ..contracts.leaves import Leaves
 from ..contracts.optimizer import Optimizer
 from ..contracts.reduction import DTYPES
@@ -95,23 +94,22 @@ class LeafStep(TrainingStep):
         leaves = self._leaves(share)
         limit = term_limit(self.leaves.count(share.global_size))
         sums = _Sums(self.leaves, limit, self.watch)
-        last = len(self.stages) - 1
-        for stage in self.stages:
-            if stage.norm is not None:
-                yield from self._statistics(stage, leaves, sums, reduce, share)
-            stage.begin()
+        *earlier, last = self.stages
+        for stage in earlier:
+            yield from self._statistics(stage, leaves, sums, reduce)
             for leaf in leaves:
                 stage.forward(leaf, self.count)
-                if stage is self.stages[last]:
-                    leaf.seed(self.executor, self.y)
-                    stage.backward(leaf, sums)
-        for number in range(last, -1, -1):
-            stage = self.stages[number]
-            if number < last:
-                for leaf in leaves:
-                    stage.backward(leaf, sums)
-            if stage.norm is not None:
-                yield from self._through_statistics(stage, leaves, sums, reduce, share)
+        yield from self._statistics(last, leaves, sums, reduce)
+        for leaf in leaves:
+            # leaf by leaf, which keeps the values of one leaf only
+            last.forward(leaf, self.count)
+            leaf.seed(self.executor, self.y)
+            last.backward(leaf, sums)
+        yield from self._through_statistics(last, leaves, reduce, share)
+        for stage in reversed(earlier):
+            for leaf in leaves:
+                stage.backward(leaf, sums)
+            yield from self._through_statistics(stage, leaves, reduce, share)
         loss = np.zeros(1, np.int64)
         for leaf in leaves:
             value = np.asarray(self.executor.framework.array(leaf.values[self.y]))
@@ -146,9 +144,11 @@ class LeafStep(TrainingStep):
         leaves: Sequence["_Leaf"],
         sums: "_Sums",
         reduce: Reduce,
-        share: Share,
     ) -> Program:
         """Mean and variance of every channel over the batch, and the running ones."""
+        stage.begin()
+        if stage.norm is None:
+            return
         norm: Norm = stage.norm
         xp, array = self.executor.framework.xp, self.executor.framework.array
         dtype = stage.statistics_dtype
@@ -173,25 +173,28 @@ class LeafStep(TrainingStep):
         stage.variance = yield from reduced(
             lambda x: xp.square(x - xp.reshape(mean, _wide(x)))
         )
-        for name, value in (
-            (norm.running_mean, stage.mean),
-            (norm.running_variance, stage.variance),
-        ):
-            if name is not None and self.executor.training:
-                keep = dtype.type(norm.momentum)
-                before = array(self.executor.params[name])
-                after = keep * before + (dtype.type(1) - keep) * value
-                self.executor.write(name, after)
+        self._move(norm.running_mean, stage.mean, norm.momentum)
+        self._move(norm.running_variance, stage.variance, norm.momentum)
+
+    def _move(self, name: str | None, value: np.ndarray, momentum: float) -> None:
+        """Move a running statistic towards that of the batch."""
+        if name is None or not self.executor.training:
+            return
+        keep = value.dtype.type(momentum)
+        before = self.executor.framework.array(self.executor.params[name])
+        after = keep * before + (value.dtype.type(1) - keep) * value
+        self.executor.write(name, after)
 
     def _through_statistics(
         self,
         stage: "_Stage",
         leaves: Sequence["_Leaf"],
-        sums: "_Sums",
         reduce: Reduce,
         share: Share,
     ) -> Program:
         """Add to the gradient of a normalisation's input what comes through mean and variance of the batch."""
+        if stage.norm is None:
+            return
         norm: Norm = stage.norm
         total = np.concatenate([stage.total(norm.bias), stage.total(norm.scale)])
         yield from reduce([total])
@@ -212,9 +215,8 @@ class LeafStep(TrainingStep):
             wide = _wide(x)
             shift = tensor(inv_std * scale * dbias / elements)
             slope = tensor(inv_std * inv_std * scale * dscale / elements)
-            through = xp.reshape(shift, wide) + (
-                x - xp.reshape(mean, wide)
-            ) * xp.reshape(slope, wide)
+            centred = x - xp.reshape(mean, wide)
+            through = xp.reshape(shift, wide) + centred * xp.reshape(slope, wide)
             leaf.gradients[norm.x] = leaf.gradients[norm.x] - through
 
     def _totals(self) -> dict[str, np.ndarray]:
@@ -235,12 +237,9 @@ class LeafStep(TrainingStep):
         if bucket_bytes is None:
             return [*totals.values()]
         parts = []
-        for bucket in self.buckets(bucket_bytes):
+        for bucket in self.executor.layout.buckets(bucket_bytes):
             parts.append(totals[bucket.dtype][bucket.start : bucket.stop])
         return parts
-
-    def buckets(self, bucket_bytes: int) -> tuple[Bucket, ...]:
-        return self.executor.layout.buckets(bucket_bytes)
 
     def _outputs(self, leaves: Sequence["_Leaf"], loss: np.ndarray) -> Values:
         """The outputs of this rank's examples, and the loss of all."""

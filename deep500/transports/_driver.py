@@ -29,7 +29,7 @@ from ..contracts.transport import (
     WaitAny,
     modelled_bytes,
 )
-from ..errors import Deep500Error, errors_of_user_code, one_line
+from ..errors import Deep500Error, Unsupported, errors_of_user_code, one_line
 from ._blocking import described_step
 from ._fingerprints import fingerprint
 from ._forms import form_of
@@ -167,7 +167,9 @@ class ProcessTransport(Transport):
         array = getattr(step, "array", None)
         if array is None:
             array = getattr(step, "into", None)
-        if array is not None and not array.flags.c_contiguous:
+        if array is not None and not isinstance(array, np.ndarray):
+            self._check_on_device(array)
+        elif array is not None and not array.flags.c_contiguous:
             raise Deep500Error(
                 f"{type(step).__name__} needs an array whose elements lie in order in memory: copy it first"
             )
@@ -189,6 +191,14 @@ class ProcessTransport(Transport):
         self._next_handle += 1
         self._pending[self._next_handle] = pending
         return self._next_handle
+
+    def _check_on_device(self, tensor: Any) -> None:
+        """Raise `Unsupported` for a tensor on a device whose tensors this transport does not carry."""
+        if not self.carries(str(tensor.device)):
+            raise Unsupported(
+                f"the transport {self.name} takes arrays in the host's memory, and this one is on {tensor.device}: "
+                "copy it to NumPy first"
+            )
 
     def _started(self, step: Any) -> Pending:
         traffic = self.traffic[self.rank]

@@ -7,7 +7,8 @@ import numpy as np
 from ..contracts.collective import FUNCTIONS
 from ..contracts.engine_cost import engine_cost
 from ..contracts.loggp import LogGP
-from ..contracts.transport import AllGather, AllReduce, Broadcast
+from ..contracts.transport import AllGather, AllReduce, Broadcast, is_on_device
+from ..errors import Unsupported
 from ._fingerprints import check_fingerprints, fingerprint
 from ._requests import PendingRequest
 
@@ -23,6 +24,10 @@ def complete_collective(
     first = steps[0]
     results: list[Any] = [None] * len(steps)
     if isinstance(first, AllReduce):
+        if any(is_on_device(step.array) for step in steps):
+            raise Unsupported(
+                "virtual ranks sum arrays in the host's memory, and this one is on a device: copy it to NumPy first"
+            )
         results = _reduced(steps)
     elif isinstance(first, Broadcast):
         results = _broadcast(steps)

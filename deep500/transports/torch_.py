@@ -1,4 +1,4 @@
-"""torch.distributed: gloo between processors, NCCL where arrays would be on GPUs."""
+"""torch.distributed: gloo between processors; for tensors on devices, an allreduce by NCCL or what stands in for it."""
 
 import atexit
 import threading
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..contracts.device import SIMULATED
 from ..contracts.transport import (
     COLLECTIVES,
     DEADLINE,
@@ -20,6 +21,7 @@ from ..contracts.transport import (
     Recv,
     RecvAny,
     Send,
+    is_on_device,
 )
 from ..errors import Deep500Error, Unsupported, one_line
 from ..frameworks import framework
@@ -60,6 +62,9 @@ class Torch(ProcessTransport):
         self.store, rank, size = self._rendezvous(deadline)
         super().__init__(rank, size, deadline)
         self._exchanges = 0
+        self._groups: dict[
+            str, Any
+        ] = {}  # for tensors on devices, by the kind of device
         self.forms = Forms(rank, StoreOfForms(self))
         self._meet(backend)
         # a process group that outlives Python now and then aborts its process
@@ -103,6 +108,29 @@ class Torch(ProcessTransport):
                 self.dist.destroy_process_group()
             self.broken = True
 
+    def carries(self, device: str) -> bool:
+        return bool(self._backend_of(device.partition(":")[0]))
+
+    def _group_of(self, kind: str) -> Any:
+        """The group of all ranks for tensors on devices of a kind, made when all call their first collective."""
+        if kind not in self._groups:
+            backend = self._backend_of(kind)
+            self._groups[kind] = self.dist.new_group(backend=backend)
+        return self._groups[kind]
+
+    def _backend_of(self, kind: str) -> str:
+        """What sums tensors on devices of a kind; empty if nothing does."""
+        if kind == "cuda" and self.dist.is_nccl_available():
+            return "nccl"
+        if kind == "xpu" and self.dist.is_xccl_available():
+            return "xccl"
+        if kind == SIMULATED:
+            from ..frameworks.pytorch import simulated_collectives
+
+            simulated_collectives.register()
+            return simulated_collectives.NAME
+        return ""
+
     def _send(self, step: Send) -> Pending:
         self.forms.tell(step)
         tensor = self._tensor(as_bytes(step.array))
@@ -130,8 +158,11 @@ class Torch(ProcessTransport):
         if isinstance(step, AllReduce):
             tensor = self._reducible(step)
             op = getattr(dist.ReduceOp, step.op.upper())
+            group = None
+            if is_on_device(tensor):
+                group = self._group_of(tensor.device.type)
             return self._begun(
-                step, tensor, lambda: dist.all_reduce(tensor, op, async_op=True)
+                step, tensor, lambda: dist.all_reduce(tensor, op, group, async_op=True)
             )
         if isinstance(step, Broadcast):
             tensor = self._tensor(as_bytes(step.array))
@@ -187,6 +218,8 @@ class Torch(ProcessTransport):
         return self.torch.from_numpy(array)
 
     def _reducible(self, step: AllReduce) -> Any:
+        if isinstance(step.array, self.torch.Tensor):
+            return step.array
         if step.array.dtype.name == "bfloat16":
             # NumPy's is another module's, of which PyTorch knows nothing
             return self._tensor(step.array.view(np.int16)).view(self.torch.bfloat16)

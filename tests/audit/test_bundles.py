@@ -7,6 +7,7 @@ import pytest
 
 from deep500.bundle.records.loading import load
 from deep500.dossiers.auditing import Audit, all_rules, audit, chosen_rules
+from deep500.dossiers.bundles import bundle_dossier
 from deep500.dossiers.sources import read_sources, whole_dossier
 from deep500.errors import Deep500Error
 from deep500.fooling.draft import draft_of
@@ -186,3 +187,32 @@ def test_a_clock_that_was_slowed_down_is_found(tmp_path: Path) -> None:
         clocks["wall_ns"] = clocks["spent_ns"] + clocks["wall_ns"]
     draft.seal(tmp_path / "slowed")
     assert audited(tmp_path / "slowed", rules="N3").having("FAIL")
+
+
+REFERENCE = """
+[[convergence]]
+role = "reference"
+subject = "digits_mlp, until 80 %"
+global_batch = {batch}
+unit = "steps"
+needed = {needed}
+"""
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(0.5, "PASS"), (10, "FAIL")])
+def test_a_run_is_held_against_a_reference_of_ones_own(
+    factor: float, verdict: str, tmp_path: Path
+) -> None:
+    draft = draft_of(DATA / "golden" / "recipe.zip")
+    for metric in draft.metrics:
+        if metric[0]["definition"] == "TimeToAccuracy":
+            metric[0]["settings"]["target"] = 80.0  # which all seeds reach
+    draft.seal(tmp_path / "run")
+    [declared] = bundle_dossier(tmp_path / "run").convergence
+    assert declared.needed and len(declared.needed) == 3
+    needed = 6 * [max(declared.needed) * factor]
+    reference = tmp_path / "reference.toml"
+    batch = declared.global_batch
+    reference.write_text(REFERENCE.format(batch=batch, needed=needed))
+    found = audited(reference, tmp_path / "run", rules="N17")
+    assert found.outcomes[0].verdict == verdict

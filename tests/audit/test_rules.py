@@ -86,6 +86,41 @@ def test_quantiles_need_as_many_values_as_an_exact_interval() -> None:
     assert [least_values(q) for q in (0.5, 0.9, 0.95, 0.99)] == [6, 29, 59, 299]
 
 
+HUGE = 4_000_000_000_000_000_000
+OURS = "needed = [31.0, 32.0, 31.0, 33.0, 32.0]"
+
+
+@pytest.mark.parametrize(
+    ("ours", "verdict"),
+    [
+        (f"{OURS}\nlost = {HUGE}", "WARN"),
+        (f"{OURS}\ndropped = {HUGE}", "WARN"),
+        ("needed = [9e17, 9e17, 9e17]", "PASS"),
+        ("needed = [31.0, 31.0]", "WARN"),
+    ],
+)
+def test_gigantic_numbers_of_convergence_are_judged(ours: str, verdict: str) -> None:
+    rule = chosen_rules(["N17"])[0]
+    text = rule.breaks.replace(OURS, ours)
+    found = outcome(rule, claims_dossier(text, "claims.toml"))
+    assert found.verdict == verdict
+
+
+def test_three_runs_against_three_decide_nothing() -> None:
+    rule = chosen_rules(["N17"])[0]
+    few = rule.breaks.replace(OURS, "needed = [3.0, 3.0, 4.0]")
+    few = few.replace("41.0, 40.0, 41.0, 42.0, 41.0, 40.0, 42.0]", "]")
+    found = outcome(rule, claims_dossier(few, "claims.toml"))
+    assert found.verdict == "WARN"
+    assert "too few runs of both" in found.findings[0].text
+
+
+@pytest.mark.parametrize("line", ["needed = [1e300]", "needed = [-1.0]"])
+def test_impossible_convergence_is_refused(line: str) -> None:
+    with pytest.raises(Deep500Error, match="line 2"):
+        claims_dossier(f"[[convergence]]\n{line}\n", "claims.toml")
+
+
 def test_a_quality_that_falls_with_the_number_of_processes_is_a_doubt() -> None:
     rule = chosen_rules(["F1"])[0]
     fallen = rule.keeps.replace("quality = 75.9", "quality = 61.0")

@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from deep500.bench.benchmark import Benchmark, Subject
+from deep500.errors import Incomplete
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "add-a-benchmark.md").read_text()
 [CODE] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 QUICK = ["--length", "50", "100", "--budget", "0.3", "--processes", "3", "--json"]
+QUICK += ["--timeout", "120"]  # for a busy machine
 SCRIPT = """
 import deep500 as d5
 from sort_benchmark import SortBenchmark
@@ -133,6 +137,15 @@ def test_a_job_that_is_wrong_or_dies_leaves_the_others(
     assert names == ["quicksort length=50", "quicksort length=100"]
     plan = json.loads((tmp_path / "out" / "plan.json").read_text())
     assert set(plan["about"][about]) == {"stable length=50", "stable length=100"}
+    shown = python([*D5, "show", tmp_path / "out"]).stdout
+    assert {"wrong": "WRONG", "left_out": "left out"}[about] in shown
+
+
+def test_what_a_subject_lacks_is_named():
+    with pytest.raises(Incomplete, match="Subject has no method 'check'"):
+        Subject().check()
+    with pytest.raises(Incomplete, match="Benchmark has no method 'jobs'"):
+        Benchmark().jobs()
 
 
 def test_what_is_wrong_after_the_timing_has_no_result(python):
@@ -141,7 +154,7 @@ def test_what_is_wrong_after_the_timing_has_no_result(python):
         self.calls = 0
         def run(x, *how):
             self.calls += 1
-            return np.sort(x) if self.calls < 20 else x
+            return np.sort(x) if self.calls < 3 else x
         self.run = run"""
     done = python(BENCH, RUN, planted)
     assert done.returncode == 1

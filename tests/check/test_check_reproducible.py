@@ -111,7 +111,7 @@ def test_at_least_18_layouts_have_names_of_their_own() -> None:
         ({"ranks": 0}, "digits_mlp", {}, "--ranks 0: give 1 to 64"),
         ({"steps": 0}, "digits_mlp", {}, "--steps 0: give 1 to 10000"),
         ({"tier": "huge"}, "digits_mlp", {}, "huge"),
-        ({"transports": ("pigeon",)}, "digits_mlp", {}, "pigeon"),
+        ({"transport": ("pigeon",)}, "digits_mlp", {}, "pigeon"),
         ({}, "digits_mpl", {}, "there is no recipe digits_mpl. Did you mean"),
         ({}, "digits_mlp", {"epochs": 3}, "FIXED"),
     ],

@@ -193,3 +193,11 @@ def test_a_file_that_has_not_changed_runs_once(tmp_path: Path) -> None:
     file.write_text(SOURCE)
     first = definition_of(f"{file}:Mine", "optimizers")
     assert definition_of(f"{file}:Mine", "optimizers") == first
+
+
+def test_a_network_of_ranks_is_a_setting() -> None:
+    """Which is no definition with a folder of its own."""
+    text = "SparCML(network=LogGP(L=1e-4, G=8e-8))"
+    assert definition_of(text, "collectives").network == d5.LogGP(L=1e-4, G=8e-8)
+    with pytest.raises(Deep500Error, match=r"'LogG'\. Did you mean 'LogGP'"):
+        definition_of("SparCML(network=LogG())", "collectives")

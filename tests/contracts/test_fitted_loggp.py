@@ -35,8 +35,9 @@ def test_long_messages_have_the_gap_of_their_size() -> None:
 def test_the_least_gap_is_that_of_the_best_length() -> None:
     assert NETWORK.least_gap(500) == pytest.approx(2e-9)
     assert NETWORK.least_gap(4000) == pytest.approx(NETWORK.stream(4000) / 4000)
-    dearer = FittedLogGP(knots=(0, 1000), gaps=(1e-9, 5e-9))
-    assert dearer.least_gap(4000) == pytest.approx(1e-9)
+    dearer = FittedLogGP(g=1e-7, knots=(0, 1000), gaps=(1e-9, 5e-9))
+    # four messages of 1000 bytes, with three gaps between them
+    assert dearer.least_gap(4000) == pytest.approx((4e-6 + 3e-7) / 4000)
 
 
 def test_ranks_that_share_processors_wait_longer() -> None:

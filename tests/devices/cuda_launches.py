@@ -103,6 +103,38 @@ def jax() -> dict[str, Any]:
     }
 
 
+def pytorch() -> dict[str, Any]:
+    """Launches of the operator on tensors of the simulated device, on its usual stream and on another."""
+    import torch
+
+    from deep500.testing import simulated_device
+
+    simulated_device.load()
+    square = d5.framework("pytorch").custom_op(operator("square"))
+    x = torch.zeros(1000, device="sim", requires_grad=True)
+    streams: list[Any] = [
+        torch.accelerator.current_stream("sim"),
+        torch.Stream("sim"),
+    ]
+    found = {}
+    for stream in streams:
+        JOURNAL.lines()
+        with stream:
+            y = square(x)
+            addresses = [x.data_ptr(), y.data_ptr()]
+            dy = torch.ones_like(y)
+            y.backward(dy)
+        assert x.grad is not None
+        found[stream.stream_id] = {
+            "handle": stream.native_handle,
+            "lines": JOURNAL.lines(),
+            "forward": [*addresses, 1000],
+            "backward": [dy.data_ptr(), x.data_ptr(), x.grad.data_ptr()],
+        }
+        x.grad = None
+    return {"streams": list(found.values())}
+
+
 def streamless() -> str:
     """The error for an operator whose forward_cuda takes no stream."""
     try:
@@ -113,5 +145,5 @@ def streamless() -> str:
 
 
 if __name__ == "__main__":
-    facts = {"launches": launches, "faults": faults, "jax": jax}
+    facts = {"launches": launches, "faults": faults, "jax": jax, "pytorch": pytorch}
     print(json.dumps(facts[sys.argv[1]]()))

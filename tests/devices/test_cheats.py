@@ -4,14 +4,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from deep500.bench.operators.jobs import OperatorJob
 from deep500.check.operators.device_faults import DeviceTrial
+from deep500.check.operators.subjects import named_reference, parameters_of
 from deep500.cli import main
 from deep500.contracts.calls import Call
-from deep500.errors import Wrong
+from deep500.errors import Deep500Error, Wrong
 from deep500.frameworks import framework
 from deep500.frameworks.pytorch import devices
 from deep500.measure.bench_blocks import TimedBlock
@@ -138,6 +140,28 @@ def test_an_event_that_tells_less_is_found(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 # ---- the command
+
+
+def test_a_class_that_computes_in_numpy_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import deep500 as d5\n\nclass Same(d5.CustomPythonOp):\n"
+        "    def forward(self, inputs):\n        return inputs[0]\n"
+    )
+    assert main(["check", "operator", f"{file}:Same", "--device", "sim"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("d5: Same computes in the host's memory, and this is py")
+
+
+def test_a_reference_may_be_built_in() -> None:
+    leaky = named_reference("LeakyRelu(alpha=0.5)")
+    [y] = leaky(np.array([-2.0, 4.0]))
+    assert y.tolist() == [-1.0, 4.0]
+    assert parameters_of(leaky) == (("x",), 1)
+    with pytest.raises(Deep500Error, match="no operator is named 'Relux'. Did you"):
+        named_reference("Relux")
 
 
 @pytest.mark.slow

@@ -64,6 +64,20 @@ def test_jax_launches_on_the_stream_and_with_the_buffers_of_xla(tmp_path: Path) 
     assert facts["planted"] == "a planted error"
 
 
+@needs_nvcc
+@pytest.mark.slow
+def test_pytorch_launches_on_its_stream_with_the_addresses_of_its_tensors(
+    tmp_path: Path,
+) -> None:
+    """Tensors of the simulated device, forward and backward, on the usual stream and on another."""
+    usual, side = facts_on_fake(tmp_path, "pytorch")["streams"]
+    for found in (usual, side):
+        for line, words in zip(found["lines"], ("forward", "backward"), strict=True):
+            kernel = line.split()[1]
+            assert line == launch(kernel, 1000, found["handle"], found[words])
+    assert usual["handle"] != side["handle"]
+
+
 def test_the_page_shows_the_operator_of_these_tests() -> None:
     page = (ROOT / "docs" / "cpp-operators.md").read_text()
     _, _, rest = page.partition("```cuda\n")

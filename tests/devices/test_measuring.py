@@ -8,11 +8,13 @@ import pytest
 import torch
 
 import deep500 as d5
-from deep500.errors import Deep500Error, Refused
+from deep500.bench.operators.jobs import OperatorJob
+from deep500.errors import Deep500Error, Refused, Unsupported
 from deep500.frameworks import framework
 from deep500.graph.operator_times import operator_times, timed_rounds
 from deep500.measure.candidates import InProcess, Statement
 from deep500.measure.clock import calibrate
+from deep500.measure.device_clock import DeviceClock
 from deep500.measure.device_work import check_nothing_is_left
 from deep500.measure.plan import PlanEntry
 from deep500.measure.running import run
@@ -103,7 +105,7 @@ def test_a_statement_that_leaves_work_on_the_device_is_refused() -> None:
     asked = {"a": Statement("x @ x", SETUP)}
     match = r"'a' returns before its work.*--sync torch\."
     with pytest.raises(Deep500Error, match=match):
-        run(asked, budget_s=0.5, processes=1)
+        run(asked, budget_s=0.5, processes=1, timeout_s=60)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +113,13 @@ def test_a_statement_that_leaves_work_on_the_device_is_refused() -> None:
     [("x @ x", "torch.accelerator:synchronize"), ("(x @ x).cpu()", None)],
 )
 def test_with_a_wait_it_is_timed_whole(text: str, sync: str | None) -> None:
-    result = run({"a": Statement(text, SETUP)}, budget_s=0.5, processes=1, sync=sync)
+    result = run(
+        {"a": Statement(text, SETUP)},
+        budget_s=0.5,
+        processes=1,
+        timeout_s=60,
+        sync=sync,
+    )
     assert result.derived.entries[0].median >= 0.95 * LATENCY_S
 
 
@@ -139,3 +147,40 @@ def test_a_launch_that_costs_more_than_its_work_is_not_accused() -> None:
 
     check_nothing_is_left("a", visit, 1_000_000)
     del x
+
+
+def test_cold_caches_are_emptied_behind_the_inputs_and_outside_of_the_time() -> None:
+    fw = framework(SIM)
+    order: list[str] = []
+    flush = fw.cold_caches()
+    assert flush is not None and framework("pytorch").cold_caches() is None
+    with simulated_device.counting() as counts:
+        flush()
+    assert (counts.launches, counts.waits) == (1, 0)
+    clock = DeviceClock(
+        fw.event, fw.sync, lambda: order.append("inputs"), lambda: order.append("flush")
+    )
+    with simulated_device.latency(LATENCY_S):
+        clock.begin()
+        clock.end()
+    assert order == ["inputs", "flush"] and clock.elapsed_ns < LATENCY_S * 1e9
+
+
+def test_caches_that_nothing_empties_are_not_called_cold(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(type(framework(SIM)), "cold_caches", lambda self: None)
+    job = OperatorJob("Relu", {}, "8x8", "float32", SIM, "", "forward", 1, cold=True)
+    with pytest.raises(Unsupported, match="sim:0 has no way to empty the caches of"):
+        job.subject()
+
+
+@pytest.mark.parametrize(("cold", "flushed"), [(False, False), (True, True)])
+def test_a_cold_job_flushes_the_device(cold: bool, flushed: bool) -> None:
+    square = "8x8,8x8"
+    job = OperatorJob("MatMul", {}, square, "float32", SIM, "", "forward", 1, cold=cold)
+    clock = job.subject().device_clock
+    assert clock is not None
+    with simulated_device.counting() as counts:
+        clock.begin()
+    assert (counts.launches > 0) is flushed

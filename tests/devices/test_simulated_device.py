@@ -1,9 +1,10 @@
 """The simulated accelerator: its memory is forbidden to the host, its work is done later, and it counts."""
 
+import gc
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -145,6 +146,49 @@ def test_tensors_of_two_devices_are_not_mixed() -> None:
     assert (x + torch.tensor(1.0)).cpu().tolist() == [2.0] * 4
 
 
+DRAWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "dropout": lambda x: torch.nn.functional.dropout(x, 0.1),
+    "rand": torch.rand_like,
+    "normal": lambda x: torch.normal(x, 1.0),
+    "randperm": lambda x: torch.randperm(40, device=x.device),
+    "bernoulli": torch.bernoulli,
+    "multinomial": lambda x: torch.multinomial(x, 3),
+    "rrelu": lambda x: torch.nn.functional.rrelu(x - 0.5, training=True),
+}
+
+
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS.keys())
+def test_draws_follow_the_seed_at_their_call(
+    draw: Callable[[torch.Tensor], torch.Tensor],
+) -> None:
+    """The host seeds its generator again while the kernels still wait for their turn."""
+    x = torch.linspace(0.1, 1, 35).reshape(5, 7)
+    drawn = []
+    for values in (x, x.to("sim")):
+        with torch.random.fork_rng([]), simulated_device.latency(SLOW_S / 10):
+            torch.manual_seed(3)
+            first = draw(values)
+            torch.manual_seed(7)
+            second = draw(values)
+            torch.manual_seed(9)
+            drawn.append([first.tolist(), second.tolist()])
+    assert drawn[0] == drawn[1]
+
+
+def test_kernels_have_the_threads_that_are_set_now() -> None:
+    """Sums of other numbers of threads have other bits, and the thread of a stream lives on."""
+    x = torch.ones(8, 8, device="sim")
+    before = torch.get_num_threads()
+    try:
+        for count in (1, 3):
+            torch.set_num_threads(count)
+            _ = x + x
+            torch.accelerator.synchronize()
+            assert simulated_device.load().simulated_threads() == count
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_an_error_of_a_kernel_is_raised_by_the_next_wait() -> None:
     x = torch.ones(4, device="sim")
     index = torch.tensor([9]).to("sim")
@@ -179,6 +223,7 @@ def test_events_overwriting_and_peaks_of_memory() -> None:
         end.record()
     assert begin.elapsed_ns(end) >= SLOW_S * 1e9
     assert bound.array(x).tolist() == [[2.0] * 4] * 4
+    gc.collect()  # tensors of earlier tests would be freed inside
     with bound.allocations() as seen:
         y = bound.tensor(np.ones(1 << 20, "float32"))
         seen.mark()

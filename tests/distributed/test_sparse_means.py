@@ -52,11 +52,12 @@ def test_another_way_to_the_same_mean(
     ids=str,
 )
 def test_a_run_goes_on_from_a_checkpoint(scheme: Scheme) -> None:
-    whole = distributed(scheme, 3, epochs=2)
+    plain = SGD(0.01)
+    whole = distributed(scheme, 3, optimizer=plain, epochs=2)
     whole.run()
-    first = distributed(scheme, 3, epochs=1)
+    first = distributed(scheme, 3, optimizer=plain, epochs=1)
     first.run()
-    second = distributed(scheme, 3, epochs=2)
+    second = distributed(scheme, 3, optimizer=plain, epochs=2)
     second.run(first.checkpoint())
     assert largest_difference(whole.executor.arrays(), second.executor.arrays()) == 0
 

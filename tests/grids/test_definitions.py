@@ -17,6 +17,7 @@ from deep500.check.samplers import named_sampler
 from deep500.check.schemes.loading import load_scheme
 from deep500.cli import main
 from deep500.cli import run as run_verb
+from deep500.contracts.loggp import LogGP
 from deep500.contracts.recipe_entries import TABLE, definition_keys
 from deep500.definition_text import KINDS, Names, definition_of
 from deep500.hashing.canonical_form import canonical_form
@@ -56,6 +57,10 @@ class Exact(d5.reductions.PreRounded):
 
 class Order(d5.ShuffleSampler):
     pass
+
+
+class Wire(d5.LogGP):
+    pass
 """
 RECIPE = (
     MODULE
@@ -75,13 +80,14 @@ OWN = {
     "topologies": ("Graph", "rows=2", "Torus"),
     "collectives": ("Sum", "tag=7", "Ring"),
     "reductions": ("Exact", "levels=3", "PreRounded"),
+    "loggp": ("Wire", "G=1e-8", "LogGP"),
     "samplers": ("Order", "batch_size=4", "ShuffleSampler"),
 }
 NESTED = {
     "optimizers": ["Adam({schedules})"],
     "schedules": ["WarmUp({schedules}, 5)"],
     "schemes": ["DPSGD(topology={topologies})", "AllReduce({codecs}, {collectives})"],
-    "collectives": ["Reproducible({reductions})"],
+    "collectives": ["Reproducible({reductions})", "SparCML(network={loggp})"],
     "samplers": ["ScheduledSampler(batch_size=4, schedule={schedules})"],
 }
 CHAINED = {
@@ -103,6 +109,8 @@ def _forms(folder: str) -> dict[str, tuple[str, bool]]:
         "recipe's own with settings": (f"{own}({settings})", True),
         "module": (f"d5.{folder}.{ours}({settings})", False),
     }
+    if not registry.known(folder):
+        del simple["module"]  # its classes are in no folder of definitions
     if needs_settings:
         for form in ("name", "file", "recipe's own"):
             del simple[form]
@@ -154,7 +162,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _in_python(text: str, names: dict[str, Any]) -> Any:
     """What Python makes of the text, if all names are there."""
-    known: dict[str, Any] = {}
+    known: dict[str, Any] = {"LogGP": LogGP}
     for folder in KINDS:
         for name in registry.known(folder):
             known[name] = registry.find(folder, name)

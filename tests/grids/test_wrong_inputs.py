@@ -18,7 +18,9 @@ SUBJECTS: dict[str, list[str]] = {
     "check sampler": ["ShuffleSampler"],
     "check optimizer": ["SGD"],
     "check codec": ["TopK(0.1)"],
+    "check reproducible": ["digits_mlp"],
     "check scheme": ["AllReduce"],
+    "check step": ["nowhere.py:Training"],
     "check collective": ["Ring"],
     "bench": ["pass"],
     "bench operator": ["Relu", "--shape", "2x2"],
@@ -64,7 +66,8 @@ def cells() -> Iterator[tuple[str, ...]]:
             if not name.startswith("--") or action.nargs == 0:
                 continue
             words = (*verb.split(), *subject)
-            yield (*words, name)  # without its value
+            if action.nargs != "?":
+                yield (*words, name)  # without its value
             copies = action.nargs if isinstance(action.nargs, int) else 1
             for value in wrong_values(name, action.type):
                 yield (*words, name, *[value] * copies)

@@ -72,6 +72,7 @@ FROM_FILES = {
     "check scheme": "Scheme",
     "check sampler": "Sampler",
     "check collective": "Collective",
+    "check step": "Optimizer",
     "check network mlp --against": "",
     "bench collective --transport virtual --size 8 --algorithm": "Collective",
     "bench compression --codec": "Codec",
@@ -98,6 +99,7 @@ NETWORKS = ("check network", "bench network", "show network")
 RECIPES = (
     "run",
     "show recipe",
+    "check reproducible",
     "contest init new-contest --recipe",
     "contest init new-contest --problem",
 )

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ...errors import Deep500Error, Unsupported, one_line
+from ...results.compression.data import NOT_PERMITTED
 
 PREFIX = "d5"
 SUBNET = "10.250"
@@ -16,7 +17,7 @@ BURST_BYTES = 65536
 QUEUE = "400ms"
 SECONDS = 20
 HOW = (
-    "network namespaces are not permitted here ({reason}): run `d5 bench compression` as root on Linux with iproute2, "
+    f"{NOT_PERMITTED} ({{reason}}): run `d5 bench compression` as root on Linux with iproute2, "
     "or in a container with --cap-add NET_ADMIN --cap-add SYS_ADMIN; the model takes the place of these measurements"
 )
 

@@ -50,6 +50,7 @@ class OperatorJob(Job):
     reference: str = ""  # a function that computes the same, as FILE:NAME
     title: str = ""  # where a suite has one
     rival: str = ""  # its name among operators that are compared
+    cold: bool = False  # caches are emptied before each call
 
     def subject(self) -> Subject:
         from .subject import OperatorSubject

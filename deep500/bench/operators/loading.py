@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ... import registry
-from ...check.operators.examples import XP, Reference
+from ...check.operators.examples import Reference
 from ...check.operators.formats import Values
 from ...check.operators.opaque import shaken
-from ...check.operators.subjects import function_operator, named_function
+from ...check.operators.subjects import (
+    function_operator,
+    named_reference,
+)
 from ...contracts.calls import results
 from ...contracts.framework import Framework
 from ...contracts.operator import Operator
@@ -109,9 +111,8 @@ def load_reference(text: str) -> Reference | None:
     """A function of NumPy arrays: one that a user names, or the formula of a built-in operator; None for no text."""
     if not text:
         return None
-    if text in registry.known("operators"):
-        return _formula(load_operator(text))
-    return _checked(text, named_function(text))
+    reference = named_reference(text)
+    return _checked(text, reference) if ":" in text else reference
 
 
 def _checked(text: str, reference: Reference) -> Reference:
@@ -136,10 +137,3 @@ def _checked(text: str, reference: Reference) -> Reference:
         return returned
 
     return checked
-
-
-def _formula(operator: Operator) -> Callable[..., Any]:
-    def formula(*inputs: Any) -> Any:
-        return tuple(operator.published(operator.run(XP, *inputs)))
-
-    return formula

@@ -1,7 +1,7 @@
 """One job in the process that times it: the very callable that is timed is checked, before and after."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import cycle
 from typing import Any
@@ -41,10 +41,10 @@ STREAM = "bench"  # of random numbers: rivals get the same inputs
 class OperatorSubject(Subject):
     """An operator with its inputs, bound to the framework's own function.
 
-    Every call gets the same inputs (caches stay warm). Afterwards the memory of the inputs is overwritten with other
-    values, if the framework can do that, so that an operator that remembers its inputs by their identity is found out;
-    then it is called with new arrays. On a device, visits get two sets of values in turn, and how the operator treats
-    the device is checked before the timing.
+    Every call gets the same inputs, and caches stay warm unless the job is cold. Afterwards the memory of the inputs is
+    overwritten with other values, if the framework can do that, so that an operator that remembers its inputs by their
+    identity is found out; then it is called with new arrays. On a device, visits get two sets of values in turn, and
+    how the operator treats the device is checked before the timing.
     """
 
     def __init__(self, job: OperatorJob):
@@ -112,16 +112,24 @@ class OperatorSubject(Subject):
     def _device_clock(self) -> DeviceClock:
         """The clock of the device; before each visit, the inputs get the other one of two sets of values."""
         if self.other is None or self.job.direction != "forward":
-            return DeviceClock(self.framework.event, self.framework.sync)
+            return self._clock()
         sets = [self.call.bind(self._varied(x)) for x in (self.other, self.example)]
         turns = cycle(sets)
 
         def overwrite() -> None:
             for tensor, value in zip(self.arguments, next(turns), strict=True):
                 self.framework.overwrite(tensor, value)
-            self.framework.sync()
 
-        return DeviceClock(self.framework.event, self.framework.sync, overwrite)
+        return self._clock(overwrite)
+
+    def _clock(self, prepare: Callable[[], None] | None = None) -> DeviceClock:
+        fw = self.framework
+        flush = fw.cold_caches() if self.job.cold else None
+        if self.job.cold and flush is None:
+            raise Unsupported(
+                f"{fw.word} has no way to empty the caches of its device: leave --cache cold out"
+            )
+        return DeviceClock(fw.event, fw.sync, prepare, flush)
 
     def check_again(self) -> None:
         """Check the same callable with other values; raises `Wrong` if its results are not right."""

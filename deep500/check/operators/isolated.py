@@ -58,11 +58,9 @@ def address_of(thing: Any) -> Address | None:
     return None
 
 
-def named_address(
-    text: str, attributes: Mapping[str, Any], function: bool = False
-) -> Address:
-    """The address of what a command line names: an operator, or (with `function`) a function."""
-    return {"text": text, "attributes": dict(attributes), "function": function}
+def named_address(text: str, attributes: Mapping[str, Any]) -> Address:
+    """The address of what a command line names: an operator, a function, or a reference."""
+    return {"text": text, "attributes": dict(attributes)}
 
 
 def _source(operator: CppOp) -> Address | None:

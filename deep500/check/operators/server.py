@@ -29,6 +29,7 @@ from ...supervision.serving import (
     serve,
 )
 from ..wire import ArrayFile, Malformed, decoded, encoded
+from .examples import Reference
 from .functions import ReferenceFunction, by_itself
 from .oracle import OperatorOracle
 from .remote_operator import describe
@@ -38,7 +39,7 @@ from .subjects import (
     function_operator,
     instance_of,
     named,
-    named_function,
+    named_reference,
     parameters_of,
 )
 
@@ -81,13 +82,13 @@ class QuestionSession:
         role = request["role"]
         self.copies = role == "fresh"
         if role == "reference":
-            reference = _found(request["reference"], function=True)
             address = request["reference"]
+            reference = _reference(address)
             name = address.get("text") or address["name"]
             self.holder = OperatorOracle(ReferenceFunction(reference, name))
             labels, required = parameters_of(reference)
             return [{"labels": labels, "required": required}]
-        subject = _found(request["subject"], function=True)
+        subject = _found(request["subject"])
         is_operator = isinstance(subject, type | Operator | CustomOp)
         is_function = callable(subject) and not is_operator
         if is_function:
@@ -97,7 +98,11 @@ class QuestionSession:
             self.operators = _operators(subject, request)
         threads = 1
         if role == "runner":
-            self.holder = OperatorRunner(find_framework(request["framework"]))
+            adapter = find_framework(request["framework"])
+            for operator in self.operators:
+                if operator.adapted is not None:
+                    adapter.check_custom_op(operator.adapted)
+            self.holder = OperatorRunner(adapter)
             threads = max(AT_LEAST, os.cpu_count() or 1)
         elif is_function:
             self.copies = False  # some frameworks do not survive a fork
@@ -182,12 +187,17 @@ def is_missing(error: BaseException) -> bool:
     return any(phrase in text for phrase in MISSING)
 
 
-def _found(address: Mapping[str, Any], function: bool) -> Any:
+def _reference(address: Mapping[str, Any]) -> Reference:
+    """What is right, by its address: as a command line names it, or by module and name."""
+    if "text" in address:
+        return named_reference(address["text"])
+    return _found(address)
+
+
+def _found(address: Mapping[str, Any]) -> Any:
     """An operator, or a function too, by its address: as a command line names it, or by module and name."""
     if "text" in address:
-        if address["function"]:
-            return named_function(address["text"])
-        return named(address["text"], address["attributes"], function)
+        return named(address["text"], address["attributes"], function=True)
     value = at_address(address["import"])
     if isinstance(value, type):
         return value(**address["settings"])

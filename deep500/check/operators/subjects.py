@@ -17,6 +17,7 @@ from ...contracts.inputs import canonical_inputs
 from ...contracts.operator import Operator, TensorSpec
 from ...custom.cpp import CppOp
 from ...custom.loading import load_operator
+from ...custom.operator_text import parsed_operator
 from ...custom.operators import CustomOp
 from ...errors import (
     Deep500Error,
@@ -30,6 +31,7 @@ from ...frameworks import adapter_name
 from ...frameworks import framework as find_framework
 from ...import_path import add_import_folder
 from .examples import (
+    XP,
     Domain,
     Example,
     Reference,
@@ -427,6 +429,22 @@ def named(text: str, attributes: Mapping[str, Any], function: bool) -> Any:
                 )
             return value
     return load_operator(text, attributes)
+
+
+def named_reference(text: str) -> Reference:
+    """What a command line names as right: the formula of a built-in operator (Softmax(axis=0)), or a function."""
+    if ":" in text:
+        return named_function(text)
+    operator_text = parsed_operator(text)
+    operator = load_operator(operator_text.address, operator_text.attributes)
+
+    def formula(*inputs: Any) -> tuple:
+        return tuple(operator.published(operator.run(XP, *inputs)))
+
+    parameters = inspect.signature(operator.forward).parameters.values()
+    _, *taken = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    vars(formula)["__signature__"] = inspect.Signature(taken)
+    return formula
 
 
 def named_function(text: str, role: str = "function") -> Any:

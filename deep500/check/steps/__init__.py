@@ -9,6 +9,7 @@ promises.py        the promises
 transfer.py        states for another process
 resuming.py        going on in a new process
 executor_steps.py  an executor of ours as a training
+recipe_steps.py    a recipe as a training
 """
 
 from collections.abc import Iterator, Mapping

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...contracts.executor import Executor
+from ...contracts.network import KEY
 from ...errors import Deep500Error
 
 
@@ -19,6 +20,11 @@ class ExecutorSteps:
             raise Deep500Error(
                 f"the training of an executor is checked, such as d5.framework('pytorch').executor(network), not of "
                 f"a {type(executor).__name__}"
+            )
+        if executor.random:
+            nodes = ", ".join(name.removeprefix(KEY) for name in executor.random)
+            raise Deep500Error(
+                f"the network draws random numbers ({nodes}), by place in the batch: check it without"
             )
         self.executor = executor
         self.training_step = executor.training_step(optimizer)

@@ -46,6 +46,12 @@ class Promises:
         training, name = self.training, "repeat"
         whole = [training.batch.tree]
         first = training.gradient(whole)
+        for tensor, array in first.items():
+            if not np.isfinite(array).all():
+                self._why_not = f"{tensor} is not finite (see repeat)"
+                text = "the gradient of the whole batch is not finite"
+                yield CheckResult(name, False, text=text, case=tensor)
+                return
         if training.linear:
             second = training.further_gradient(whole)
             third = training.further_gradient(whole)
@@ -94,15 +100,15 @@ class Promises:
         bound = LOSS_ULPS * step * max(abs(whole), SMALLEST_LOSS)
         for case, sizes in splits(self.training.batch.length).items():
             loss = self.training.loss(self.training.batch.parts(sizes))
-            difference = math.inf if loss is None else abs(loss - whole)
-            text = (
-                ""
-                if difference <= bound
-                else f"step() returns {loss:.6g} for the parts and {whole:.6g} for the whole batch"
-            )
-            yield CheckResult(
-                name, difference <= bound, difference, bound, text, case=case
-            )
+            if loss is None:
+                text = "step() returns no number for the parts"
+                yield CheckResult(name, False, text=text, case=case)
+                continue
+            off = abs(loss - whole)
+            text = ""
+            if not off <= bound:
+                text = f"step() returns {loss:.6g} for the parts and {whole:.6g} for the whole batch"
+            yield CheckResult(name, off <= bound, off, bound, text, case=case)
 
     def ranks(self) -> Iterator[CheckResult]:
         """The gradient that ranks agree on against that of one rank."""

@@ -108,11 +108,8 @@ class Training:
         self._form = self._form or form
         if form == self._form:
             return gradient
-        differing = sorted(
-            name
-            for name in {*form, *self._form}
-            if form.get(name) != self._form.get(name)
-        )
+        names = sorted({*form, *self._form})
+        differing = [name for name in names if form.get(name) != self._form.get(name)]
         raise Deep500Error(
             f"{method}() gives tensors of other names or shapes than at first: {', '.join(differing[:3])}"
         )
@@ -155,7 +152,7 @@ def checked(gradients: Any, method: str) -> Arrays:
 
 def training_of(subject: Any, settings: Mapping[str, Any] | None = None) -> Training:
     """The training that a class, a function without arguments, an object or a module is or makes."""
-    is_factory = callable(subject) and not hasattr(subject, "gradients")
+    is_factory = callable(subject) and not hasattr(subject, "batch")
     if isinstance(subject, type):
         is_factory = True
     if not is_factory or isinstance(subject, ModuleType):

@@ -1,5 +1,6 @@
 """JAX on the CPU, a GPU or a TPU."""
 
+import importlib.metadata
 import os
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
@@ -90,6 +91,12 @@ class Jax(Framework):
         from .devices import devices
 
         return devices()
+
+    @property
+    def without_gpu(self) -> str:
+        if importlib.metadata.entry_points(group="jax_plugins"):
+            return ""
+        return "no plugin of JAX for GPUs or TPUs is installed"
 
     @property
     def place(self) -> "jax.Device":

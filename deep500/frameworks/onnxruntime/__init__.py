@@ -68,6 +68,11 @@ class OnnxRuntime(Framework):
         return provided_devices(available, nvidia.device_names())
 
     @property
+    def without_gpu(self) -> str:
+        providers = ", ".join(self.module.get_available_providers())
+        return f"this build has the providers {providers}"
+
+    @property
     def provider(self) -> Provider:
         """The execution provider of the device."""
         return provider_of(self.device)

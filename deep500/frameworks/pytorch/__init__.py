@@ -1,6 +1,7 @@
 """PyTorch, on the CPU and on its accelerators."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from ...contracts.dtypes import (
 )
 from ...contracts.framework import Abilities, Framework
 from ...contracts.network import Network
+from ...contracts.operator import Adapted
 from ...custom.operators import CustomOp
 from ...custom.python import CustomPythonOp
 from ...errors import Unsupported
@@ -78,6 +80,13 @@ class PyTorch(Framework):
 
         return [DeviceInfo(HOST), *accelerators()]
 
+    @property
+    def without_gpu(self) -> str:
+        version, torch = self.module.version, self.module
+        if version.cuda or version.hip or version.xpu or torch.backends.mps.is_built():
+            return ""
+        return f"PyTorch {torch.__version__} is built without support for GPUs"
+
     def on(self, device: Device | str | None) -> Self:
         """As `Framework.on`; "sim" and "sim:1" are simulated accelerators, which are built when first used."""
         word = device.word if isinstance(device, Device) else device
@@ -98,6 +107,20 @@ class PyTorch(Framework):
         from .devices import TorchEvent
 
         return TorchEvent(self.device)
+
+    def cold_caches(self) -> Callable[[], None] | None:
+        if self.on_host:
+            return None
+        from .device_caches import cold_caches
+
+        return cold_caches(self.device)
+
+    def reduced_products(self) -> AbstractContextManager[None] | None:
+        if self.device.partition(":")[0] != "cuda" or self.module.version.hip:
+            return None
+        from .devices import tf32
+
+        return tf32()
 
     def overwrite(self, tensor: Any, array: np.ndarray) -> bool:
         tensor.detach().copy_(self.tensor(array))
@@ -182,15 +205,33 @@ class PyTorch(Framework):
 
         return derivative(function, arrays, grads)
 
+    def check_custom_op(self, operator: Adapted) -> None:
+        if self.on_host:
+            return
+        advice = "leave the device out (`--device cpu`), or give a function of tensors"
+        if isinstance(operator, CustomPythonOp):
+            raise Unsupported(
+                f"{operator.name} computes in the host's memory, and this is {self.word}: {advice}"
+            )
+        from ...custom.cpp import CppOp
+
+        if not isinstance(operator, CppOp):
+            return
+        if not operator.runs_on_cuda:
+            raise Unsupported(
+                f"{operator.name} has no forward_cuda, and this is {self.word}: write one in a .cu file, or {advice}"
+            )
+        if self.device.partition(":")[0] == SIMULATED:
+            raise Unsupported(
+                f"{operator.name} has kernels in CUDA, which {self.word} cannot run: {advice}"
+            )
+
     def _custom_op(self, operator: CustomOp) -> "torch.library.CustomOpDef":
         """Return a differentiable function of tensors, which is an operator of torch.library, too."""
         from .custom import custom_op
 
-        if self.device != HOST and isinstance(operator, CustomPythonOp):
-            raise Unsupported(
-                f"{operator.name} computes in the host's memory, and this is {self.word}: leave the device out "
-                "(`--device cpu`), or give a function of tensors"
-            )
+        if isinstance(operator, CustomPythonOp):
+            self.check_custom_op(operator)
         return custom_op(operator)
 
     def _executor(

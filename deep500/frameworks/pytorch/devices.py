@@ -1,5 +1,7 @@
 """The accelerators of PyTorch on this machine, by its device-neutral functions; marks on their clocks."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -41,6 +43,17 @@ def _memory(kind: str, index: int) -> int:
         return int(torch.accelerator.get_memory_info(index)[1])
     except (NotImplementedError, RuntimeError):  # not every device tells
         return 0
+
+
+@contextmanager
+def tf32() -> Iterator[None]:
+    """Inside, products of float32 on CUDA are rounded to TF32."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 class TorchEvent:

@@ -123,6 +123,14 @@ class AutogradExecutor(HostMemoryExecutor):
             return self._gradient_buffers
         return self.fetched(self.flat_gradient)
 
+    def device_gradients(self) -> Mapping[str, torch.Tensor] | None:
+        """The flat buffers on the device, which `grad` of every parameter is a view of from now on."""
+        if self.in_host_memory:
+            return None
+        self.gathered_gradients()
+        self._view_gradients()
+        return self.flat_gradient
+
     def _view_gradients(self) -> None:
         """Let `grad` of every parameter be a view of the flat gradients."""
         params = self.trained.values()

@@ -66,13 +66,16 @@ def load() -> ctypes.CDLL:
     library.simulated_latency.restype = ctypes.c_int64
     library.simulated_set_latency.argtypes = [ctypes.c_int64]
     library.simulated_count.restype = ctypes.c_int64
+    library.simulated_memory.restype = ctypes.c_int64
+    library.simulated_set_memory.argtypes = [ctypes.c_int64]
     library.simulated_start()
     torch.utils.rename_privateuse1_backend(NAME)
     torch._register_device_module(NAME, _device_module(library))
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
-    from . import simulated_cells
+    from . import simulated_cells, simulated_recurrence
 
     simulated_cells.register()
+    simulated_recurrence.register()
     atexit.register(_let_threads_finish, os.getpid())
     return library
 
@@ -87,6 +90,18 @@ def latency(seconds: float) -> Iterator[None]:
         yield
     finally:
         library.simulated_set_latency(before)
+
+
+@contextmanager
+def memory(size: int) -> Iterator[None]:
+    """Each device has so many bytes inside, and no more than are there otherwise."""
+    library = load()
+    before = library.simulated_memory()
+    library.simulated_set_memory(min(size, before))
+    try:
+        yield
+    finally:
+        library.simulated_set_memory(before)
 
 
 @contextmanager

@@ -87,6 +87,13 @@ class TensorFlow(Framework):
         return devices()
 
     @property
+    def without_gpu(self) -> str:
+        if self.module.test.is_built_with_gpu_support():
+            return ""
+        version = self.module.__version__
+        return f"TensorFlow {version} is built without support for GPUs"
+
+    @property
     def scope_name(self) -> str:
         """The device as `tf.device` names it; empty on a machine without another one."""
         self.require()

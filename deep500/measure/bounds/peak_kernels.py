@@ -80,7 +80,7 @@ def gemm_peak(dtype: str, seconds: float) -> Peak:
                 rates[size].append(2 * size**3 / runs[size]())
         best = max(rates, key=lambda size: max(rates[size]))
     what = f"matmul of {best} x {best} {dtype}"
-    return _peak(rates[best], "flop/s", what)
+    return peak_of(rates[best], "flop/s", what)
 
 
 def bandwidth_peak(seconds: float) -> Peak:
@@ -97,7 +97,7 @@ def bandwidth_peak(seconds: float) -> Peak:
     best = max(rates, key=lambda name: max(rates[name]))
     mebibytes = size // MIB
     what = f"{best} over arrays of {mebibytes} MiB in {threads} threads"
-    return _peak(rates[best], "B/s", what, note)
+    return peak_of(rates[best], "B/s", what, note)
 
 
 def _matrix_product(size: int, dtype: str) -> Callable[[], float]:
@@ -214,7 +214,8 @@ def _last_level_caches(host: HostFiles) -> int:
     return total
 
 
-def _peak(rates: list[float], unit: str, what: str, note: str = "") -> Peak:
+def peak_of(rates: list[float], unit: str, what: str, note: str = "") -> Peak:
+    """The best of the rates, with their median and its interval."""
     import numpy as np
 
     from ..statistics.intervals import interval

@@ -120,7 +120,7 @@ def _rates(
         return []
     work = planned.work or {}
     dtype = work.get("dtype")
-    peaks = plan.about.peaks or {}
+    peaks = plan.about.peaks_for(work) or {}
     numbers = []
     found = (
         ("flop/s", "flops", entry.rates.flops, peaks.get("flops", {}).get(dtype)),

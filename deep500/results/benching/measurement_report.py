@@ -84,10 +84,11 @@ def _times(data: ReportData) -> list[Block]:
     times = Section("Times", [entries(data)], quiet=True)
     if not operators.rows:
         work = work_rates(data)
-        if not work.rows:
-            return [times]
-        blocks: list[Block] = [work, Bullets(remarks(data))]
-        return [times, Section("Work and rates", blocks, quiet=True)]
+        notes = remarks(data)
+        blocks: list[Block] = [work] if work.rows else []
+        blocks += [Bullets(notes)] if notes else []
+        section = Section("Work and rates", blocks, quiet=True)
+        return [times, section] if blocks else [times]
     return [
         Section("Operators", [operators, Bullets(remarks(data))], quiet=True),
         PageOnly([times]),

@@ -86,7 +86,7 @@ def remarks(data: ReportData) -> list[Text]:
         lines.append(
             f"{CHECKED} {conditions(about)} Memory: by how much the peak of the process rises in a call."
         )
-    elif any(entry.work for entry in data.plan.entries):
+    elif any(entry.kind == "job" for entry in data.plan.entries):
         lines.append(CHECKED)
     lines += _peaks(about.peaks)
     lines += _alarms(data)

@@ -26,8 +26,16 @@ class CheckKind(ResultKind[PlanT, CheckReport, CheckNumbers], Generic[PlanT]):
     def check_blocks(self, plan: PlanT, blocks: Sequence[object]) -> list[CheckReport]:
         reports = []
         for number, block in enumerate(blocks):
-            reports.append(report_of(block, f"samples.jsonl: block {number}"))
+            where = f"samples.jsonl: block {number}"
+            if isinstance(block, dict) and "noun" in block:
+                reports.append(report_of(block, where))
+            else:
+                reports.append(self.former_report(plan, block, where))
         return reports
+
+    def former_report(self, plan: PlanT, block: object, where: str) -> CheckReport:
+        """What a block says that names no noun: some nouns had blocks of another form."""
+        return report_of(block, where)
 
     def derive(self, plan: PlanT, blocks: Sequence[CheckReport]) -> CheckNumbers | None:
         return check_numbers(blocks) if blocks else None

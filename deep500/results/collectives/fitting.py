@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...contracts.collective_cost import CollectiveCost
-from ...contracts.fitted_loggp import FittedLogGP, crowding
+from ...contracts.fitted_loggp import DURATIONS, FittedLogGP, crowding
 
 # bytes from which on messages may have another gap: as long as caches and the limits of eager sending allow
 KNOTS = (0.0, 1024.0, 16384.0, 262144.0, 4194304.0)
@@ -58,7 +58,8 @@ def fitted(
 def _network(
     solution: Sequence[float], ends: MessageEnds, cpus: int, about: Mapping[str, str]
 ) -> FittedLogGP:
-    latency, crowded_latency, crowded_gap, element, byte, crowded_byte, *gaps = solution
+    durations = dict(zip(DURATIONS, solution, strict=False))
+    latency, *gaps = solution[len(DURATIONS) :]
     settings: dict[str, Any] = {
         # a message takes L + 2 o, and the ranks' share of that is known
         "L": max(0.0, latency - 2 * ends.o),
@@ -67,12 +68,8 @@ def _network(
         "G": gaps[-1],
         "knots": KNOTS,
         "gaps": tuple(gaps),
-        "element": element,
-        "byte": byte,
         "cpus": cpus,
-        "crowded_L": crowded_latency,
-        "crowded_G": crowded_gap,
-        "crowded_byte": crowded_byte,
+        **durations,
         **about,
     }
     return FittedLogGP(**settings)
@@ -93,16 +90,19 @@ def _terms(
         for place, part in enumerate(_parts(nbytes)):
             gaps[place] += count * part
     gaps[-1] += cost.streamed
-    reduced = cost.reduced
-    return known, [
-        rounds,
-        crowd * rounds,
-        crowd * sum(gaps),
-        reduced / observation.gamma,
-        reduced,
-        crowd * reduced,
-        *gaps,
-    ]
+    durations = {
+        "element": cost.reduced / observation.gamma,
+        "byte": cost.reduced,
+        "call": 1,
+        "exchange": cost.exchanges,
+        "exchange_byte": cost.exchanged,
+        "crowded_L": crowd * rounds,
+        "crowded_G": crowd * sum(gaps),
+        "crowded_byte": crowd * cost.reduced,
+        "crowded_call": crowd,
+    }
+    # of terms that cannot be told apart the last ones count: those of LogGP
+    return known, [*(durations[name] for name in DURATIONS), rounds, *gaps]
 
 
 def _parts(nbytes: float) -> list[float]:

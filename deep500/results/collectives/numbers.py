@@ -82,10 +82,14 @@ class NetworkParameters:
     gaps: Sequence[float]
     element: float
     byte: float
+    call: float
+    exchange: float
+    exchange_byte: float
     cpus: int
     crowded_L: float
     crowded_G: float
     crowded_byte: float
+    crowded_call: float
     machine: str
     library: str
 

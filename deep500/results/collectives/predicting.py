@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median as middle
 
 from ...contracts.collective_cost import CollectiveCost
-from ...contracts.fitted_loggp import FittedLogGP
+from ...contracts.fitted_loggp import DURATIONS, FittedLogGP
 from ...measure.statistics.intervals import rank_interval, t_interval
 from .data import (
     ALONE,
@@ -147,8 +147,7 @@ def _settings(network: FittedLogGP) -> NetworkParameters:
 
 def _names(network: FittedLogGP) -> list[str]:
     gaps = [f"G from {knot:g} B" for knot in network.knots]
-    crowded = ["crowded_L", "crowded_G", "crowded_byte"]
-    return ["L", "o", "g", *gaps, "element", "byte", *crowded]
+    return ["L", "o", "g", *gaps, *DURATIONS]
 
 
 def _value(name: str, network: FittedLogGP) -> float:

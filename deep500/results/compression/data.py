@@ -14,6 +14,8 @@ UNLIMITED = 0.0
 DENSE = "AllReduce()"
 HALF = "AllReduce(codec=Float16())"
 BASELINES = (DENSE, HALF)
+# why launches have failed that a model replaces
+NOT_PERMITTED = "network namespaces are not permitted here"
 
 
 @dataclass(frozen=True)

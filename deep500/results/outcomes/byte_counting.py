@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from .data import OutcomeData
 
 PREFIXES = ("bytes of rank ", "modelled bytes of rank ")
+COPIES = "copies to the host of rank "
 MODEL = (
     "by the algorithms that send least: with n bytes on each of P ranks, an allreduce sends 2n(P-1)/P, an "
     "allgather n(P-1), a broadcast n(P-1)/P"
@@ -31,6 +32,24 @@ def byte_counting(data: OutcomeData) -> list[str]:
     share = "all" if modelled == total else f"{100 * modelled / total:.3g} %"
     return [
         f"Bytes: {share} of them are modelled, those of the engine's own collectives, {MODEL}; messages are counted."
+    ]
+
+
+def host_copies(data: OutcomeData) -> list[str]:
+    """How often gradients or parameters left a device to be sent; nothing about a run in the host's memory."""
+    per_step = []
+    for run in data.runs:
+        counters = [n for n in run.counters if n.startswith(COPIES)]
+        steps = len(run.step_seconds)
+        if counters and steps:
+            per_step.append(_sum(run.counters, COPIES) / len(counters) / steps)
+    if not per_step:
+        return []
+    if not any(per_step):
+        return ["Gradients were summed in the memory of the devices."]
+    return [
+        f"Copies to the host: {max(per_step):.3g} per step and rank, of gradients or parameters to be sent: this "
+        "scheme, codec or transport computes there."
     ]
 
 

@@ -17,7 +17,7 @@ from ...reports.text import (
     shortened,
 )
 from ...training.resumption import FactChange, Resumption
-from .byte_counting import byte_counting
+from .byte_counting import byte_counting, host_copies
 from .data import OutcomeData
 from .metric_text import (
     against_target,
@@ -201,6 +201,7 @@ def notes(data: OutcomeData) -> list[Text]:
     ]
     lines += map(resumption_sentence, data.resumptions)
     lines += byte_counting(data)
+    lines += host_copies(data)
     lines += _slow_starts(data)
     return lines
 

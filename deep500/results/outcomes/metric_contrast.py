@@ -237,23 +237,13 @@ def verdict_by_ranks(
     if sides.paired and len(sides.a) >= smallest_sample(0.5, level):
         test, method = sign_flip_tail, "sign flips of paired ranks"
     tail = (1 - level) / 2
-    verdict = "inconclusive"
     # each side is taken at its best where it is to be the worse one
-    if (
-        test(
-            _badness(metric, sides.a, 0.0),
-            _badness(metric, sides.early_b, room),
-        )
-        <= tail
-    ):
+    best_b = _badness(metric, sides.early_b, room)
+    best_a = _badness(metric, sides.early_a, room)
+    verdict = "inconclusive"
+    if test(_badness(metric, sides.a, 0.0), best_b) <= tail:
         verdict = "worse"
-    elif (
-        test(
-            _badness(metric, sides.b, 0.0),
-            _badness(metric, sides.early_a, room),
-        )
-        <= tail
-    ):
+    elif test(_badness(metric, sides.b, 0.0), best_a) <= tail:
         verdict = "better"
     if verdict != "inconclusive" and metric.better is None:
         verdict = "different"

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from statistics import median
 
 from ...contracts.dossier import (
+    ConvergenceRecord,
     Dossier,
     MeasurementConduct,
     ReportedNumber,
@@ -16,6 +17,7 @@ from ...contracts.dossier import (
 from ...contracts.metric import History
 from ...contracts.metric_summary import MetricSummary
 from ...hashing.canonical_form import form_hash
+from ...metrics.steps_to_accuracy import StepsToAccuracy
 from ...reports.text import clean
 from ...training.outcome import PROCEDURE, histories
 from ...training.recipe_blocks import Blocks, epochs_of
@@ -60,6 +62,7 @@ def recipe_dossier(record: RecipeRecord) -> Dossier:
         number=numbers,
         training=[_training(plan, blocks, derived, runs)],
         point=[_point(plan, derived, runs)],
+        convergence=_convergence(plan, derived, runs),
         measurement=[_conduct(plan, blocks, derived, runs)],
     )
 
@@ -275,9 +278,6 @@ def _point(
     plan: RecipePlan, derived: RecipeNumbers, runs: list[History]
 ) -> ScalingPoint:
     distribution = plan.distribution
-    batch = plan.recipe.mutable.get("batch_size")
-    if distribution:
-        batch = distribution.global_batch
     virtual = distribution is not None and distribution.transport == "virtual"
     seconds = [math.fsum(run.step_seconds) for run in runs]
     samples = [float(run.samples or 0) for run in runs]
@@ -293,7 +293,7 @@ def _point(
         samples=median(samples),
         quality=_test_quality(derived),
         quality_lost=bool(derived.failed) and _asks_for_test_quality(derived),
-        global_batch=batch if isinstance(batch, int) else None,
+        global_batch=_global_batch(plan),
         steps_to_target=int(steps_needed) if steps_needed is not None else None,
         seconds_to_target=time.median if time else None,
         target_asked=bool(time or steps),
@@ -310,6 +310,46 @@ def _point(
         steps_to_target=f"{DERIVED}: metrics",
         seconds_to_target=f"{DERIVED}: metrics",
     )
+
+
+def _convergence(
+    plan: RecipePlan, derived: RecipeNumbers, runs: list[History]
+) -> list[ConvergenceRecord]:
+    """After how many steps each seed reached the accuracy that the recipe asks for, if it asks for one."""
+    by_name = {metric.name: metric for metric in derived.metrics}
+    asked = by_name.get("StepsToAccuracy", by_name.get("TimeToAccuracy"))
+    target = asked.settings.get("target") if asked else None
+    batch = _global_batch(plan)
+    if not isinstance(target, int | float) or batch is None:
+        return []
+    steps = [StepsToAccuracy(float(target)).value(run) for run in runs]
+    reached = [count for count in steps if count is not None]
+    name = clean(plan.recipe.name)
+    record = ConvergenceRecord(
+        name=f"{name}, until {target:g} %",
+        subject=f"{name}, until {target:g} %",
+        global_batch=batch,
+        unit="steps",
+        needed=reached,
+        lost=max(0, len(plan.seeds) - len(reached)),
+        dropped=1,
+    )
+    return [
+        record.at(
+            SAMPLES,
+            "evaluation",
+            global_batch=f"{PLAN}: recipe/mutable/batch_size",
+            lost=f"{DERIVED}: failed",
+        )
+    ]
+
+
+def _global_batch(plan: RecipePlan) -> int | None:
+    """The examples of an update, on all ranks together."""
+    if plan.distribution:
+        return plan.distribution.global_batch
+    batch = plan.recipe.mutable.get("batch_size")
+    return batch if isinstance(batch, int) else None
 
 
 def _asks_for_test_quality(derived: RecipeNumbers) -> bool:

@@ -213,6 +213,21 @@ def test_our_executors(where, network):
     assert ("accumulation", "not applicable") in found
 
 
+def test_our_recipes():
+    reports = d5.check_step("digits_mlp", {"framework": "reference", "examples": 6})
+    assert reports.ok, reports.text
+    found = {(check.name, check.case, check.verdict) for check in reports.checks}
+    assert ("resume", "new process", "ok") in found
+    assert ("ranks", "3 ranks, equal", "ok") in found
+
+
+def test_networks_that_draw_random_numbers_are_refused_in_one_line():
+    network = d5.networks.create("alexnet", outputs=3, shape=(3, 64, 64), seed=0)
+    executor = d5.framework("reference").executor(network)
+    with pytest.raises(d5.Deep500Error, match="draws random numbers"):
+        d5.ExecutorSteps(executor, d5.optimizers.SGD(0.1), {})
+
+
 def d5_check(folder, *words):
     environment = os.environ | {
         "PYTHONPATH": str(ROOT),
@@ -299,6 +314,36 @@ def test_bad_input_is_one_line(subject, text):
     with pytest.raises(d5.Deep500Error, match=text) as error:
         d5.check_step(subject)
     assert "\n" not in str(error.value)
+
+
+class NotFinite(Small):
+    def batch(self):
+        return np.ones((4, 2), np.float32)
+
+    def gradients(self, micro_batches):
+        return {"w": np.array([1, np.nan], np.float32)}
+
+
+class Forgets(NotFinite):
+    """Its step returns a number for the whole batch alone."""
+
+    def gradients(self, micro_batches):
+        return {"w": np.concatenate(micro_batches).mean(0)}
+
+    def step(self, micro_batches):
+        return 1.0 if len(micro_batches) == 1 else None
+
+
+def test_gradients_that_are_not_finite_are_wrong():
+    [report] = d5.check_step(NotFinite).reports
+    assert names(report.wrong) == {"repeat"}
+    assert "is not finite" in report.text
+
+
+def test_a_step_that_returns_no_number_for_parts_is_wrong():
+    [report] = d5.check_step(Forgets).reports
+    assert names(report.wrong) == {"loss"}
+    assert "returns no number for the parts" in report.text
 
 
 def test_gradients_of_changing_names_are_wrong_in_one_line():

@@ -96,6 +96,12 @@ inline std::vector<at::Tensor> written_by(const c10::FunctionSchema &schema, con
     return written;
 }
 
+// Whether a result is an argument that the operator writes.
+inline bool is_argument(const c10::FunctionSchema &schema, size_t result) {
+    auto *alias = schema.returns()[result].alias_info();
+    return alias && alias->isWrite();
+}
+
 inline Stack take_arguments(const Operator &op, Stack *stack) {
     auto count = op.schema().arguments().size();
     Stack arguments(stack->end() - count, stack->end());
@@ -128,9 +134,10 @@ inline Stack run_while_waiting(const Operator &op, int device, const Stack &argu
     op.callBoxed(&computed);
     auto written = written_by(op.schema(), arguments);
     Stack results;
+    size_t next = 0;
     for (auto &value : computed) {
-        if (results.size() < written.size()) {
-            results.push_back(written[results.size()]);
+        if (is_argument(op.schema(), results.size())) {
+            results.push_back(written[next++]);
             continue;
         }
         results.push_back(with_tensors(value, [&](const at::Tensor &tensor) {
@@ -163,13 +170,12 @@ inline Prepared prepared(const c10::FunctionSchema &schema, const Stack &meta, c
     Prepared made;
     size_t next = 0;
     for (size_t i = 0; i < meta.size(); ++i) {
-        auto *alias = schema.returns()[i].alias_info();
-        if (alias && alias->isWrite()) {
+        if (is_argument(schema, i)) {
             made.results.push_back(written[next++]);
             made.targets.emplace_back();
             continue;
         }
-        TORCH_CHECK(!alias, schema.name(), " returns a view, which the simulated device lacks");
+        TORCH_CHECK(!schema.returns()[i].alias_info(), schema.name(), " returns a view, which the simulated device lacks");
         made.results.push_back(with_tensors(meta[i], [&](const at::Tensor &tensor) {
             auto result = tensor.defined() ? empty_like_on(tensor, device) : tensor;
             made.targets.push_back(result.defined() ? usable(result) : result);
@@ -206,9 +212,11 @@ inline void queue_operator(const Operator &op, Stack *stack) {
     } catch (const c10::NotImplementedError &) {
         return give(stack, run_while_waiting(op, device, arguments));
     }
-    for (size_t i = 0; i < written.size(); ++i)  // the operator decides on the size of out=
-        if (written[i].sizes() != written_meta[i].sizes())
+    for (size_t i = 0; i < written.size(); ++i)  // the operator decides on the size and the strides of out=
+        if (written[i].sizes() != written_meta[i].sizes()) {
             at::native::resize_(written[i], written_meta[i].sizes(), std::nullopt);
+            written[i].unsafeGetTensorImpl()->set_sizes_and_strides(written_meta[i].sizes(), written_meta[i].strides());
+        }
     auto made = prepared(schema, meta, written, device);
     launch(device, [op, cpu = usable_arguments(arguments), targets = std::move(made.targets)]() mutable {
         at::NoGradGuard no_grad;

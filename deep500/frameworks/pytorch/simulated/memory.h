@@ -13,6 +13,7 @@ namespace simulated {
 constexpr auto TYPE = c10::DeviceType::PrivateUse1;
 constexpr size_t ARENA_BYTES = size_t(4) << 30;  // pages that no tensor has used take no memory
 constexpr size_t ALIGNMENT = 512;
+inline std::atomic<size_t> memory_limit{ARENA_BYTES};  // of a device
 
 struct Arena {
     char *forbidden;
@@ -41,6 +42,7 @@ struct Arena {
     }
     // A block of at least so many bytes, whose size becomes that of the block; a freed one may be twice as large.
     char *take(int64_t stream, size_t &size) {
+        check_room(size_t(bytes.current) + size <= memory_limit, size);
         auto found = freed.lower_bound({stream, size});
         if (found != freed.end() && found->first.first == stream && found->first.second <= 2 * size) {
             auto *address = found->second;
@@ -49,10 +51,13 @@ struct Arena {
             return address;
         }
         auto *address = forbidden + top;
-        TORCH_CHECK_WITH(OutOfMemoryError, top + size <= ARENA_BYTES, "the simulated device is out of memory: ", size,
-                         " bytes were asked for, ", bytes.current, " of ", ARENA_BYTES, " are in use");
+        check_room(top + size <= ARENA_BYTES, size);
         top += size;
         return address;
+    }
+    void check_room(bool has_room, size_t size) const {
+        TORCH_CHECK_WITH(OutOfMemoryError, has_room, "the simulated device is out of memory: ", size,
+                         " bytes were asked for, ", bytes.current, " of ", memory_limit.load(), " are in use");
     }
 };
 
@@ -109,7 +114,8 @@ struct Allocator final : c10::DeviceAllocator {
     void resetAccumulatedStats(c10::DeviceIndex device) override { arena(device).bytes.reset_accumulated(); }
     void resetPeakStats(c10::DeviceIndex device) override { arena(device).bytes.reset_peak(); }
     std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex device) override {
-        return {ARENA_BYTES - size_t(arena(device).bytes.current), ARENA_BYTES};
+        size_t limit = memory_limit, used = size_t(arena(device).bytes.current);
+        return {used < limit ? limit - used : 0, limit};
     }
 };
 

@@ -28,6 +28,12 @@ at::Tensor empty(at::IntArrayRef size, std::optional<at::ScalarType> dtype, std:
     return at::detail::empty_generic(size, &allocator, KEYS, c10::dtype_or_default(dtype), format);
 }
 
+// With the strides of the CPU's result; those of the Meta kernel differ for windows that overlap.
+at::Tensor abs(const at::Tensor &x) {
+    auto y = at::empty_like(x, x.options().dtype(c10::toRealValueType(x.scalar_type())));
+    return at::abs_out(y, x);
+}
+
 // Operators of other libraries bring their own kernels.
 void fallback(const Operator &op, Stack *stack) {
     TORCH_CHECK_NOT_IMPLEMENTED(op.operator_name().getNamespace() == "aten", "Could not run '", op.schema().name(),
@@ -46,6 +52,34 @@ void index(const Operator &op, Stack *stack) {
         if (indices.defined() && (indices.scalar_type() == at::kBool || indices.scalar_type() == at::kByte))
             return depends_on_values(op, stack);
     queue_operator(op, stack);
+}
+
+// Random numbers are drawn when an operator is called: the host may seed its generator again before the kernel runs.
+void draw(const Operator &op, Stack *stack) {
+    auto arguments = take_arguments(op, stack);
+    int device = common_device(op, arguments);
+    auto drawn = with_tensors(arguments, at::kCPU, [](const at::Tensor &tensor) {
+        if (!is_simulated(tensor))
+            return tensor;
+        return at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kCPU));
+    });
+    auto written = written_by(op.schema(), arguments);
+    op.callBoxed(&drawn);
+    std::vector<at::Tensor> targets;
+    for (auto &tensor : written)
+        targets.push_back(usable(tensor));
+    launch(device, [drawn, targets] {
+        at::NoGradGuard no_grad;
+        store(drawn, targets);
+    });
+    give(stack, Stack(written.begin(), written.end()));
+}
+
+std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor &x, double p, std::optional<bool> train) {
+    if (!train.value_or(true))
+        return {x.clone(), at::ones_like(x, at::kBool)};
+    auto mask = at::empty_like(x, at::kBool).bernoulli_(1 - p);
+    return {x.mul(mask).mul_(p == 1 ? 0 : 1 / (1 - p)), mask};
 }
 
 const Operator &operator_named(const char *name) {
@@ -144,8 +178,20 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     m.impl("_copy_from_and_resize", copy_and_resize);
     m.impl("_local_scalar_dense", local_scalar);
     m.impl("_fused_sdp_choice", attention_backend);
+    m.impl("abs", abs);
+    m.impl("native_dropout", native_dropout);
     for (auto *name : {"nonzero", "masked_select", "_unique2", "unique_dim", "bincount", "equal"})
         m.impl(name, torch::CppFunction::makeFromBoxedFunction<&depends_on_values>());
+    // What is drawn depends on values.
+    for (auto *name :
+         {"bernoulli.out", "bernoulli_.Tensor", "binomial", "multinomial", "multinomial.out", "normal.Tensor_Tensor",
+          "normal.Tensor_Tensor_out", "normal.Tensor_float", "normal.Tensor_float_out", "normal.float_Tensor",
+          "normal.float_Tensor_out", "poisson", "rrelu_with_noise", "rrelu_with_noise.out", "rrelu_with_noise_",
+          "_sample_dirichlet", "_standard_gamma"})
+        m.impl(name, torch::CppFunction::makeFromBoxedFunction<&depends_on_values>());
+    for (auto *name : {"bernoulli_.float", "cauchy_", "exponential_", "geometric_", "log_normal_", "normal_", "random_",
+                       "random_.from", "random_.to", "randperm.generator_out", "uniform_"})
+        m.impl(name, torch::CppFunction::makeFromBoxedFunction<&draw>());
     // Other devices get compositions for these, which round otherwise than the CPU's kernels.
     for (auto *name : {"_stack", "addr", "all.dims", "any.dims", "linalg__powsum", "mish_backward",
                        "native_channel_shuffle", "native_group_norm", "native_layer_norm", "silu_backward"})
@@ -161,8 +207,11 @@ TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromB
 
 VISIBLE void simulated_start() { at::RegisterPrivateUse1HooksInterface(new simulated::Hooks); }
 VISIBLE int simulated_devices() { return simulated::DEVICES; }
+VISIBLE int simulated_threads() { return simulated::last_threads; }
 VISIBLE int64_t simulated_latency() { return simulated::latency_ns; }
 VISIBLE void simulated_set_latency(int64_t ns) { simulated::latency_ns = ns; }
+VISIBLE int64_t simulated_memory() { return int64_t(simulated::memory_limit.load()); }
+VISIBLE void simulated_set_memory(int64_t bytes) { simulated::memory_limit = size_t(bytes); }
 VISIBLE int64_t simulated_count(int counter) { return simulated::counters[counter]; }
 VISIBLE void simulated_reset() {
     simulated::waits.clear();

@@ -1,5 +1,6 @@
 // Streams: queues of work, each with a thread of its own; events; the latency that is injected; counters.
 #pragma once
+#include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
 #include <sys/prctl.h>
 
@@ -24,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 enum Counter { LAUNCHES, WAITS, BYTES_TO_DEVICE, BYTES_TO_HOST, COPIES_TO_DEVICE, COPIES_TO_HOST, COUNTERS };
 inline std::atomic<int64_t> counters[COUNTERS];
 inline std::atomic<int64_t> latency_ns{0};
+inline std::atomic<int> last_threads{0};  // of the last kernel
 
 // How often each operator made the host wait.
 struct WaitsByName {
@@ -150,6 +152,8 @@ inline void launch(int device, std::function<void()> kernel) {
     current_queue(device).push([kernel = std::move(kernel), latency = latency_ns.load()] {
         if (latency)
             std::this_thread::sleep_for(std::chrono::nanoseconds(latency));
+        at::init_num_threads();  // what was set since, too: sums are in the order of the CPU's
+        last_threads = at::get_num_threads();
         kernel();
     });
 }
