@@ -77,8 +77,8 @@ def test_it_runs_alone_without_a_launcher() -> None:
 
 def test_what_is_no_program_is_named() -> None:
     comm = d5.communication()
-    programs: tuple[Any, ...] = (3, iter([3]), comm.barrier)
-    for program in programs:
+    wrong: list[Any] = [3, iter([3]), comm.barrier]
+    for program in wrong:
         with pytest.raises(d5.Deep500Error, match="is no program: give a generator"):
             comm.run(program)
 
