@@ -1,7 +1,7 @@
 """Sums in a tree that the numbers' places fix, however they are divided (the idea of ReproRed, Stelz et al., 2025)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -79,20 +79,26 @@ class FixedTree(ReproducibleReduction):
         with np.errstate(over="ignore", invalid="ignore"):
             for start in range(0, out.size, BLOCK):
                 block = slice(start, start + BLOCK)
-                leaves = (row[block].astype(np.float64) for row in rows)
-                out[block] = _in_pairs([*leaves])
+                out[block] = _in_pairs(row[block] for row in rows)
 
     def workspace(self, rows: int, elements: int) -> int:
-        return 8 * rows * min(elements, BLOCK)
+        """One subtree of every size that is in the number of rows, as its binary digits are."""
+        return 8 * rows.bit_length() * min(elements, BLOCK)
 
 
-def _in_pairs(level: list[np.ndarray]) -> np.ndarray:
-    """The sum of the arrays of a level, which are overwritten."""
-    while len(level) > 1:
-        for place in range(0, len(level) - 1, 2):
-            level[place] += level[place + 1]
-        level = level[::2]
-    return level[0]
+def _in_pairs(leaves: Iterable[np.ndarray]) -> np.ndarray:
+    """The sum of the arrays by the tree: of subtrees, two of one size are added as soon as they are there."""
+    subtrees: list[np.ndarray] = []
+    for place, leaf in enumerate(leaves, 1):
+        subtrees.append(leaf.astype(np.float64))
+        while place % 2 == 0:
+            subtrees[-2] += subtrees[-1]
+            subtrees.pop()
+            place //= 2
+    while len(subtrees) > 1:
+        subtrees[-2] += subtrees[-1]
+        subtrees.pop()
+    return subtrees[0]
 
 
 Nodes = dict[tuple[int, int], float]
