@@ -64,7 +64,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--cache",
         choices=("warm", "cold"),
         default="warm",
-        help="whether caches, also those of a device, stay warm between calls or are emptied (warm)",
+        help="whether caches stay warm between calls or are emptied, also those of a device (warm)",
     )
     options.threads(parser)
     options.device(parser)

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -76,7 +77,8 @@ def test_it_runs_alone_without_a_launcher() -> None:
 
 def test_what_is_no_program_is_named() -> None:
     comm = d5.communication()
-    for program in (3, iter([3]), comm.barrier):
+    wrong: list[Any] = [3, iter([3]), comm.barrier]
+    for program in wrong:
         with pytest.raises(d5.Deep500Error, match="is no program: give a generator"):
             comm.run(program)
 

@@ -9,6 +9,7 @@ from deep500.reports.markdown import markdown
 from deep500.results.compression.data import (
     DENSE,
     HALF,
+    NOT_PERMITTED,
     UNLIMITED,
     Accuracy,
     CompressionBlock,
@@ -180,14 +181,25 @@ def test_without_namespaces_the_model_takes_their_place() -> None:
         elif one.times.bandwidth == UNLIMITED:
             settings = {**vars(one.times), "is_namespace": False}
             kept.append(block(times=Times(**settings)))
-    kept.append(block(failure="network namespaces are not permitted here"))
+    kept.append(block(failure=NOT_PERMITTED))
     numbers = CompressionBench().derive(plan(), kept)
     top = method(numbers, TOP, 10.0)
     assert top.seconds is None
     seconds = LOCAL[TOP] + LATENCY + BYTES[TOP] * gap(10.0)
     assert top.predicted == pytest.approx(seconds)
     assert top.to_target == pytest.approx(60 * seconds)
-    assert numbers.failures == ["a job: network namespaces are not permitted here"]
+    assert numbers.failures == [f"a job: {NOT_PERMITTED}"]
+
+
+@pytest.mark.parametrize(
+    ("failure", "accepted"),
+    [(f"{NOT_PERMITTED} (why)", True), ("rank 1 was ended by SIGKILL", False)],
+)
+def test_only_namespaces_may_be_missing(failure: str, accepted: bool) -> None:
+    made = [*blocks(), block("a launch", failure=failure)]
+    kind = CompressionBench()
+    record = Record(kind, plan(), made, kind.derive(plan(), made), {})
+    assert kind.accepted(record) is accepted
 
 
 def test_the_page_and_its_pictures(numbers: CompressionNumbers) -> None:

@@ -1,4 +1,4 @@
-"""Whether the machine was busier when one of two results began."""
+"""Whether others on the machine can explain why the times of two results differ."""
 
 from collections.abc import Sequence
 
@@ -8,6 +8,7 @@ from ...reports.tables import is_number, percent
 LOAD = "load (1 min)"
 LOAD_THAT_MATTERS = 0.5  # of a CPU, as `d5 doctor` judges it
 SHARE_THAT_MATTERS = 0.1  # of the CPUs: what others may use of a quiet machine
+BUSY_SHARE = 0.5  # of the CPUs: if others use more, a thread waits for a CPU by chance
 
 
 def different_loads(differences: Sequence[Difference]) -> str:
@@ -27,9 +28,13 @@ def different_loads(differences: Sequence[Difference]) -> str:
     return ""
 
 
-def different_shares(others_a: float, others_b: float) -> str:
-    """One line if others used more of the CPUs during one of two runs, epoch by epoch at the median; else empty."""
-    if abs(others_a - others_b) <= SHARE_THAT_MATTERS:
+def disturbing_shares(others_a: float, others_b: float) -> str:
+    """One line if others used most of the CPUs during a run, or more during one of two; else empty.
+
+    The shares are those of the epochs, at the median.
+    """
+    are_alike = abs(others_a - others_b) <= SHARE_THAT_MATTERS
+    if are_alike and max(others_a, others_b) <= BUSY_SHARE:
         return ""
     return (
         f"Others used {percent(others_a)} of the CPUs during A and {percent(others_b)} during B: times can differ for "

@@ -24,7 +24,7 @@ from ...training.recipe_blocks import weights_of
 from .answer import comparison_banner
 from .conditions import others
 from .data import RecipeRecord, numbers_of, outcome_data
-from .loads import different_loads, different_shares
+from .loads import different_loads, disturbing_shares
 from .losses import lost_seeds, missing_metrics, shortened_list
 from .metric_contrast import TIMED, MetricContrast, compare_metric
 from .metric_text import amount, is_unavailable, metric_name, seed_count
@@ -46,7 +46,9 @@ MACHINE = (
     "memory size (GiB)",
     "accelerators",
 )
-OTHER_LOAD = "the load of the machine differed; `d5 run A B` trains both in turn"
+OTHER_LOAD = (
+    "the load of the machine differed or was high; `d5 run A B` trains both in turn"
+)
 Pairs = Sequence[tuple[MetricSummary, MetricSummary]]  # of one metric in A and in B
 
 
@@ -303,10 +305,10 @@ def _in_turn(a: RecipeRecord, b: RecipeRecord) -> bool:
 
 
 def _different_loads(a: RecipeRecord, b: RecipeRecord) -> str:
-    """Whether the machine was busier in one run: while seeds were trained, or, unless that is known, at the start."""
+    """Whether others explain a difference: by what they used while seeds were trained, or else by the first loads."""
     others_a, others_b = others(a.blocks), others(b.blocks)
     if others_a is not None and others_b is not None:
-        return different_shares(others_a, others_b)
+        return disturbing_shares(others_a, others_b)
     environment_a = Environment.from_json(a.environment)
     environment_b = Environment.from_json(b.environment)
     return different_loads(environment_difference(environment_a, environment_b))

@@ -10,7 +10,7 @@ from ...training.recipe_plan import RecipePlan
 from .conditions import others
 from .contents import verdict
 from .data import OutcomeData, RecipeRecord, outcome_data
-from .loads import different_shares
+from .loads import disturbing_shares
 from .metric_contrast import TIMED, compare_metric
 from .metric_text import amount, met, metric_name
 from .recipe_text import merged_entries
@@ -46,7 +46,7 @@ class RecipeContestant(Contestant):
     def _under_another_load(self, other: "RecipeContestant") -> bool:
         if self.others is None or other.others is None:
             return False
-        return bool(different_shares(self.others, other.others))
+        return bool(disturbing_shares(self.others, other.others))
 
 
 def _standing(data: OutcomeData) -> Standing:
