@@ -111,6 +111,7 @@ class Replica:
     def begin_epoch(self, shards: Iterable[Shard]) -> None:
         """Forget the epoch before; from now on, time belongs to the first step of this one."""
         self.shards = shards
+        self.executor.framework.sync()  # what a device still does belongs to no step
         self._copies_before = self.executor.copies["to host"]
         self.steps.clear()
         self.series.clear()

@@ -274,6 +274,7 @@ class Trainer:
         if self._is_look_due():
             # it continues from a checkpoint that an event saved after a step
             self._look()
+        sync()  # what a device still does belongs to no step
         while not self.ended:
             begin = now()
             batch = next(batches, None)

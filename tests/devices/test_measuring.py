@@ -90,6 +90,34 @@ def test_steps_phases_and_epochs_include_it() -> None:
         assert sum(phases) >= 0.9 * LATENCY_S * count
 
 
+@pytest.mark.parametrize("breakdown", [False, True])
+def test_a_first_step_begins_on_an_idle_device(
+    breakdown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The parameters that are restored behind the build are copied when the clock of a step could run already."""
+    idle = []
+    batches = d5.Trainer._batches
+
+    def watched(trainer: d5.Trainer) -> Iterator[Any]:
+        for batch in batches(trainer):
+            idle.append(torch.accelerator.current_stream("sim:0").query())
+            yield batch
+
+    monkeypatch.setattr(d5.Trainer, "_batches", watched)
+    net = d5.networks.Mlp(hidden=(4,)).build((1, 8, 8), 10)
+    trainer = d5.Trainer(
+        framework(SIM).executor(net),
+        d5.optimizers.SGD(0.1),
+        splits=d5.datasets.SyntheticImages(32).load(),
+        sampler=d5.samplers.ShuffleSampler(batch_size=16, seed=1),
+        epochs=1,
+        breakdown=breakdown,
+    )
+    with simulated_device.latency(LATENCY_S):
+        trainer.run()
+    assert idle and all(idle)
+
+
 # ---- work that is left behind
 
 SETUP = """
