@@ -25,6 +25,7 @@ from deep500.measure import compare, interval
 PACKAGES = ("impi-rt==2021.18.1", "mpi4py==4.1.2")
 SIZES = (8, 64, 1024, 8192, 65536, 524288, 1048576, 4194304)
 CALLS = 20
+LEAST_ROUNDS = 6
 SECONDS = 2.0
 ROW = re.compile(r"^\s*(\d+)\s+\d+\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)", re.MULTILINE)
 READ = """
@@ -122,6 +123,8 @@ def main() -> int:
     parser.add_argument("--goal", type=int, default=8192)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
+    if args.rounds < LEAST_ROUNDS:
+        parser.error(f"--rounds {args.rounds}: an interval needs {LEAST_ROUNDS}")
     prepare(args.venv)
     order = random.Random(args.seed)
     theirs: dict[int, list[float]] = {size: [] for size in SIZES}

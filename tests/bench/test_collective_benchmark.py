@@ -89,6 +89,7 @@ def test_real_ranks(transport: str, tmp_path) -> None:
         size=["8", "64KiB"],
         launches=1,
         seconds=0.01,
+        calls=2,
         out=tmp_path / "out",
     )
     assert not record.derived.failures

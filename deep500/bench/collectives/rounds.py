@@ -75,7 +75,7 @@ class Rounds:
         subject.run()
         _, row.memory = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        subject.after()
+        subject.after(calls=1)
         row.sent = traffic.sent_bytes - sent
         row.modelled = traffic.modelled_bytes > modelled
 
@@ -98,7 +98,7 @@ class Rounds:
         begin = time.perf_counter()
         subject.run()
         seconds = np.array([time.perf_counter() - begin])
-        subject.after()
+        subject.after(calls=1)
         carried_out(self.transport, all_reduce(seconds, "max"))
         return float(seconds[0])
 
@@ -130,6 +130,6 @@ class Rounds:
             for _ in range(self.calls):
                 subject.run()
             end = start.now()
-            subject.after()
+            subject.after(self.calls)
             row.begin.append(begin)
             row.end.append(end)

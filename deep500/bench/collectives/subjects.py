@@ -56,14 +56,14 @@ class OnRank(ABC):
     @abstractmethod
     def run(self) -> Any: ...
 
-    def after(self) -> None:  # noqa: B027 (most have nothing left to do)
-        """What belongs to the call and is not timed."""
+    def after(self, calls: int) -> None:  # noqa: B027 (most have nothing left to do)
+        """What belongs to so many calls and is not timed."""
 
     def check(self) -> str:
         """What is wrong with the result of a call; empty if it is right."""
         self.reset()
         result = self.run()
-        self.after()
+        self.after(calls=1)
         operation = self.case.operation
         right = right_result(
             operation, self.rank, self.size, self.count, self.case.dtype
