@@ -7,7 +7,8 @@ from contextlib import suppress
 
 END_S = 2.0  # for processes that were killed to be gone
 PAUSE_S = 0.005
-RUNNING = ("R", "S", "D")  # on a CPU or ready for one, and asleep: whatever is neither stopped nor dead
+# on a CPU or ready for one, and asleep: whatever is neither stopped nor dead
+RUNNING = ("R", "S", "D")
 
 
 def descendants(pid: int) -> set[int]:
