@@ -52,7 +52,6 @@ def test_the_honest_one_is_timed_by_both_clocks() -> None:
     session.finish()
     for host, device in zip(visits.ns, visits.device_ns, strict=True):
         assert host[0] >= device[0] >= 2_000_000
-    check_clocks_agree(["honest"], [block_of(visits)])
 
 
 def block_of(visits: Any) -> TimedBlock:
