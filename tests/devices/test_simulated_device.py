@@ -230,3 +230,25 @@ def test_events_overwriting_and_peaks_of_memory() -> None:
         z = y + y
         del z
     assert seen.peak == 8 << 20
+
+
+LATE = """
+import numpy as np
+import deep500 as d5
+
+network = d5.networks.Mlp(hidden=(4,)).build((3,), 2, seed=0)
+batch = {"x": np.ones((2, 3), np.float32), "label": np.array([0, 1])}
+for device in ("cpu", "sim"):
+    try:
+        executor = d5.framework("pytorch").executor(network, device=device)
+        executor.inference_and_backprop(batch)
+    except d5.Deep500Error as error:
+        print(device, error)
+"""
+
+
+def test_a_device_that_is_loaded_behind_a_backward_pass_is_explained() -> None:
+    command = [sys.executable, "-c", LATE]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.stdout.startswith("sim PyTorch counts its devices at the first")
+    assert done.stdout.count("\n") == 1

@@ -10,8 +10,18 @@ import torch
 
 from ...contracts.executor import HostMemoryExecutor, TrainingStep, Values
 from ...contracts.layout import Bucket, FlatBuffers
+from ...errors import Deep500Error
 from ...graph import tape
 from .bucketed_backprop import BucketedBackprop
+
+
+def raise_if_loaded_late(error: RuntimeError) -> None:
+    """Say what an internal error of autograd means for a device that came after its first pass."""
+    if "device_ready_queues_" in str(error):
+        raise Deep500Error(
+            "PyTorch counts its devices at the first backward pass of a process, and the simulated one was not there: "
+            "call deep500.testing.simulated_device.load() before"
+        ) from error
 
 
 class AutogradExecutor(HostMemoryExecutor):
@@ -62,7 +72,12 @@ class AutogradExecutor(HostMemoryExecutor):
             # autograd then stores its result and adds nothing
             param.grad = None
         if loss.requires_grad:
-            torch.autograd.backward(loss, tape.seed(self.framework.xp, loss, y))
+            seed = tape.seed(self.framework.xp, loss, y)
+            try:
+                torch.autograd.backward(loss, seed)
+            except RuntimeError as error:
+                raise_if_loaded_late(error)
+                raise
         self._has_gradients = True
         bucketed = self._bucketed
         self._gradients_are_flat = bucketed is not None and bucketed.finish()
