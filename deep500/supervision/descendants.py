@@ -7,6 +7,8 @@ from contextlib import suppress
 
 END_S = 2.0  # for processes that were killed to be gone
 PAUSE_S = 0.005
+# on a CPU or ready for one, and asleep: whatever is neither stopped nor dead
+RUNNING = ("R", "S", "D")
 
 
 def descendants(pid: int) -> set[int]:
@@ -25,11 +27,24 @@ def descendants(pid: int) -> set[int]:
 
 def stop_below(pid: int) -> set[int]:
     """Stop the processes below this one, and those that they start meanwhile; `go_on` lets them continue."""
-    stopped: set[int] = set()
-    while running := descendants(pid) - stopped:
-        _signal(running, signal.SIGSTOP)
-        stopped |= running
+    stopped = _told_to_stop(pid)
+    # one that is on another CPU goes on until the signal gets there
+    deadline = time.monotonic() + END_S
+    while _any_runs(stopped) and time.monotonic() < deadline:
+        time.sleep(PAUSE_S)
     return stopped
+
+
+def _told_to_stop(pid: int) -> set[int]:
+    told: set[int] = set()
+    while running := descendants(pid) - told:
+        _signal(running, signal.SIGSTOP)
+        told |= running
+    return told
+
+
+def _any_runs(processes: set[int]) -> bool:
+    return any(_state(str(pid))[0] in RUNNING for pid in processes)
 
 
 def go_on(stopped: set[int]) -> None:
@@ -38,7 +53,7 @@ def go_on(stopped: set[int]) -> None:
 
 def end_below(pid: int) -> None:
     """Kill the processes below this one. All are stopped first, so that none starts another meanwhile."""
-    _signal(stop_below(pid), signal.SIGKILL)
+    _signal(_told_to_stop(pid), signal.SIGKILL)
 
 
 def end_children() -> None:

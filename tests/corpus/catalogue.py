@@ -404,7 +404,7 @@ CHANGING = [
         "tanh",
         {
             "FillsLater": by.forward(GRID),
-            "SpoilsLater": by.changed_later(GRID, OTHER, pause=0.1),
+            "SpoilsLater": by.changed_later(GRID, OTHER, pause=60),
         },
     ),
     *_wrong(

@@ -209,7 +209,7 @@ def overwritten(x: Any) -> Witness:
 def changed_later(
     first: Any, second: Any, calls: int = 1, pause: float = 0.0
 ) -> Witness:
-    """What the first call was given or has returned changes afterwards."""
+    """What the first call was given or has returned changes afterwards, within `pause` seconds."""
 
     def shown(subject: Subject) -> bool:
         arrays = _floats([first], "float64")
@@ -218,7 +218,9 @@ def changed_later(
         before = [a.tobytes() for a in kept]
         for _ in range(calls):
             subject.forward(_floats([second], "float64"))
-        time.sleep(pause)
+        until = time.monotonic() + pause
+        while time.monotonic() < until and [a.tobytes() for a in kept] == before:
+            time.sleep(0.002)
         return [a.tobytes() for a in kept] != before
 
     return shown
