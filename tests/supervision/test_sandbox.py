@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import textwrap
@@ -99,7 +100,9 @@ def states(pids: set[int]) -> set[str]:
 def test_a_whole_tree_is_stopped_and_goes_on() -> None:
     """Also a process in a session of its own: what it would do while a judge evaluates is not done."""
     spin = "import os\nif os.fork() == 0:\n os.setsid()\nwhile True: pass"
-    shell = subprocess.Popen(["sh", "-c", f"{sys.executable} -c '{spin}'; true"])
+    shell = subprocess.Popen(
+        ["sh", "-c", f"{shlex.quote(sys.executable)} -c '{spin}'; true"]
+    )
     try:
         deadline = time.monotonic() + 20
         while len(descendants(shell.pid)) < 2 and time.monotonic() < deadline:
