@@ -4,6 +4,7 @@ The header of each file in cheats/ says what it does. docs/threat-model.md has w
 """
 
 import os
+import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -175,15 +176,19 @@ def test_judged_without_a_gain(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_judge_and_its_machine_survive_them(tmp_path: Path) -> None:
+def test_the_judge_and_its_machine_survive_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """After the worst of them, an honest submission is judged as before, and nothing lies around."""
     from .cup import HONEST
 
     folder = opened(tmp_path / "cup")
-    before = {path.name for path in Path("/tmp").glob("d5-contest-*")}
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     for name in ("fork_bomb", "kills_everybody", "memory_of_many"):
         assert not judged(folder, CHEATS / f"{name}.py").judgement.accepted
     outcome = judged(folder, HONEST)
     honest_quality(outcome)
-    assert {path.name for path in Path("/tmp").glob("d5-contest-*")} <= before
+    assert [*temporary.glob("d5-contest-*")] == []
     assert os.getppid() > 0

@@ -7,16 +7,15 @@ import deep500 as d5
 
 
 def work():
-    """A third of a second of CPU time for every epoch, wherever it finds it."""
+    """More than a third of a second of CPU time for every epoch, wherever it finds it."""
     while True:
-        end = time.thread_time() + 0.3
+        end = time.thread_time() + 0.36
         while time.thread_time() < end:
             pass
         done.release()
 
 
 done = threading.Semaphore(0)
-threading.Thread(target=work, daemon=True).start()
 
 
 class Late(d5.events.Event):
@@ -25,6 +24,8 @@ class Late(d5.events.Event):
     def before_epoch(self, trainer, epoch):
         if epoch:
             done.acquire()
+        else:
+            threading.Thread(target=work, daemon=True).start()
 
 
 MUTABLE = {
