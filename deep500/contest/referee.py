@@ -20,7 +20,7 @@ from ..errors import Deep500Error, InternalError, one_line
 from ..measure.clock import now
 from ..schema import decoded, encoded
 from ..supervision.child import Child, Died, Silent
-from ..supervision.descendants import go_on, stop_below
+from ..supervision.descendants import descendants, go_on, stop, stop_below
 from ..supervision.sandbox import python_folders
 from .definition import RECIPE, ContestFolder
 from .evaluation import Refusal, WeightsEvaluation
@@ -113,6 +113,7 @@ class Referee:
     def _epochs(self, found: SeedRun, child: Child, place: Path, epochs: int) -> None:
         """Time every epoch, from the moment the data are there, while all others of the submission stand still."""
         left_s = self.folder.contest.seconds
+        known = descendants(child.process.pid)
         began_run = now()
         begin = now()
         self._hand_out(place)
@@ -121,8 +122,10 @@ class Referee:
         evaluated_ns = 0
         for number in range(1, epochs + 1):
             answer = child.ask(request, "epoch", left_s)
+            # they stand still before the clock is read: nothing is done between
+            stop(known)
             spent.append(now() - begin)
-            stopped = stop_below(child.process.pid)
+            stopped = known = stop_below(child.process.pid)
             left_s -= spent[-1] / 1e9
             epoch = decoded(EpochWeights, answer, "the weights of the submission")
             if not epoch.weights:

@@ -47,6 +47,11 @@ def _any_runs(processes: set[int]) -> bool:
     return any(_state(str(pid))[0] in RUNNING for pid in processes)
 
 
+def stop(processes: set[int]) -> None:
+    """Tell these to stop, without looking for others or waiting."""
+    _signal(processes, signal.SIGSTOP)
+
+
 def go_on(stopped: set[int]) -> None:
     _signal(stopped, signal.SIGCONT)
 
