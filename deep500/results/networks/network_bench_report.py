@@ -46,7 +46,8 @@ Work = Mapping[str, object]  # what the plan says of an entry
 LEGEND = (
     "native: the framework's own kernels; composed: our formula over its arrays; eager: one operator "
     "after the other; deferred: a graph that the engine interprets; compiled: the network through the "
-    "framework's compiler. Ratios between these compare different programs. Memory by "
+    "framework's compiler; graph: what an eager run has launched, captured on the device and replayed. "
+    "Ratios between these compare different programs. Memory by "
     "allocator: bytes handed out; by process: by how much the process grew, which tells less."
 )
 
