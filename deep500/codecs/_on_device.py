@@ -10,6 +10,8 @@ from ._random import GROUP, LANES
 # for Threefry over int64 with a key of Python's numbers, of which no tensor needs to be made
 _WORDS = Namespace()
 _WORDS.asarray = lambda value, dtype: value
+SPLITTER = 2.0**27 + 1
+TINY = 2.0**-1000  # of a root of 0
 
 
 def torch() -> Any:
@@ -33,3 +35,16 @@ def uniform(words: tuple[int, int], like: Tensor) -> Tensor:
         parts += [lanes & 0xFFFF, lanes >> 16]
     drawn = torch().stack(parts, 1).reshape(-1)[:count].to(like.dtype)
     return (drawn + 0.5) * 2.0**-16
+
+
+def square_root(x: Tensor) -> Tensor:
+    """Correctly rounded roots of float64; those of PyTorch's may be the next number, where MKL computes them."""
+    root = x.sqrt()
+    # what the square of the root lacks, exactly: halves of it have exact products (Dekker)
+    upper = root * SPLITTER
+    upper = upper - (upper - root)
+    lower = root - upper
+    square = root * root
+    rounding = (upper * upper - square) + 2 * upper * lower + lower * lower
+    missing = (x - square) - rounding
+    return root + missing / (2 * root).clamp(min=TINY)

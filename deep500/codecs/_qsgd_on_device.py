@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ..contracts.codec import Key
 from ..contracts.device_codec import GatheringCodec, Tensor
 from ._buckets import bucket_count
-from ._on_device import torch, uniform, viewed
+from ._on_device import square_root, torch, uniform, viewed
 from ._sums import LANES
 
 if TYPE_CHECKING:
@@ -94,5 +94,5 @@ def _lengths(rows: Tensor, largest: Tensor) -> Tensor:
         lanes = lanes + group
     pairs = lanes[:, 0::2] + lanes[:, 1::2]
     halves = pairs[:, 0::2] + pairs[:, 1::2]
-    lengths = (unit * (halves[:, 0] + halves[:, 1]).sqrt()).to(rows.dtype)
+    lengths = (unit * square_root(halves[:, 0] + halves[:, 1])).to(rows.dtype)
     return largest.where(largest == 0, lengths)

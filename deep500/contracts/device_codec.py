@@ -79,7 +79,7 @@ def divided(x: Tensor, count: int) -> Tensor:
 def device_mean(
     worker: Worker, codec: DeviceCodec, bucket: Bucket, part: Tensor
 ) -> Program:
-    """Replace a bucket's part of the gradients on the device by its mean, as `compressed_mean` does in the host's memory.
+    """Replace a bucket's part of the gradients on the device by its mean, as `compressed_mean` does on the host.
 
     What the codec keeps is in `worker.state` under the same name, as a tensor on the device.
     """

@@ -114,7 +114,7 @@ class Broadcast:
 class AllGather:
     """The arrays of all ranks, in the order of the ranks. With `uneven`, their lengths may differ (one dimension).
 
-    As in an AllReduce, it may be a tensor on a device; not with `uneven`, since the host would have to know the lengths.
+    As in an AllReduce, it may be a tensor on a device; not with `uneven`, as the host would need the lengths.
     """
 
     array: Any  # np.ndarray or torch.Tensor

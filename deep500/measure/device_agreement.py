@@ -18,7 +18,9 @@ Rounds = Sequence[Sequence[int]]
 # Of the host's time, and in nanoseconds: what launching and waiting may add to the device's own time.
 LAUNCH_SHARE = 0.25
 LAUNCH_NS = 300_000
-USUAL = 0.5  # the visit that is judged, where all are sorted by how well their clocks agree
+USUAL = (
+    0.5  # the visit that is judged, where all are sorted by how well their clocks agree
+)
 BEST = 0.1
 ENOUGH = 10  # visits, so that some of them are hardly ever disturbed
 
@@ -73,9 +75,7 @@ def _is_busy(others: float | None) -> bool:
     return others is not None and others > BUSY
 
 
-def _disagreement(
-    name: str, host_ns: float, device_ns: float, is_unseen: bool
-) -> str:
+def _disagreement(name: str, host_ns: float, device_ns: float, is_unseen: bool) -> str:
     host, device = f"{host_ns / 1e6:.4g} ms", f"{device_ns / 1e6:.4g} ms"
     if is_unseen:
         reason = "it works on another stream than the current one, where events do not see it, or it waits for the host"

@@ -17,7 +17,7 @@ SHARE = 0.25
 LEAST_NS = 200_000
 LONG_ENOUGH_NS = 2_000_000  # visits in a row, so that what each leaves adds up
 MOST_VISITS = 100
-# Looks that must agree: on a busy machine the host, too, waits for a CPU, once while the device works and once after it.
+# looks that must agree: on a busy machine the host, too, waits for a CPU, while the device works or after it
 NEEDED = 2
 ADVICE = {
     "torch": "--sync torch.accelerator:synchronize",

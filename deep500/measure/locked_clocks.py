@@ -36,7 +36,9 @@ def locked_clocks(groups: Sequence[str], mhz: int) -> Iterator[dict[str, int]]:
                 f"the driver does not let this user lock clocks ({reason}): run as root, or {LEAVE_OUT}"
             ) from None
         except Unavailable as reason:
-            raise Unsupported(f"no clock can be locked ({reason}): {LEAVE_OUT}") from None
+            raise Unsupported(
+                f"no clock can be locked ({reason}): {LEAVE_OUT}"
+            ) from None
         yield dict.fromkeys(words, mhz)
 
 

@@ -1,4 +1,4 @@
-"""torch.distributed: gloo between processors; for tensors on devices, allreduce and allgather by NCCL or what stands in for it."""
+"""torch.distributed: gloo between processors; tensors on devices are summed and gathered by NCCL, or its stand-in."""
 
 import atexit
 import threading

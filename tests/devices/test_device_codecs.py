@@ -69,6 +69,7 @@ def bucket_of(dtype: str) -> tuple[Any, Bucket]:
 def together(programs: Sequence[Program]) -> None:
     """Carry out the collectives of all ranks, in the order of the ranks."""
     answers: list[Any] = [None] * len(programs)
+    results: list[Any] = []
     while True:
         steps = []
         for program, answer in zip(programs, answers, strict=True):
@@ -83,7 +84,7 @@ def together(programs: Sequence[Program]) -> None:
             continue
         arrays = [step.array for step in steps]
         if isinstance(steps[0], AllGather):
-            results: list[Any] = [arrays] * len(steps)
+            results = [arrays] * len(steps)
         else:
             results = summed(arrays)
         answers = [0] * len(steps)
@@ -198,5 +199,9 @@ def test_a_codec_takes_floats_of_32_and_64_bits_only() -> None:
 
 
 def test_others_go_through_the_host() -> None:
-    for codec in (d5.codecs.Sign(), d5.codecs.PowerSGD(), d5.codecs.TopK() | d5.codecs.QSGD()):
+    for codec in (
+        d5.codecs.Sign(),
+        d5.codecs.PowerSGD(),
+        d5.codecs.TopK() | d5.codecs.QSGD(),
+    ):
         assert codec.on_device() is None

@@ -174,7 +174,7 @@ def test_a_network_that_draws_is_refused() -> None:
 
 @pytest.mark.parametrize(("cold", "flushed"), [(False, False), (True, True)])
 def test_a_cold_network_flushes_the_device(cold: bool, flushed: bool) -> None:
-    subject = network_job("digits_mlp", "inference", "eager", cold=cold).subject()
+    subject = network_job("digits_cnn", "inference", "eager", cold=cold).subject()
     clock = subject.device_clock
     assert clock is not None
     with simulated_device.counting() as counts:
@@ -183,7 +183,7 @@ def test_a_cold_network_flushes_the_device(cold: bool, flushed: bool) -> None:
 
 
 def test_a_network_on_the_host_has_no_graph() -> None:
-    job = NetworkJob("digits_mlp", {}, "pytorch", GRAPH, 4, "inference", 1)
+    job = NetworkJob("digits_cnn", {}, "pytorch", GRAPH, 4, "inference", 1)
     with pytest.raises(Unsupported, match="pytorch captures no graphs"):
         job.subject()
 
@@ -197,7 +197,7 @@ def test_the_command_compares_graphs_and_calls(
     assert main([*words, "--out", str(tmp_path / "operators")]) == 0
     shown = capsys.readouterr().out
     assert "graph: the framework's own kernel" in shown
-    words = ["bench", "network", "digits_mlp", "--device", "sim", "--threads", "1"]
+    words = ["bench", "network", "digits_cnn", "--device", "sim", "--threads", "1"]
     words += ["--execution", "eager", "graph", "--cache", "cold", "--budget", "3"]
     assert main([*words, "--out", str(tmp_path / "networks")]) == 0
     assert "pytorch@sim:0 graph" in capsys.readouterr().out

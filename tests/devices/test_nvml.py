@@ -237,7 +237,11 @@ def test_a_second_device_that_cannot_be_locked_unlocks_the_first(
 @pytest.mark.parametrize(
     ("groups", "mhz", "text"),
     [
-        (["pytorch@cuda:0"], 1410, r"let this user lock clocks \(.*Insuff.*run as root"),
+        (
+            ["pytorch@cuda:0"],
+            1410,
+            r"let this user lock clocks \(.*Insuff.*run as root",
+        ),
         (["pytorch@cuda:7"], 1410, "1 visible devices, and no cuda:7.*leave --lock-cl"),
         (["pytorch@sim:0"], 1410, "on sim:0, of which NVML knows nothing"),
         (["pytorch"], 1410, "this runs on the host: add --device"),
@@ -253,7 +257,9 @@ def test_what_cannot_be_locked_is_one_line(
     assert "\n" not in str(raised.value) and locks() == []
 
 
-def test_the_command_says_that_it_may_not(plant: Plant, locks: Any, capsys: Any) -> None:
+def test_the_command_says_that_it_may_not(
+    plant: Plant, locks: Any, capsys: Any
+) -> None:
     words = ["bench", "operator", "Relu", "--shape", "4", "--lock-clock", "900"]
     assert main(words) == 2
     assert "this runs on the host" in capsys.readouterr().err
@@ -267,12 +273,16 @@ def test_each_block_has_the_worse_of_two_looks(plant: Plant) -> None:
     plant(sm_mhz1=1980, celsius1=60, reasons1=0)
     second, third = watch.block(), watch.block()
     assert first is not None and second is not None and third is not None
-    assert first == [DeviceConditions("cuda:1", 1410, 2619, 87, ["heat", "power limit"])]
+    assert first == [
+        DeviceConditions("cuda:1", 1410, 2619, 87, ["heat", "power limit"])
+    ]
     assert second[0].slowdowns == first[0].slowdowns  # as it was when it began
     assert third == [DeviceConditions("cuda:1", 1980, 2619, 60, [])]
     notes = slowdown_notes([block_with(seen) for seen in (first, second, third)])
     [note] = notes
-    assert note.startswith("cuda:1 was slowed down in 2 of 3 blocks (heat, power limit)")
+    assert note.startswith(
+        "cuda:1 was slowed down in 2 of 3 blocks (heat, power limit)"
+    )
     assert slowdown_notes([block_with(third), block_with(None)]) == []
 
 

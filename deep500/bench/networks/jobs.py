@@ -15,7 +15,9 @@ class NetworkJob(Job):
     model: str  # as load_network reads it
     attributes: Mapping[str, Any]  # of the network
     framework: str
-    execution: str  # deferred, eager or compiled; GRAPH for eager in a graph of the device
+    execution: (
+        str  # deferred, eager or compiled; GRAPH for eager in a graph of the device
+    )
     batch: int
     mode: str
     threads: int  # 0: the framework's choice

@@ -105,7 +105,9 @@ class OperatorSubject(Subject):
         contents = [self._varied(self.example), self._varied(other)]
         in_place = self.job.direction == "forward"
         call = self.call
-        if self.kernel == "graph":  # whose calls share their results, and wait for nothing
+        if (
+            self.kernel == "graph"
+        ):  # whose calls share their results, and wait for nothing
             call = self._call("native")
         trial = DeviceTrial(self.framework, call, contents, in_place)
         with self.one_line(self.job.framework):
