@@ -21,7 +21,7 @@ from . import cheats
 from .test_cheats import job
 
 BUSY_LOOPS = 4 * (os.cpu_count() or 1)
-VISITS = 20
+VISITS = 60
 MS = 1_000_000
 
 
@@ -56,11 +56,13 @@ def timed_beside(name: str, load: Load | None) -> TimedBlock:
 LOADS = (None, Load(others=0.9, cpus=2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", LOADS)
 def test_an_honest_operator_is_not_accused(busy: None, load: Load | None) -> None:
     check_clocks_agree(["honest"], [timed_beside("honest", load)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", LOADS)
 def test_work_on_another_stream_is_found(
     busy: None, load: Load | None, monkeypatch: pytest.MonkeyPatch
@@ -74,6 +76,7 @@ def test_work_on_another_stream_is_found(
         check_clocks_agree(["other"], [block])
 
 
+@pytest.mark.slow
 def test_a_statement_that_waits_is_timed_and_one_that_does_not_is_refused(
     busy: None,
 ) -> None:

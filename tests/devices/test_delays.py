@@ -26,8 +26,9 @@ from .subjects import network, on_device
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "device_timers.py"
 GOAL = 0.05
-LATENCIES_S = (0.001, 0.004)
-MOST_TRIES = 40
+# long beside what other processes take from the host
+LATENCIES_S = (0.004, 0.016)
+MOST_TRIES = 10
 SIM = "pytorch@sim:0"
 
 
@@ -48,14 +49,14 @@ def best_slope(timer: Timer, work: Work, tries: int = MOST_TRIES) -> float:
     """The slope between the shortest times; other processes make times longer, and so each try brings it nearer."""
     kernels = kernels_of(work)
     timer()
-    best: dict[float, DelayedTime] = {}
+    best = dict.fromkeys(LATENCIES_S, float("inf"))
     slope = 0.0
     for _ in range(tries):
         for latency in LATENCIES_S:
-            time = delayed_time(timer, kernels, latency)
-            before = best.get(latency, time)
-            best[latency] = min(before, time, key=lambda t: t.seconds - t.delay_s)
-        slope = delay_slope([*best.values()])
+            seconds = delayed_time(timer, kernels, latency).seconds
+            best[latency] = min(best[latency], seconds)
+        times = [DelayedTime(best[s], kernels * s) for s in LATENCIES_S]
+        slope = delay_slope(times)
         if abs(slope - 1) <= GOAL:
             break
     return slope
@@ -107,9 +108,9 @@ def test_a_timer_that_never_waits_sees_nothing() -> None:
 
 
 def test_a_timer_that_waits_before_its_last_kernel_is_found() -> None:
-    """It loses one of eight kernels."""
+    """It loses one of five kernels."""
     sync = framework(SIM).sync
-    most, last = chain_of(7), chain_of(1)
+    most, last = chain_of(4), chain_of(1)
 
     def work() -> None:
         most()
@@ -123,7 +124,7 @@ def test_a_timer_that_waits_before_its_last_kernel_is_found() -> None:
         last()
         return (now() - began) / 1e9
 
-    assert best_slope(timer, work, 3) == pytest.approx(7 / 8, abs=GOAL)
+    assert best_slope(timer, work, 3) == pytest.approx(0.8, abs=0.1)
 
 
 def test_a_clock_whose_end_does_not_wait_is_found() -> None:
