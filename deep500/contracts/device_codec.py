@@ -118,7 +118,8 @@ def _carried_out(requests: Requests, size: int) -> Program:
         if isinstance(request, GatherRequest):
             answer = yield from all_gather(request.payload)
             continue
-        answer = request.array.clone()
+        tensor: Tensor = request.array
+        answer = tensor.clone()
         yield from all_reduce(answer)
         if isinstance(request, AverageRequest):
             answer = divided(answer, size)

@@ -195,7 +195,7 @@ def test_a_codec_takes_floats_of_32_and_64_bits_only() -> None:
     assert coder is not None
     part = torch.zeros(4, dtype=torch.bfloat16, device="sim")
     with pytest.raises(Deep500Error, match=r"torch\.bfloat16 was given"):
-        next(device_mean(SimpleNamespace(), coder, bucket, part))  # type: ignore[arg-type]
+        next(device_mean(SimpleNamespace(), coder, bucket, part))
 
 
 def test_others_go_through_the_host() -> None:

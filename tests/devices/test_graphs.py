@@ -132,7 +132,7 @@ def test_an_operator_is_right_before_and_after(operator: str, shape: str) -> Non
 
 def test_a_function_of_a_user_is_captured_too() -> None:
     job = operator_job(f"{FILE}:honest", "16x16", reference="Relu")
-    subject = job.checked_subject()
+    subject: Any = job.checked_subject()
     assert subject.label == GRAPH
     subject.check_again()
 
@@ -150,8 +150,8 @@ def network_job(model: str, mode: str, execution: str, **more: Any) -> NetworkJo
 
 @pytest.mark.parametrize("mode", ["inference", "training"])
 def test_a_network_in_a_graph_has_the_bits_of_an_eager_one(mode: str) -> None:
-    graph = network_job("digits_cnn", mode, GRAPH).checked_subject()
-    eager = network_job("digits_cnn", mode, "eager").checked_subject()
+    graph: Any = network_job("digits_cnn", mode, GRAPH).checked_subject()
+    eager: Any = network_job("digits_cnn", mode, "eager").checked_subject()
     with simulated_device.counting() as counts:
         graph.run()
     assert (counts.launches, counts.waits) == (1, 0)

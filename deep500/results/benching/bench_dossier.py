@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from ...contracts.dossier import (
     Checked,
@@ -134,20 +133,22 @@ def _rates(
         flops = replace(flops, precision=dtype, operations=work.get("flops"))
         peak = peaks.get("flops", {}).get(dtype)
         if peak:
-            flops = replace(_bounded(flops, peak), bound_precision=dtype)
+            flops = replace(
+                _bounded(flops, peak["value"], peak["what"]), bound_precision=dtype
+            )
         numbers.append(_placed(flops, index, "flops"))
     moved = _rate(entry, work, "bytes", "B/s", entry.rates.bytes)
     if moved is not None:
         moved = replace(moved, bound_soft=True)
         if peak := peaks.get("bandwidth"):
-            moved = _bounded(moved, peak)
+            moved = _bounded(moved, peak["value"], peak["what"])
         numbers.append(_placed(moved, index, "bytes"))
     return numbers
 
 
 def _rate(
     entry: EntryNumbers,
-    work: Mapping[str, Any],
+    work: Mapping[str, object],
     key: str,
     unit: str,
     rate: Rate | None,
@@ -178,8 +179,8 @@ def _rate(
     return replace(number, level=entry.level, interval=basis)
 
 
-def _bounded(number: ReportedNumber, peak: Mapping[str, Any]) -> ReportedNumber:
-    return replace(number, bound=peak["value"], bound_name=clean(peak["what"]))
+def _bounded(number: ReportedNumber, value: float, name: str) -> ReportedNumber:
+    return replace(number, bound=value, bound_name=clean(name))
 
 
 def _placed(number: ReportedNumber, index: int, key: str) -> ReportedNumber:
