@@ -46,10 +46,11 @@ Work = Mapping[str, object]  # what the plan says of an entry
 LEGEND = (
     "native: the framework's own kernels; composed: our formula over its arrays; eager: one operator "
     "after the other; deferred: a graph that the engine interprets; compiled: the network through the "
-    "framework's compiler; graph: what an eager run has launched, captured on the device and replayed. "
-    "Ratios between these compare different programs. Memory by "
+    "framework's compiler. Ratios between these compare different programs. Memory by "
     "allocator: bytes handed out; by process: by how much the process grew, which tells less."
 )
+
+GRAPHS = "graph: what an eager run has launched, captured on the device and replayed."
 
 
 def network_report(data: ReportData) -> Report:
@@ -213,6 +214,8 @@ def remarks(data: ReportData) -> list[Text]:
         f"Compared with the reference before and after the timing: {checks}. {conditions(about)}"
     )
     lines.append(LEGEND)
+    if any(" graph" in candidate_of(data, entry.name) for entry in data.entries):
+        lines.append(GRAPHS)
     return lines
 
 
