@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import visible
+from ..errors import UNDECIDED, visible
 from .output import print_json
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ def call(args: argparse.Namespace) -> int:
         print("nothing waits to be judged")
     else:
         print(f"the board: `d5 board {visible(str(folder.path / RESULTS))} -o site`")
-    return 0 if all(judgement.accepted for judgement in judgements) else 1
+    if any(judgement.decided and not judgement.accepted for judgement in judgements):
+        return 1
+    return 0 if all(judgement.decided for judgement in judgements) else UNDECIDED
 
 
 def _sentence(judgement: "RefereeJudgement") -> str:
@@ -50,4 +52,6 @@ def _sentence(judgement: "RefereeJudgement") -> str:
         if judgement.missing:
             missing = f"; WITHOUT a sandbox of {', '.join(judgement.missing)}"
         return f"{judgement.entry}: judged, {judgement.reason}{missing}: {judgement.bundle}"
+    if not judgement.decided:
+        return f"{judgement.entry}: NOT DECIDED: {judgement.reason}; it waits for the next `d5 contest judge`"
     return f"{judgement.entry}: REFUSED by {judgement.layer}: {judgement.reason}"

@@ -3,11 +3,11 @@ from functools import cache
 from pathlib import Path
 
 from ..contracts.operator import (
-    Ints,
     Operator,
     TensorSpec,
     case,
 )
+from ..contracts.setting_ranges import Count, Pads, Sizes
 from ..graph.channels import channels_last, channels_second
 from ._sliding import AutoPad, counts, windows
 
@@ -16,11 +16,11 @@ class Conv(Operator):
     """Cross-correlation of x with the kernels w over all spatial axes, plus a bias per output channel."""
 
     auto_pad: AutoPad = "NOTSET"
-    dilations: Ints = None
-    group: int = 1
-    kernel_shape: Ints = None
-    pads: Ints = None
-    strides: Ints = None
+    dilations: Sizes = None
+    group: Count = 1
+    kernel_shape: Sizes = None
+    pads: Pads = None
+    strides: Sizes = None
 
     def forward(self, xp, x, w, b=None):
         y = xp.conv(x, w, *self._windows(x, w), self.group)

@@ -11,7 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from deep500.supervision.descendants import descendants, end_below, go_on, stop_below
+from deep500.supervision.descendants import (
+    StillRunning,
+    descendants,
+    end_below,
+    go_on,
+    stop_below,
+)
 
 PROGRAM = """
 import json, os, socket, sys
@@ -118,3 +124,80 @@ def test_a_whole_tree_is_stopped_and_goes_on() -> None:
         end_below(shell.pid)
         shell.kill()
         shell.wait()
+
+
+HOPPER = """
+import os, signal, sys, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+while True:
+    end = time.perf_counter() + float(sys.argv[1])
+    while time.perf_counter() < end:
+        pass
+    if os.fork():
+        os._exit(0)
+"""
+WAKING = """
+import os, signal, time
+other = os.fork() or os.getppid()
+while True:
+    os.kill(other, signal.SIGCONT)
+    os.kill(os.getpid(), signal.SIGSTOP)
+"""
+HEADLESS = """
+import ctypes, os, threading
+def work():
+    while True:
+        pass
+threading.Thread(target=work).start()
+number = {"x86_64": 60, "aarch64": 93}[os.uname().machine]
+ctypes.CDLL(None).syscall(number, 0)
+"""
+# adopts what is below it, as a keeper does, and waits
+KEEPER = """
+import subprocess, sys
+from deep500.supervision.kernel import adopt_orphans
+adopt_orphans()
+print(subprocess.Popen([sys.executable, "-c", *sys.argv[1:]]).pid, flush=True)
+sys.stdin.read()
+"""
+
+
+def cpu_seconds(pids: set[int]) -> list[int]:
+    """The CPU time of each of these, as the kernel has it in /proc/PID/task/TID/schedstat."""
+    return [
+        int(file.read_text().split()[0])
+        for pid in sorted(pids)
+        for file in sorted(Path(f"/proc/{pid}/task").glob("*/schedstat"))
+    ]
+
+
+def has_begun(keeper: int, first: int) -> bool:
+    """Whether the first process is not the only one any more, or has ended its first thread."""
+    return len(descendants(keeper)) > 1 or states({first}) == {"Z"}
+
+
+@pytest.mark.parametrize("program", [HEADLESS, WAKING, HOPPER])
+def test_nobody_works_on_after_a_stop(program: str) -> None:
+    """Neither behind a first thread that has ended, nor by waking each other, nor by handing over to new processes."""
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", KEEPER, program, "0.002"]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe) as keeper:
+        try:
+            assert keeper.stdout is not None
+            first = int(keeper.stdout.readline())
+            deadline = time.monotonic() + 20
+            while not has_begun(keeper.pid, first) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            try:
+                stopped = stop_below(keeper.pid)
+            except StillRunning:
+                return  # which is the truth
+            assert stopped
+            before = cpu_seconds(stopped), descendants(keeper.pid)
+            busy = time.process_time() + 0.2
+            while time.process_time() < busy:
+                pass
+            assert (cpu_seconds(stopped), descendants(keeper.pid)) == before
+        finally:
+            end_below(keeper.pid)
+            keeper.kill()
