@@ -4,10 +4,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import UNDECIDED, visible
+from ..errors import UNDECIDED, unknown, visible
 from .output import print_json
 
 if TYPE_CHECKING:
+    from ..contest.definition import ContestFolder
     from ..contest.judging import RefereeJudgement
 
 
@@ -26,6 +27,8 @@ def call(args: argparse.Namespace) -> int:
     from ..schema import encoded
 
     folder = open_folder(args.contest)
+    if args.entry is not None:
+        _check_entry(folder, args.entry)
     judgements: list[RefereeJudgement] = []
     for line in waiting(folder, args.entry):
         judgement = judge(folder, line)
@@ -44,6 +47,14 @@ def call(args: argparse.Namespace) -> int:
     if any(judgement.decided and not judgement.accepted for judgement in judgements):
         return 1
     return 0 if all(judgement.decided for judgement in judgements) else UNDECIDED
+
+
+def _check_entry(folder: "ContestFolder", entry: str) -> None:
+    """Raise a Deep500Error unless something was submitted under this name."""
+    lines, _ = folder.log.read()
+    entries = {line.entry for line in lines if line.event == "submitted"}
+    if entry not in entries:
+        raise unknown("entry of this contest", entry, sorted(entries))
 
 
 def _sentence(judgement: "RefereeJudgement") -> str:
