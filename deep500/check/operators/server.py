@@ -53,7 +53,7 @@ MISSING = (
     "Expected both inputs to be Half",
     "not in the list of allowed values",
     "Could not find device",
-    # JAX of a function of NumPy's arrays, whose values it does not have while it traces, and which it does not overwrite
+    # JAX of a function of NumPy's arrays: it has no values while it traces, and overwrites none
     "traced array with",
     "Array boolean indices must be concrete",
     "JAX arrays are immutable",
