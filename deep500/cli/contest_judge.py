@@ -24,17 +24,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def call(args: argparse.Namespace) -> int:
     from ..contest.definition import RESULTS, open_folder
     from ..contest.judging import judge, waiting
+    from ..contest.one_judge import one_judge
     from ..schema import encoded
 
     folder = open_folder(args.contest)
     if args.entry is not None:
         _check_entry(folder, args.entry)
     judgements: list[RefereeJudgement] = []
-    for line in waiting(folder, args.entry):
-        judgement = judge(folder, line)
-        judgements.append(judgement)
-        if not args.json:
-            print(visible(_sentence(judgement)), flush=True)
+    with one_judge(folder):
+        for line in waiting(folder, args.entry):
+            judgement = judge(folder, line)
+            judgements.append(judgement)
+            if not args.json:
+                print(visible(_sentence(judgement)), flush=True)
     if args.json:
         documents = [encoded(judgement) for judgement in judgements]
         for document in documents:

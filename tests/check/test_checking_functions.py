@@ -231,15 +231,8 @@ def test_verdicts(check, words: str, code: int, said: str) -> None:
         assert printed.count("d5: ") == 1, printed
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "overwriting",
-        pytest.param("branching", marks=pytest.mark.slow),
-        pytest.param("listed", marks=pytest.mark.slow),
-        pytest.param("masked", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["overwriting", "branching", "listed", "masked"])
 def test_what_jax_cannot_trace_is_unavailable_there(check, name: str) -> None:
     """The function is right, and JAX cannot run it: that is no verdict, also beside a reference."""
     pytest.importorskip("jax")

@@ -14,6 +14,7 @@ import pytest
 from deep500 import cli
 from deep500.contest.definition import ContestFolder
 from deep500.contest.judging import judge, waiting
+from deep500.contest.one_judge import one_judge
 from deep500.contest.submissions import submit
 from deep500.supervision.descendants import descendants, end_below, thread_count
 
@@ -130,6 +131,44 @@ def test_a_fork_bomb_of_another_judge_accuses_nobody(
         finally:
             end_below(bombs.pid)
             bombs.kill()
+
+
+def test_one_judge_at_a_time_in_a_contest(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    folder = opened(tmp_path / "cup")
+    with one_judge(folder):
+        assert cli.main(["contest", "judge", str(folder.path)]) == 2
+        error = capsys.readouterr().err
+        assert "another judge is at work" in error and error.count("\n") == 1
+    assert cli.main(["contest", "judge", str(folder.path)]) == 0
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from deep500.contest.definition import LogLine, open_folder
+log = open_folder(Path(sys.argv[1])).log
+sys.stdin.read(1)
+for number in range(50):
+    log.append([LogLine("", "submitted", sys.argv[2], reason=str(number))])
+"""
+
+
+def test_a_log_with_several_writers_stays_a_chain(tmp_path: Path) -> None:
+    """Participants hand in while the judge writes."""
+    folder = opened(tmp_path / "cup")
+    command = [sys.executable, "-c", WRITER, str(folder.path)]
+    writers = [
+        subprocess.Popen([*command, name], stdin=subprocess.PIPE) for name in "abc"
+    ]
+    for writer in writers:
+        assert writer.stdin is not None
+        writer.stdin.write(b".")
+        writer.stdin.close()
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    lines, _ = folder.log.read()
+    assert len(lines) == 1 + 3 * 50
 
 
 def undecided(folder: ContestFolder) -> str:
