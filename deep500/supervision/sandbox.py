@@ -98,6 +98,8 @@ def enter(sandbox: Sandbox, main: Callable[[], None]) -> None:
     _give_up_rights(number if as_root else None, layers)
     os.environ.clear()
     os.environ |= {"PATH": "/usr/bin", "HOME": "/tmp", "DEEP500_HOME": "/tmp/home"}
+    # libraries ask for a name, and no file here has one for this user
+    os.environ |= {"USER": "nobody", "LOGNAME": "nobody"}
     os.environ |= {"D5_SANDBOX": ";".join(f"{k}={v}" for k, v in layers.items())}
     main()
 

@@ -20,7 +20,7 @@ from deep500.supervision.descendants import (
 )
 
 PROGRAM = """
-import json, os, socket, sys
+import getpass, json, os, socket, sys, threading, time
 from deep500.supervision.sandbox import Limits, Sandbox, enter, layers_in_force, python_folders
 
 def tried(act):
@@ -42,10 +42,13 @@ def main():
         "processes": [p for p in os.listdir("/proc") if p.isdigit()],
         "id": os.getpid(),
         "variable": os.environ.get("SECRET", ""),
+        "name": getpass.getuser(),
     }
     print(json.dumps(told))
     sys.stdout.flush()
 
+# as libraries do
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 import deep500
 package = os.path.dirname(deep500.__file__)
 readable = [*python_folders(), package, os.path.dirname(sys.argv[3])]
@@ -86,7 +89,7 @@ def test_a_sandbox_reaches_nothing_but_its_own(reached: dict) -> None:
     assert reached["secret"] is False
     assert reached["own"] == "done" and reached["disk"] == "refused"
     assert reached["processes"] in ([str(reached["id"])], []) and reached["id"] == 1
-    assert reached["variable"] == ""
+    assert reached["variable"] == "" and reached["name"] == "nobody"
 
 
 def test_a_hidden_file_is_empty(reached: dict) -> None:
