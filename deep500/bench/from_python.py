@@ -39,7 +39,7 @@ def bench_operator(
     An operator is named as on the command line ("Gelu", "my.py:fused", "gelu.cpp:gelu"), or is a built-in operator, a
     class or a function that lies in a file. Without `threads`, every framework uses all CPUs. Notes for the user, such
     as that checks will take longer than the budget, go to `tell`. Settings: budget_s, precision, margin, level,
-    processes, timeout_s, seed.
+    processes, timeout_s, seed, cache.
     """
     several = operators if isinstance(operators, tuple | list) else [operators]
     shapes = [shape] if isinstance(shape, str) else shape
@@ -54,6 +54,7 @@ def bench_operator(
         tuple(directions),
         checked_threads(threads),
         judge,
+        cold=settings.get("cache") == "cold",
     )
     return run_benchmark(
         benchmark,
@@ -92,6 +93,7 @@ def bench_network(
         MODES if train else MODES[:1],
         tuple(executions),
         checked_threads(threads),
+        settings.get("cache") == "cold",
     )
     return run_benchmark(
         benchmark,

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 from ..errors import Deep500Error
 from ..frameworks import devices_of, framework
-from ..measure.plan import Plan
+from ..measure.plan import Plan, Settings
 from .benchmark import Benchmark, Blocks, Trial, check_distinct, combinations
 from .networks.breakdown import breakdown_blocks
-from .networks.jobs import NetworkJob
+from .networks.jobs import GRAPH, NetworkJob
 from .notes import Notes
 from .threads import busy_threads, threads_text
 
@@ -35,6 +35,7 @@ class NetworkBenchmark(Benchmark):
     # words of EXECUTIONS, or ALL; none: each framework's usual one
     executions: tuple[str, ...] = ()
     threads: int = 0  # 0: each framework's choice
+    cold: bool = False  # caches are emptied before each call
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -52,13 +53,18 @@ class NetworkBenchmark(Benchmark):
     def _check_execution(self, word: str) -> None:
         """Raise `Unsupported` if no framework of this request runs networks so."""
         adapters = [framework(name) for name in self.frameworks]
-        if word == ALL or any(word in fw.executions for fw in adapters):
+        # a trial tells whether a device captures graphs
+        if word in (ALL, GRAPH) or any(word in fw.executions for fw in adapters):
             return
         raise adapters[0].no_execution(word, ADVICE)
 
     @property
     def busy_threads(self) -> int:
         return busy_threads(self.threads, self.frameworks)
+
+    @property
+    def measuring(self) -> Settings:
+        return {"cache": "cold"} if self.cold else {}
 
     def jobs(self) -> list[NetworkJob]:
         model = self.model
@@ -78,6 +84,7 @@ class NetworkBenchmark(Benchmark):
                     name,
                     **levels,
                     threads=self.threads,
+                    cold=self.cold,
                 )
                 jobs.append(job)
         return jobs

@@ -1,12 +1,14 @@
 """From a benchmark to its result: the jobs are tried, those that are right are planned, timed and recorded."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
 from ..bundle.records.recording import Recording, recorded_run, recording
 from ..contracts.result import Record
+from ..measure.locked_clocks import locked_clocks
 from ..measure.plan import (
     Plan,
     PlanEntry,
@@ -32,20 +34,28 @@ def run_benchmark(
     out: str | Path | None = None,
     progress: Progress | None = None,
     tell: Says | None = None,
+    lock_clock: int | None = None,
     **settings: Unpack[Settings],
 ) -> Record:
     """Check every job, wait for a quiet machine, and measure those that are right; returns the record of the bundle.
 
     Notes for the user, such as that checks will take longer than the budget, go to `tell`. Settings: budget_s,
-    precision, margin, level, processes, timeout_s, seed.
+    precision, margin, level, processes, timeout_s, seed. `lock_clock` is the MHz of the devices meanwhile.
     """
     # raises a Deep500Error for settings that make no sense, before anything is read
     asked = _settings(benchmark, settings)
     notes = notes_of(progress, tell)
     if not benchmark.timed:
         return _recorded_trials(benchmark, asked, progress, out)
-    with benchmark.prepared(notes) as ready:
+    with ExitStack() as stack:
+        ready = stack.enter_context(benchmark.prepared(notes))
+        locked = {}
+        if lock_clock is not None:
+            groups = [job.group for job in ready.jobs()]
+            locked = stack.enter_context(locked_clocks(groups, lock_clock))
         plan = benchmark_plan(ready, notes, **settings)
+        if locked:
+            plan = _with_facts(plan, locked_clocks=locked)
         moment = quiet() if quiet else wait_for_quiet(wait_for_quiet_s, progress)
         plan = _with_facts(plan, moment=encoded(moment))
 

@@ -22,12 +22,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--execution",
         nargs="+",
-        choices=("deferred", "eager", "compiled", "all"),
+        choices=("deferred", "eager", "compiled", "graph", "all"),
         default=[],
-        help="how networks run: deferred, eager, compiled, or all that a framework has (its usual one)",
+        help="how networks run: deferred, eager, compiled, or all that a framework has (its usual one); graph: eager, "
+        "captured on a device and replayed",
     )
+    options.cache(parser)
     options.threads(parser)
     options.device(parser)
+    options.lock_clock(parser)
     benchmarking.arguments(parser, 30.0, 300.0)
 
 
@@ -45,5 +48,6 @@ def call(args: argparse.Namespace) -> int:
         MODES if args.train else MODES[:1],
         tuple(args.execution),
         checked_threads(args.threads),
+        args.cache == "cold",
     )
     return benchmarking.run(args, benchmark)

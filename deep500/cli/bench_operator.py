@@ -49,10 +49,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--kernel",
         nargs="+",
         default=[""],
-        choices=("native", "composed", "compiled"),
+        choices=("native", "composed", "compiled", "graph"),
         metavar="KERNEL",
         help="whose code runs: native, the framework's own (or yours, of your operator); composed, the formula; "
-        "compiled, that through the framework's compiler",
+        "compiled, that through the framework's compiler; graph, native, captured on the device and replayed",
     )
     add(
         "--direction",
@@ -61,14 +61,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIRECTION",
         help="the direction: forward, backward (forward)",
     )
-    add(
-        "--cache",
-        choices=("warm", "cold"),
-        default="warm",
-        help="whether caches stay warm between calls or are emptied, also those of a device (warm)",
-    )
+    options.cache(parser)
     options.threads(parser)
     options.device(parser)
+    options.lock_clock(parser)
     benchmarking.arguments(parser, 10.0, 120.0)
 
 

@@ -63,6 +63,7 @@ def run(args: argparse.Namespace, benchmark: "Benchmark") -> int:
             out=args.out,
             progress=progress,
             tell=tell,
+            lock_clock=getattr(args, "lock_clock", None),
             **settings,
         )
     return show_record(args, record, page=getattr(args, "report", False))

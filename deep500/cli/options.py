@@ -283,6 +283,25 @@ def cpus() -> int:
     return len(os.sched_getaffinity(0))
 
 
+def cache(parser: Parser) -> None:
+    parser.add_argument(
+        "--cache",
+        choices=("warm", "cold"),
+        default="warm",
+        help="whether caches stay warm between calls or are emptied, also those of a device (warm)",
+    )
+
+
+def lock_clock(parser: Parser) -> None:
+    parser.add_argument(
+        "--lock-clock",
+        type=int,
+        default=None,
+        metavar="MHZ",
+        help="the clock of NVIDIA devices meanwhile, which needs root (it is recorded, and not locked)",
+    )
+
+
 def threads(parser: Parser) -> None:
     parser.add_argument(
         "--threads",

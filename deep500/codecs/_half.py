@@ -15,6 +15,7 @@ from ..contracts.codec import (
     SumRequest,
     quiet,
 )
+from ..contracts.device_codec import DeviceCodec
 from ..contracts.layout import Slot
 from ._native import call
 
@@ -29,6 +30,11 @@ class Half(Codec):
     from_half: ClassVar[str]
 
     linear = True
+
+    def on_device(self) -> DeviceCodec:
+        from ._summing_on_device import HalfOnDevice
+
+        return HalfOnDevice(self)
 
     def encode(self, x: np.ndarray, key: Key) -> np.ndarray:
         return self.compress(x, key).view(np.uint8)

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 
 from ..contracts.codec import Key, quiet
+from ..contracts.device_codec import DeviceCodec
 from ..errors import Deep500Error
 from ._bucketed import Bucketed, check_bucket
 from ._buckets import in_rows
@@ -60,6 +61,11 @@ class QSGD(Bucketed):
         if self.norm == "max":
             return (math.sqrt(1 + ratio) - 1) / 2
         return min(ratio, math.sqrt(self.bucket) / self.levels)
+
+    def on_device(self) -> DeviceCodec:
+        from ._qsgd_on_device import QSGDOnDevice
+
+        return QSGDOnDevice(self)
 
     def encode(self, x: np.ndarray, key: Key) -> np.ndarray:
         payload = np.empty(self.wire_bytes(x.size, x.dtype), np.uint8)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from ..contracts.codec import Key
+from ..contracts.device_codec import DeviceCodec
 from ..errors import Deep500Error
 from ._buckets import bucket_sizes
 from ._native import call, width
@@ -38,10 +39,15 @@ class TopK(Selection):
     def contraction(self) -> float:
         return self.ratio
 
+    def on_device(self) -> DeviceCodec:
+        from ._top_k_on_device import TopKOnDevice
+
+        return TopKOnDevice(self)
+
     def take(self, x: np.ndarray, key: Key) -> tuple[np.ndarray, np.ndarray]:
         each, _, rest = bucket_sizes(self.bucket, x.size)
         columns = np.empty(self.most_values(x.size), np.uint32)
-        counts = self._chosen(each), self._chosen(rest)
+        counts = self.chosen(each), self.chosen(rest)
         loop = f"top_k{width(x.dtype)}"
         if not x.size or not call(loop, x, x.size, each, *counts, columns):
             columns = self._columns(x)
@@ -53,9 +59,9 @@ class TopK(Selection):
         each, full, rest = bucket_sizes(self.bucket, x.size)
         boundary = full * each
         whole = x[:boundary].reshape(full, each)
-        columns = _largest(whole, self._chosen(each)).reshape(-1)
+        columns = _largest(whole, self.chosen(each)).reshape(-1)
         if rest:
-            last = _largest(x[boundary:].reshape(1, rest), self._chosen(rest))
+            last = _largest(x[boundary:].reshape(1, rest), self.chosen(rest))
             columns = np.concatenate([columns, last.reshape(-1)])
         return columns
 
@@ -64,8 +70,8 @@ class TopK(Selection):
         each, full, rest = bucket_sizes(self.bucket, size)
         if full + bool(rest) > 1:
             starts = np.arange(full, dtype=np.int64) * each
-            boundary = full * self._chosen(each)
-            columns[:boundary] += np.repeat(starts, self._chosen(each))
+            boundary = full * self.chosen(each)
+            columns[:boundary] += np.repeat(starts, self.chosen(each))
             columns[boundary:] += full * each
         return columns
 
@@ -83,13 +89,13 @@ class TopK(Selection):
 
     def most_values(self, size: int) -> int:
         each, full, rest = bucket_sizes(self.bucket, size)
-        return full * self._chosen(each) + self._chosen(rest)
+        return full * self.chosen(each) + self.chosen(rest)
 
     def most_side_bytes(self, size: int) -> int:
         each, _, _ = bucket_sizes(self.bucket, size)
         return self.most_values(size) * np.dtype(_index_type(each)).itemsize
 
-    def _chosen(self, size: int) -> int:
+    def chosen(self, size: int) -> int:
         """How many of `size` numbers are sent; the product may be above a whole number by rounding."""
         return min(size, math.ceil(self.ratio * size - 1e-9))
 

@@ -14,7 +14,7 @@ from .operator import Operator
 if TYPE_CHECKING:
     from .framework import Framework
 
-KERNELS = ("native", "composed", "compiled")
+KERNELS = ("native", "composed", "compiled", "graph")
 # the modules of our operators; a user's code is timed as it is written
 BUILT_IN = __name__.removesuffix("contracts.calls") + "operators."
 
@@ -44,12 +44,14 @@ def forward(
 ) -> Call:
     """Framework.forward_call for a framework that computes values immediately."""
     tensors = natives(framework, arrays(inputs))
-    if kernel == "native":
+    if kernel in ("native", "graph"):
         function = _native_function(framework, operator, inputs, tensors)
     else:
         function = of_arrays(framework.formula(operator), inputs)
     if kernel == "compiled":
         function = framework.compile(function)
+    elif kernel == "graph":
+        function = framework.captured(function, tensors)
 
     def outputs(result: Any) -> list:
         published = operator.published(results(result))
@@ -84,6 +86,10 @@ def backward(
 ) -> Call:
     """Framework.backward_call for a framework that computes values immediately."""
     check_differentiable(operator)
+    if kernel == "graph":
+        raise Unsupported(
+            "autograd's graph of a forward pass is not captured: ask for forward, or leave graph out"
+        )
     tensors = natives(framework, arrays(inputs))
     if kernel == "native":
         return _native_backward(framework, operator, inputs, tensors, grads)

@@ -8,7 +8,7 @@ runs the same one.
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from ..definition import Definition
 from ..errors import Deep500Error, Incomplete, lacking, place_of, unknown
 from .layout import Bucket, Layout, Slot
 from .random_key import derive
+
+if TYPE_CHECKING:
+    from .device_codec import DeviceCodec
 
 # arrays by name, of one rank: part of a checkpoint
 State = dict[str, np.ndarray]
@@ -324,6 +327,10 @@ class Codec(Definition):
             self.accumulate(payload, total)
         total /= total.dtype.type(len(payloads))
         return total
+
+    def on_device(self) -> "DeviceCodec | None":
+        """The same for tensors in the memory of a device; None if there is none, and gradients go through the host."""
+        return None
 
     def __or__(self, other: "Codec") -> "Codec":
         """A chain: `other` codes the values that this codec selects (or its bytes)."""

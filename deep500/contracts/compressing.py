@@ -60,18 +60,19 @@ def codec_state(
     worker: Worker, codec: Codec, bucket: Bucket, part: np.ndarray
 ) -> State:
     """What the codec has kept for a bucket so far, or keeps at the beginning."""
-    prefix = _prefix(bucket)
+    begin = prefix(bucket)
     state = {}
     for name, value in worker.state.items():
-        if name.startswith(prefix):
-            state[name.removeprefix(prefix)] = value
+        if name.startswith(begin):
+            state[name.removeprefix(begin)] = value
     return state or codec.init(part.size, part.dtype, slots_of(worker.layout, bucket))
 
 
 def keep_codec_state(worker: Worker, bucket: Bucket, state: State) -> None:
     for name, value in state.items():
-        worker.state[_prefix(bucket) + name] = value
+        worker.state[prefix(bucket) + name] = value
 
 
-def _prefix(bucket: Bucket) -> str:
+def prefix(bucket: Bucket) -> str:
+    """How the names in a worker's state begin of what a codec keeps for a bucket."""
     return f"codec {bucket.names[0]}: "

@@ -88,6 +88,23 @@ class TrainingStep(ABC):
             ready(buffer[bucket.start : bucket.stop])
         return outputs, gradients
 
+    def device_backprop_in_buckets(
+        self,
+        inputs: Mapping[str, Any],
+        buckets: Sequence[Bucket],
+        ready: Callable[[Any], None],
+        first_row: int = 0,
+    ) -> Values:
+        """The same where the executor has `device_gradients`: `ready` gets parts of them, on the device.
+
+        Their values need not be there yet: what is launched behind them on the current stream comes after them.
+        """
+        outputs = self.backprop(inputs, first_row)
+        gradients = self.executor.device_gradients() or {}
+        for bucket in buckets:
+            ready(gradients[bucket.dtype][bucket.start : bucket.stop])
+        return outputs
+
     def update(self) -> None:
         """Apply the optimizer to the gradients that `backprop` computed."""
         if not self._has_gradients:
@@ -244,6 +261,10 @@ class Executor(ABC):
 
     def device_gradients(self) -> Mapping[str, Any] | None:
         """The flat gradients as tensors on a device; None where they are in the host's memory."""
+        return None
+
+    def device_params(self) -> Mapping[str, Any] | None:
+        """The flat parameters as tensors on a device, as they are trained; None where they are in the host's memory."""
         return None
 
     def forward_kept(

@@ -368,6 +368,23 @@ class Framework(ABC):
         """The function, compiled by the framework's own compiler."""
         raise Unsupported(f"{self.name} has no compiler of its own")
 
+    def captured(self, function: Callable, arguments: Sequence[Any]) -> Callable:
+        """The function, captured in a graph of the device for arguments of these shapes, which one launch runs again.
+
+        Other arguments are copied into these. Whatever it computes in Python, or draws, stays as it was.
+        """
+        self.check_captures()
+        return self._captured(function, arguments)
+
+    def check_captures(self) -> None:
+        """Raise `Unsupported` if there are no graphs of this device."""
+        raise Unsupported(
+            f"{self.word} captures no graphs, only pytorch on an accelerator does: leave graph out"
+        )
+
+    def _captured(self, function: Callable, arguments: Sequence[Any]) -> Callable:
+        raise NotImplementedError
+
     def derivative(
         self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]
     ) -> Call:
@@ -383,8 +400,13 @@ class Framework(ABC):
     def forward_call(
         self, operator: Operator, inputs: Sequence[Any], kernel: str
     ) -> Call:
-        """One run of the operator: the framework's kernel ("native"), our formula ("composed"), or that "compiled"."""
+        """One run of the operator: the framework's kernel ("native"), our formula ("composed"), or that "compiled".
+
+        "graph" is the native kernel in a graph of the device.
+        """
         self.require()
+        if kernel == "graph":
+            self.check_captures()
         return self._forward_call(operator, self._canonical(operator, inputs), kernel)
 
     def _forward_call(

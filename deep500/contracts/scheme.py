@@ -100,6 +100,17 @@ class Worker(Protocol):
     def set_gradients(self, buffers: Buffers) -> None:
         """Set the gradients that `update` uses."""
 
+    def device_backprop_in_buckets(
+        self, buckets: Sequence[Bucket], ready: Callable[[Any], None]
+    ) -> None:
+        """Backprop that calls `ready` with each bucket of `device_gradients`, in order, as soon as it is launched."""
+
+    def device_params(self) -> Mapping[str, Any] | None:
+        """The replica's own parameters as flat tensors on the device, to be changed in place.
+
+        None where they cannot be sent from there, or where each is a tensor of its own: use `params`.
+        """
+
     def params(self) -> Buffers:
         """The flat parameters; change them in place, then call `set_params`."""
 

@@ -112,13 +112,17 @@ class Broadcast:
 
 @dataclass(frozen=True, eq=False)
 class AllGather:
-    """The arrays of all ranks, in the order of the ranks. With `uneven`, their lengths may differ (one dimension)."""
+    """The arrays of all ranks, in the order of the ranks. With `uneven`, their lengths may differ (one dimension).
 
-    array: np.ndarray
+    As in an AllReduce, it may be a tensor on a device; not with `uneven`, as the host would need the lengths.
+    """
+
+    array: Any  # np.ndarray or torch.Tensor
     uneven: bool = False
 
     def __post_init__(self) -> None:
-        _check_array(self, self.array)
+        if self.uneven or not is_on_device(self.array):
+            _check_array(self, self.array)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +193,10 @@ class Overlap:
         _check_function(self, self.function)
 
 
-ON_DEVICE = ", which is on a device: engines such as NCCL have no such step, and only an AllReduce stays there"
+ON_DEVICE = (
+    ", which is on a device: engines such as NCCL have no such step, and only AllReduce and an AllGather of equal "
+    "lengths stay there"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -345,7 +352,7 @@ class Transport(ABC):
         """The seconds of a rank's clock, virtual or real."""
 
     def carries(self, device: str) -> bool:
-        """Whether an AllReduce takes tensors in the memory of a device, such as "cuda:0", and leaves them there."""
+        """Whether an AllReduce and an AllGather take tensors on a device, such as "cuda:0", and leave them there."""
         return False
 
     def charge(  # noqa: B027 (real ranks take the time that they take)

@@ -161,6 +161,15 @@ class Replica:
         )
         return dict(gradients)
 
+    def device_backprop_in_buckets(
+        self, buckets: Sequence[Bucket], ready: Callable[[Any], None]
+    ) -> None:
+        shard = self._taken()
+        self.charge(examples=shard.size)
+        self._outputs = self.training_step.device_backprop_in_buckets(
+            shard.batch, buckets, ready, shard.first_row
+        )
+
     @property
     def in_leaves(self) -> bool:
         return isinstance(self.training_step, LeafStep)
@@ -204,6 +213,9 @@ class Replica:
                 f"the gradients of rank {self.rank} are in the host's memory: use worker.gradients()"
             )
         return gradients
+
+    def device_params(self) -> Mapping[str, Any] | None:
+        return self.executor.device_params() if self.sends_from_device else None
 
     def gradients(self) -> Buffers:
         return dict(self.executor.flat_gradients())

@@ -8,6 +8,7 @@ import numpy as np
 from ..contracts.executor import Values
 from ..contracts.procedure import Procedure
 from ..contracts.state import State
+from ..contracts.transport import is_on_device
 from ..errors import Deep500Error
 from .replica import Replica
 
@@ -62,7 +63,7 @@ class CommunicationState:
     def state(self) -> State:
         states = {}
         for rank, replica in self.replicas.items():
-            states[rank] = _flat(replica.state)
+            states[rank] = _flat(_on_host(replica))
         return _with_ranks(states)
 
     def load_state(self, state: State) -> None:
@@ -70,6 +71,16 @@ class CommunicationState:
             replica = self.replicas[rank]
             replica.state.clear()
             replica.state.update(_nested(rank_state))
+
+
+def _on_host(replica: Replica) -> dict[str, Any]:
+    """Its state, with arrays in place of tensors on a device, which a codec keeps there."""
+    state = {}
+    for name, value in replica.state.items():
+        if is_on_device(value):
+            value = replica.executor.framework.array(value)
+        state[name] = value
+    return state
 
 
 def _flat(state: State) -> dict[str, Any]:

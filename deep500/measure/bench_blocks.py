@@ -8,6 +8,7 @@ from ..errors import Deep500Error
 from ..schema import Between, Count, Length, Positive, decoded, optional
 from .agreement import Clocks
 from .bench_plan import BenchPlan
+from .device_conditions import DeviceConditions
 from .load import Load
 
 Seconds = Annotated[float, Between(0, 1e9)]
@@ -33,6 +34,8 @@ class TimedBlock:
     alone: Sequence[Sequence[Positive]] | None = optional()
     layout: Mapping[str, Any] | None = optional()
     load: Load | None = optional()
+    # of the devices that entries ran on, where a driver tells
+    devices: Sequence[DeviceConditions] | None = optional()
 
     def __post_init__(self) -> None:
         entries = len(self.calls)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from ..schema import Between, Length, decoded, optional, others
+from ..schema import Between, Count, Length, decoded, optional, others
 from .candidates import Level
 from .clock import Clock
 from .moment import Moment
@@ -41,6 +41,8 @@ class BenchFacts:
     peaks: Mapping[str, Any] | None = optional()
     # by framework and device, such as pytorch@cuda:0
     device_peaks: Mapping[str, Mapping[str, Any]] = optional({})
+    # MHz by device, as asked for
+    locked_clocks: Mapping[str, Count] = optional({})
     moment: Moment | None = optional()
     more: Mapping[str, Any] = others()
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import Refused, TooFewSamples
 from .aftermath import SHARE
 from .agreement import disagreement
+from .device_conditions import slowdown_notes
 from .interference import COULD_EXPLAIN
 from .numbers import (
     BenchNumbers,
@@ -284,7 +285,7 @@ def _notes(result: "Result") -> list[str]:
         notes.append(
             f"the control differs from itself ({control.verdict}): do not trust verdicts of this run"
         )
-    return notes
+    return notes + slowdown_notes(result.blocks)
 
 
 def _more(result: "Result") -> int | None:

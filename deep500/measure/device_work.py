@@ -17,6 +17,8 @@ SHARE = 0.25
 LEAST_NS = 200_000
 LONG_ENOUGH_NS = 2_000_000  # visits in a row, so that what each leaves adds up
 MOST_VISITS = 100
+# looks that must agree: on a busy machine the host, too, waits for a CPU, while the device works or after it
+NEEDED = 2
 ADVICE = {
     "torch": "--sync torch.accelerator:synchronize",
     "jax": "call block_until_ready() on its result",
@@ -30,9 +32,12 @@ def check_nothing_is_left(name: str, visit: Callable[[], int], visit_ns: int) ->
         wait()
         idle_ns = min(_elapsed_ns(wait) for _ in range(3))
         count = min(MOST_VISITS, max(1, LONG_ENOUGH_NS // max(1, visit_ns)))
-        timed_ns = sum(visit() for _ in range(count))
-        left_ns = _elapsed_ns(wait) - idle_ns
-        if left_ns > LEAST_NS + SHARE * timed_ns:
+        looks: list[bool] = []
+        while max(looks.count(True), looks.count(False)) < NEEDED:
+            timed_ns = sum(visit() for _ in range(count))
+            left_ns = _elapsed_ns(wait) - idle_ns
+            looks.append(left_ns > LEAST_NS + SHARE * timed_ns)
+        if looks[-1]:
             raise Refused(_left(name, module, timed_ns, left_ns, count))
 
 

@@ -20,6 +20,7 @@ from .candidates import resolve
 from .clock import Clock, calibrate
 from .commands import CommandSession
 from .device_agreement import check_clocks_agree
+from .device_conditions import DeviceWatch
 from .fresh import FreshSession
 from .gathered import GatheredSession
 from .load import Load
@@ -152,6 +153,7 @@ class _MeasuringRun:
         self.alone_s = 0.0  # that may be spent on visits in a row
         self.alone = not plan.fresh or plan.processes == 1
         self.others = Others()
+        self.watch = DeviceWatch(plan.groups)
         self.share_s = math.inf
         self.most_rounds = MOST_ROUNDS_ALONE
         self.starts: list[float] = []
@@ -285,6 +287,7 @@ class _MeasuringRun:
             alone=alone,
             layout=layout,
             load=load,
+            devices=self.watch.block(),
         )
         self._emit(block)
 

@@ -1,6 +1,7 @@
 """Programs that several schemes use: averages of flat buffers, and their arithmetic."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,13 @@ def average(buffers: Buffers, share: float) -> Program:
     """Replace the buffers by their sums over all ranks, each weighted with its rank's share; shares add up to 1."""
     for buffer in buffers.values():
         scale(buffer, share)
+        yield from all_reduce(buffer)
+
+
+def average_on_device(buffers: Mapping[str, Any], share: float) -> Program:
+    """The same for tensors on a device."""
+    for buffer in buffers.values():
+        buffer *= share
         yield from all_reduce(buffer)
 
 

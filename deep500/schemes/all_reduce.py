@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..contracts.codec import Codec
 from ..contracts.collective import Collective
 from ..contracts.compressing import compressed_mean
+from ..contracts.device_codec import DeviceCodec, device_mean
 from ..contracts.layout import BUCKET_BYTES, Bucket
 from ..contracts.scheme import (
     Buffers,
@@ -52,8 +53,10 @@ class AllReduce(Scheme):
             return
         buckets = worker.layout.buckets(self.bucket_bytes)
         is_plain = self.codec is None and self.collective is None
-        if is_plain and worker.sends_from_device:
-            yield from self._on_device(worker, buckets)
+        coder = self.codec.on_device() if self.codec is not None else None
+        stays = is_plain or (coder is not None and not self.second_stage)
+        if worker.sends_from_device and stays and self.collective is None:
+            yield from self._on_device(worker, buckets, coder)
             return
         if len(buckets) > 1 and is_plain:
             gradients = yield from self._overlapped(worker, buckets)
@@ -64,19 +67,40 @@ class AllReduce(Scheme):
         worker.set_gradients(gradients)
         yield from update(worker)
 
-    def _on_device(self, worker: Worker, buckets: Sequence[Bucket]) -> Program:
-        """A step whose gradients are summed in the memory of the device."""
+    def _on_device(
+        self, worker: Worker, buckets: Sequence[Bucket], coder: DeviceCodec | None
+    ) -> Program:
+        """A step whose gradients are coded and summed in the memory of the device."""
+        share = worker.batch_size / worker.global_batch_size
+        if coder is None:
+            yield from self._overlapped_on_device(worker, buckets, share)
+            yield from update(worker)
+            return
         yield from backprop(worker)
         gradients = worker.device_gradients()
-        share = worker.batch_size / worker.global_batch_size
-        handles = []
         for bucket in buckets:
             part = gradients[bucket.dtype][bucket.start : bucket.stop]
             part *= share
-            handle = yield NativeAllReduce(part)
-            handles.append(handle)
-        yield Wait(handles)
+            # a codec gives the mean of all ranks, and this is to be the sum
+            part *= worker.size
+            yield from device_mean(worker, coder, bucket, part)
         yield from update(worker)
+
+    def _overlapped_on_device(
+        self, worker: Worker, buckets: Sequence[Bucket], share: float
+    ) -> Program:
+        """Backprop, behind whose parts the sums are launched while it goes on."""
+        handles = []
+
+        def compute(begin: Callable[[NativeAllReduce], Handle]) -> None:
+            def reduce_bucket(part: Any) -> None:
+                part *= share
+                handles.append(begin(NativeAllReduce(part)))
+
+            worker.device_backprop_in_buckets(buckets, reduce_bucket)
+
+        yield Overlap(compute, len(buckets))
+        yield Wait(handles)
 
     def _overlapped(self, worker: Worker, buckets: Sequence[Bucket]) -> Program:
         """Backprop, during which the sums of all ranks are begun bucket by bucket; the value is the summed buffers."""

@@ -9,7 +9,7 @@ from ..contracts.scheme import (
 )
 from ..contracts.transport import Program, all_reduce
 from ..errors import Deep500Error
-from ._averaging import average, copies
+from ._averaging import average, average_on_device, copies
 
 EXAMPLES = "examples since the last average"
 ALL_EXAMPLES = "examples of all ranks since the last average"
@@ -50,10 +50,14 @@ class LocalSGD(Scheme):
 
 def _synchronous_step(worker: Worker) -> Program:
     yield from backprop(worker)
-    gradients = weighted_gradients(worker)
-    for buffer in gradients.values():
-        yield from all_reduce(buffer)
-    worker.set_gradients(gradients)
+    if worker.sends_from_device:
+        share = worker.batch_size / worker.global_batch_size
+        yield from average_on_device(worker.device_gradients(), share)
+    else:
+        gradients = weighted_gradients(worker)
+        for buffer in gradients.values():
+            yield from all_reduce(buffer)
+        worker.set_gradients(gradients)
     yield from update(worker)
 
 
@@ -72,8 +76,12 @@ def _share(worker: Worker) -> float:
 
 
 def _average_params(worker: Worker) -> Program:
-    params = copies(worker.params())
-    yield from average(params, _share(worker))
-    worker.set_params(params)
+    on_device = worker.device_params()
+    if on_device is not None:
+        yield from average_on_device(on_device, _share(worker))
+    else:
+        params = copies(worker.params())
+        yield from average(params, _share(worker))
+        worker.set_params(params)
     worker.state[EXAMPLES] = 0
     worker.state[ALL_EXAMPLES] = 0

@@ -23,11 +23,11 @@ def complete_collective(
     check_fingerprints(fingerprints, number)
     first = steps[0]
     results: list[Any] = [None] * len(steps)
+    if any(is_on_device(getattr(step, "array", None)) for step in steps):
+        raise Unsupported(
+            "virtual ranks sum arrays in the host's memory, and this one is on a device: copy it to NumPy first"
+        )
     if isinstance(first, AllReduce):
-        if any(is_on_device(step.array) for step in steps):
-            raise Unsupported(
-                "virtual ranks sum arrays in the host's memory, and this one is on a device: copy it to NumPy first"
-            )
         results = _reduced(steps)
     elif isinstance(first, Broadcast):
         results = _broadcast(steps)

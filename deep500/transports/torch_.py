@@ -1,4 +1,4 @@
-"""torch.distributed: gloo between processors; for tensors on devices, an allreduce by NCCL or what stands in for it."""
+"""torch.distributed: gloo between processors; tensors on devices are summed and gathered by NCCL, or its stand-in."""
 
 import atexit
 import os
@@ -206,6 +206,8 @@ class Torch(ProcessTransport):
 
     def _gather(self, step: AllGather) -> Pending:
         """Gloo gathers arrays of one length: shorter ones are filled up, and cut again."""
+        if is_on_device(step.array):
+            return self._gather_on_device(step)
         payload = as_bytes(step.array)
         counts = [payload.size] * self.size
         if step.uneven:
@@ -222,6 +224,18 @@ class Torch(ProcessTransport):
             lambda: self.dist.all_gather(rows, tensor, async_op=True),
         )
         pending.gathered = (gathered, counts)
+        return pending
+
+    def _gather_on_device(self, step: AllGather) -> Pending:
+        tensor = step.array
+        group = self._group_of(tensor.device.type)
+        rows = [self.torch.empty_like(tensor) for _ in range(self.size)]
+        pending = self._begun(
+            step,
+            tensor,
+            lambda: self.dist.all_gather(rows, tensor, group, async_op=True),
+        )
+        pending.rows = rows
         return pending
 
     def _lengths(self, step: AllGather, length: int) -> list[int]:
@@ -402,6 +416,7 @@ class TorchPending(Pending):
         self.work = work
         self.tensor = tensor
         self.gathered: tuple[np.ndarray, list[int]] | None = None
+        self.rows: list[Any] | None = None  # gathered on a device
         self._waiter: threading.Thread | None = None
         self._error: RuntimeError | None = None
         self.complete = work is None
@@ -456,6 +471,8 @@ class TorchPending(Pending):
             return step.into
         if self.gathered is not None:
             return self._arrays(*self.gathered)
+        if self.rows is not None:
+            return self.rows
         if isinstance(step, Send):
             return None
         return getattr(step, "array", None)

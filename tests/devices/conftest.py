@@ -6,6 +6,9 @@ import pytest
 
 IN_A_PROCESS_OF_THEIR_OWN = (
     "test_cheats.py",
+    "test_clocks_under_load.py",
+    "test_delays.py",
+    "test_graphs.py",
     "test_measuring.py",
     "test_pytorch.py",
     "test_simulated_device.py",

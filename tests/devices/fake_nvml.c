@@ -24,7 +24,9 @@ static int status(const char *function, void *device) { return (int)planted(func
 
 int nvmlInit_v2(void) { return (int)planted("init", -1, 0); }
 int nvmlShutdown(void) { return 0; }
-const char *nvmlErrorString(int status) { return status == 9 ? "Driver Not Loaded" : status == 3 ? "Not Supported" : "?"; }
+const char *nvmlErrorString(int status) {
+    return status == 9 ? "Driver Not Loaded" : status == 3 ? "Not Supported" : status == 4 ? "Insufficient Permissions" : "?";
+}
 int nvmlDeviceGetCount_v2(unsigned *count) { return *count = (unsigned)planted("count", -1, 1), 0; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device) { return *device = (void *)(long)(index + 1), 0; }
 int nvmlDeviceGetName(void *device, char *name, unsigned length) {
@@ -46,9 +48,22 @@ int nvmlDeviceGetClockInfo(void *device, unsigned kind, unsigned *mhz) {
     *mhz = (unsigned)planted(kind == 2 ? "memory_mhz" : "sm_mhz", number_of(device), 1410);
     return 0;
 }
+// What is locked is written to the file that FAKE_NVML_LOCKS names.
+static int lock(void *device, unsigned least, unsigned most) {
+    int refused = status("lock_status", device);
+    const char *path = getenv("FAKE_NVML_LOCKS");
+    FILE *file = !refused && path ? fopen(path, "a") : NULL;
+    if (file) {
+        fprintf(file, "%ld %u %u\n", number_of(device), least, most);
+        fclose(file);
+    }
+    return refused;
+}
+int nvmlDeviceSetGpuLockedClocks(void *device, unsigned least, unsigned most) { return lock(device, least, most); }
+int nvmlDeviceResetGpuLockedClocks(void *device) { return lock(device, 0, 0); }
 int nvmlDeviceGetTemperature(void *device, unsigned sensor, unsigned *celsius) {
     *celsius = (unsigned)planted("celsius", number_of(device), 40);
-    return 0;
+    return status("temperature_status", device);
 }
 #ifdef OLD_DRIVER
 int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, counter_t *reasons) {

@@ -1,10 +1,17 @@
-"""One of two ranks that torchrun's variables start: an allreduce of tensors on the simulated device, and refusals."""
+"""One of two ranks that torchrun's variables start: collectives of tensors on the simulated device, and refusals."""
 
 import json
+from collections.abc import Callable
 
 import torch
 
-from deep500.contracts.transport import AllReduce, Program, RecvAny, Wait
+from deep500.contracts.transport import (
+    AllGather,
+    AllReduce,
+    Program,
+    RecvAny,
+    Wait,
+)
 from deep500.distributed.communication import process_transport
 from deep500.errors import Deep500Error
 from deep500.testing import simulated_device
@@ -27,9 +34,22 @@ def summed() -> list[float]:
     return (y + 1).cpu().tolist()
 
 
-def refused() -> str:
+def gathered() -> list[list[float]]:
+    x = torch.full((2,), float(RANK), device="sim")
+
     def program(rank: int) -> Program:
-        yield RecvAny(torch.zeros(4, device="sim"))  # type: ignore[arg-type]
+        handle = yield AllGather(x)
+        [rows] = yield Wait([handle])
+        return rows
+
+    rows = ENGINE.run(program)[RANK]
+    assert all(str(row.device) == "sim:0" for row in rows)
+    return [row.cpu().tolist() for row in rows]
+
+
+def refused(step: Callable[[], object]) -> str:
+    def program(rank: int) -> Program:
+        yield step()
 
     try:
         ENGINE.run(program)
@@ -40,6 +60,12 @@ def refused() -> str:
 
 if __name__ == "__main__":
     assert ENGINE.carries("sim:0") and not ENGINE.carries("mps:0")
-    facts = {"sum": summed(), "refused": refused()}
+    x = torch.zeros(4, device="sim")
+    facts = {
+        "sum": summed(),
+        "gathered": gathered(),
+        "refused": refused(lambda: RecvAny(x)),  # type: ignore[arg-type]
+        "uneven": refused(lambda: AllGather(x, uneven=True)),
+    }
     if RANK == 0:
         print(json.dumps(facts))

@@ -28,6 +28,8 @@ def test_quick_ones(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ("test_pytorch.py",))
+@pytest.mark.parametrize(
+    "name", ("test_clocks_under_load.py", "test_graphs.py", "test_pytorch.py")
+)
 def test_slow_ones(name: str) -> None:
     run_file(name, "slow")

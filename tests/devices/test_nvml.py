@@ -7,12 +7,22 @@ from typing import Any
 
 import pytest
 
+from deep500.cli import main
+from deep500.errors import Deep500Error, Unsupported
+from deep500.measure.bench_blocks import TimedBlock
+from deep500.measure.device_conditions import (
+    DeviceConditions,
+    DeviceWatch,
+    slowdown_notes,
+)
+from deep500.measure.locked_clocks import locked_clocks
 from deep500.measure.machine.host import nvidia, nvml
 from deep500.measure.machine.host.files import HostFiles, Unavailable
 from deep500.measure.machine.host.nvml import Nvml
 from deep500.measure.sensing import energy
 from deep500.measure.sensing.conditions import GpuSensor
 from deep500.measure.sensing.energy import EnergyWindow, GpuEnergy, resolved
+from deep500.schema import decoded, encoded
 from deep500.training.sources.energy import EnergyCounter
 
 SOURCE = Path(__file__).with_name("fake_nvml.c")
@@ -184,3 +194,110 @@ def test_short_epochs_count_together(plant: Plant, tmp_path: Path) -> None:
         known.append(run.counters.get("energy"))
     assert known[:15] == [None] * 15
     assert known[15:] == pytest.approx([800, 850, 900, 950, 1000], rel=0.02)
+
+
+# ---- clocks that are locked, and conditions of blocks
+
+
+@pytest.fixture
+def locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    """What the driver was asked to lock: a device, and its least and its highest clock."""
+    file = tmp_path / "locks"
+    file.touch()
+    monkeypatch.setenv("FAKE_NVML_LOCKS", str(file))
+    return lambda: file.read_text().splitlines()
+
+
+GROUPS = ["pytorch", "pytorch@cuda:0", "pytorch@cuda:2", "jax@cuda:0"]
+
+
+def test_clocks_are_locked_for_a_while(plant: Plant, locks: Any) -> None:
+    plant(count=3)
+    with locked_clocks(GROUPS, 1410) as locked:
+        assert locked == {"cuda:0": 1410, "cuda:2": 1410}
+        assert locks() == ["0 1410 1410", "2 1410 1410"]
+    assert locks()[2:] == ["2 0 0", "0 0 0"]
+
+
+def test_clocks_are_unlocked_after_an_error(plant: Plant, locks: Any) -> None:
+    with pytest.raises(ZeroDivisionError), locked_clocks(GROUPS[:2], 900):
+        raise ZeroDivisionError
+    assert locks() == ["0 900 900", "0 0 0"]
+
+
+def test_a_second_device_that_cannot_be_locked_unlocks_the_first(
+    plant: Plant, locks: Any
+) -> None:
+    plant(count=3, lock_status2=3)
+    with pytest.raises(Unsupported, match="Not Supported"), locked_clocks(GROUPS, 900):
+        pass
+    assert locks() == ["0 900 900", "0 0 0"]
+
+
+@pytest.mark.parametrize(
+    ("groups", "mhz", "text"),
+    [
+        (
+            ["pytorch@cuda:0"],
+            1410,
+            r"let this user lock clocks \(.*Insuff.*run as root",
+        ),
+        (["pytorch@cuda:7"], 1410, "1 visible devices, and no cuda:7.*leave --lock-cl"),
+        (["pytorch@sim:0"], 1410, "on sim:0, of which NVML knows nothing"),
+        (["pytorch"], 1410, "this runs on the host: add --device"),
+        (["pytorch@cuda:0"], 0, "--lock-clock 0: give MHz"),
+    ],
+)
+def test_what_cannot_be_locked_is_one_line(
+    plant: Plant, locks: Any, groups: list[str], mhz: int, text: str
+) -> None:
+    plant(lock_status0=4)
+    with pytest.raises(Deep500Error, match=text) as raised, locked_clocks(groups, mhz):
+        pass
+    assert "\n" not in str(raised.value) and locks() == []
+
+
+def test_the_command_says_that_it_may_not(
+    plant: Plant, locks: Any, capsys: Any
+) -> None:
+    words = ["bench", "operator", "Relu", "--shape", "4", "--lock-clock", "900"]
+    assert main(words) == 2
+    assert "this runs on the host" in capsys.readouterr().err
+
+
+def test_each_block_has_the_worse_of_two_looks(plant: Plant) -> None:
+    plant(count=2, sm_mhz1=1980, memory_mhz1=2619, celsius1=41)
+    watch = DeviceWatch(["pytorch", "pytorch@cuda:1"])
+    plant(sm_mhz1=1410, celsius1=87, reasons1=0x24)
+    first = watch.block()
+    plant(sm_mhz1=1980, celsius1=60, reasons1=0)
+    second, third = watch.block(), watch.block()
+    assert first is not None and second is not None and third is not None
+    assert first == [
+        DeviceConditions("cuda:1", 1410, 2619, 87, ["heat", "power limit"])
+    ]
+    assert second[0].slowdowns == first[0].slowdowns  # as it was when it began
+    assert third == [DeviceConditions("cuda:1", 1980, 2619, 60, [])]
+    notes = slowdown_notes([block_with(seen) for seen in (first, second, third)])
+    [note] = notes
+    assert note.startswith(
+        "cuda:1 was slowed down in 2 of 3 blocks (heat, power limit)"
+    )
+    assert slowdown_notes([block_with(third), block_with(None)]) == []
+
+
+def block_with(devices: Any) -> TimedBlock:
+    block = TimedBlock(process=0, calls=[1], orders=[[0]], ns=[[5]], devices=devices)
+    assert decoded(TimedBlock, encoded(block), "a block") == block
+    return block
+
+
+@pytest.mark.parametrize("groups", [["pytorch"], ["pytorch@sim:0"], ["jax@cuda:9"]])
+def test_what_nobody_tells_is_not_recorded(plant: Plant, groups: list[str]) -> None:
+    assert DeviceWatch(groups).block() is None
+
+
+def test_a_driver_that_goes_away_ends_the_looks_and_not_the_run(plant: Plant) -> None:
+    watch = DeviceWatch(["pytorch@cuda:0"])
+    plant(temperature_status0=9)
+    assert watch.block() is None

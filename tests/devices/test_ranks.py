@@ -16,7 +16,7 @@ from deep500.transports.virtual import Virtual
 from .subjects import ROOT
 
 
-def test_an_allreduce_stays_on_the_device() -> None:
+def test_collectives_stay_on_the_device() -> None:
     command = python_command("-m", "tests.devices.ranks_on_the_device")
     environment = {"PYTHONPATH": str(ROOT)}
     done = launch(command, 2, "torch", capture=True, env=environment)
@@ -24,6 +24,8 @@ def test_an_allreduce_stays_on_the_device() -> None:
     [line] = [text for text in done.output.splitlines() if text.startswith("{")]
     facts = json.loads(line)
     assert facts["sum"] == [4.0] * 4
+    assert facts["gathered"] == [[0.0, 0.0], [1.0, 1.0]]
+    assert facts["uneven"].startswith("AllGather takes a NumPy array, and Tensor was")
     assert facts["refused"].startswith("RecvAny takes a NumPy array, and Tensor was")
     assert "engines such as NCCL have no such step" in facts["refused"]
 
@@ -53,10 +55,22 @@ def shown_of_ranks(folder: Path, device: str, *words: str) -> str:
     return done.stdout
 
 
+WAYS = (
+    (),
+    ("--codec", "Float16"),
+    ("--codec", "TopK(0.1)"),
+    ("--codec", "QSGD(bits=4)"),
+    ("--scheme", "LocalSGD(period=2, synchronous_steps=3)"),
+)
+
+
 @pytest.mark.slow
-def test_ranks_train_on_the_device_to_the_bits_of_the_cpu(tmp_path: Path) -> None:
-    shown_of_ranks(tmp_path / "cpu", "cpu")
-    shown = shown_of_ranks(tmp_path / "sim", "sim")
+@pytest.mark.parametrize("words", WAYS, ids=lambda words: words[-1] if words else "")
+def test_ranks_train_on_the_device_to_the_bits_of_the_cpu(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    shown_of_ranks(tmp_path / "cpu", "cpu", *words)
+    shown = shown_of_ranks(tmp_path / "sim", "sim", *words)
     cpu, sim = (tmp_path / name / "weights-0.safetensors" for name in ("cpu", "sim"))
     assert sim.read_bytes() == cpu.read_bytes()
     assert "summed in the memory of the devices" in shown
@@ -64,5 +78,5 @@ def test_ranks_train_on_the_device_to_the_bits_of_the_cpu(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_what_a_codec_copies_to_the_host_is_told(tmp_path: Path) -> None:
-    shown = shown_of_ranks(tmp_path / "run", "sim", "--codec", "TopK(0.1)")
+    shown = shown_of_ranks(tmp_path / "run", "sim", "--codec", "Sign")
     assert "Copies to the host: 1 per step and rank" in shown

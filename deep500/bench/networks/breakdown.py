@@ -10,7 +10,7 @@ from ...measure.candidates import candidate_from_json
 from ...measure.plan import Plan, PlanEntry
 from ...supervision.isolation import Died, isolated
 from ..notes import Notes
-from .jobs import NetworkJob
+from .jobs import GRAPH, NetworkJob
 
 FEWEST_ROUNDS = 5
 MOST_ROUNDS = 200
@@ -77,6 +77,8 @@ def breakdown(
 
 
 def _block(job: NetworkJob, process: int, seconds: float, seed: int) -> dict[str, Any]:
+    if job.execution == GRAPH:
+        return {"unsupported": "a graph is replayed as a whole"}
     subject: Any = job.checked_subject()
     training = subject.step is not None
     calls = node_calls(subject.executor, subject.native_inputs, training)

@@ -6,6 +6,7 @@ from typing import Any
 from ..benchmark import Job, Subject
 
 MODES = ("inference", "training")
+GRAPH = "graph"
 
 
 class NetworkJob(Job):
@@ -14,10 +15,13 @@ class NetworkJob(Job):
     model: str  # as load_network reads it
     attributes: Mapping[str, Any]  # of the network
     framework: str
-    execution: str  # deferred, eager or compiled
+    execution: (
+        str  # deferred, eager or compiled; GRAPH for eager in a graph of the device
+    )
     batch: int
     mode: str
     threads: int  # 0: the framework's choice
+    cold: bool = False  # caches are emptied before each call
 
     def subject(self) -> Subject:
         from .subject import NetworkSubject

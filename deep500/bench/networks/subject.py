@@ -1,7 +1,7 @@
 """The network of one job in the process that times it: built, checked against the reference, and ready to run."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,11 @@ from ...costs.network_costs import network_costs
 from ...costs.shapes import input_tensors, value_specs
 from ...errors import Deep500Error, Unsupported, Wrong
 from ...frameworks import framework
-from ...measure.device_clock import DeviceClock
 from ..benchmark import Subject
+from ..device_clocks import device_clock
 from ..memory_rise import memory_rise
 from ..threads import use_threads
-from .jobs import NetworkJob
+from .jobs import GRAPH, NetworkJob
 from .measured_memory import measured_inference, measured_training
 
 LEARNING_RATE = 1e-6  # so that thousands of timed steps change next to nothing
@@ -30,7 +30,10 @@ USUAL_TOLERANCE = 1e-3
 
 
 class NetworkSubject(Subject):
-    """A network and its inputs: `run()` is one inference or one training step, without the conversion of the inputs."""
+    """A network and its inputs: `run()` is one inference or one training step, without the conversion of the inputs.
+
+    In a graph, it is the launch of what an eager run has launched when it was captured.
+    """
 
     def __init__(self, job: NetworkJob):
         self.job = job
@@ -38,10 +41,12 @@ class NetworkSubject(Subject):
         training = job.mode == "training"
         self.network = with_loss(network) if training else network
         self.engine = framework(job.framework)
+        self.is_graph = job.execution == GRAPH
+        self.execution = "eager" if self.is_graph else job.execution
         use_threads(job.framework, job.threads)
         self.tensors = input_tensors(self.network, job.batch, self.sizes)
         self.inputs = random_inputs(self.network, self.tensors)
-        self.executor = self.engine.executor(self.network, execution=job.execution)
+        self.executor = self.engine.executor(self.network, execution=self.execution)
         self.native_inputs = {}
         for name, value in self.inputs.items():
             self.native_inputs[name] = self.engine.tensor(value)
@@ -49,10 +54,20 @@ class NetworkSubject(Subject):
         if job.mode == "inference":
             self._drop_unused_inputs()
         self.step = self._training_step() if training else None
+        self.run = self._captured() if self.is_graph else self._launched
         if not self.engine.on_host:
-            self.device_clock = DeviceClock(self.engine.event, self.engine.sync)
+            self.device_clock = device_clock(self.engine, job.cold)
 
-    def run(self) -> Any:
+    def _captured(self) -> Callable[[], Any]:
+        self.engine.check_captures()
+        if self.executor.random:
+            raise Unsupported(
+                f"{self.network.name} draws random numbers, and a graph would draw the same ones in every run: leave "
+                "graph out, or give a network without them"
+            )
+        return self.engine.captured(self._launched, ())
+
+    def _launched(self) -> Any:
         if self.step:
             return self.step(self.native_inputs)
         return self.executor.inference(self.native_inputs)
@@ -67,7 +82,8 @@ class NetworkSubject(Subject):
         """Compare one run with the reference. Raises `Wrong` if an output differs."""
         truth, rows = self._truth()
         arrays = {}
-        for name, output in self.backprop().items():
+        run = self.run if self.is_graph else self.backprop
+        for name, output in run().items():
             arrays[name] = np.asarray(self.engine.array(output))
         for name, expected in truth.items():
             self._compare(name, arrays[name], expected, rows)
@@ -111,7 +127,7 @@ class NetworkSubject(Subject):
     def _measured_memory(self) -> tuple[int | None, str]:
         """The peak of a run in bytes, and whether the framework's allocator told it or the growth of the process."""
         engine, network, inputs = self.engine, self.network, self.inputs
-        execution = self.job.execution
+        execution = self.execution
         try:
             if self.step:
                 optimizer = self.step.optimizer

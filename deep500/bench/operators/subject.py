@@ -1,7 +1,7 @@
 """One job in the process that times it: the very callable that is timed is checked, before and after."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import cycle
 from typing import Any
@@ -29,6 +29,7 @@ from ...errors import (
 from ...frameworks import framework
 from ...measure.device_clock import DeviceClock
 from ..benchmark import Subject
+from ..device_clocks import device_clock
 from ..memory_rise import memory_rise
 from ..threads import use_threads
 from .jobs import OperatorJob
@@ -69,7 +70,7 @@ class OperatorSubject(Subject):
             self.other = self._example(1)  # before it runs in this process
         use_threads(job.framework, job.threads)
         self.kernel = self._kernel()
-        self.call = self._call()
+        self.call = self._call(self.kernel)
         self.run = self.call.function
         self.arguments = self.call.arguments
         if not self.framework.on_host:
@@ -78,8 +79,8 @@ class OperatorSubject(Subject):
     @property
     def label(self) -> str:
         """Whose code runs, as reports say it: `custom` where it is a user's own."""
-        if self.job.kernel == "compiled":
-            return "compiled"
+        if self.job.kernel in ("compiled", "graph"):
+            return self.job.kernel
         if is_custom(self.operator) or is_function(self.operator):
             return "custom"
         if self.kernel == "native" and not is_ours(self.operator):
@@ -103,7 +104,12 @@ class OperatorSubject(Subject):
         other = self.other or self._example(1)
         contents = [self._varied(self.example), self._varied(other)]
         in_place = self.job.direction == "forward"
-        trial = DeviceTrial(self.framework, self.call, contents, in_place)
+        call = self.call
+        if (
+            self.kernel == "graph"
+        ):  # whose calls share their results, and wait for nothing
+            call = self._call("native")
+        trial = DeviceTrial(self.framework, call, contents, in_place)
         with self.one_line(self.job.framework):
             for fault in trial.faults(self.operator.random):
                 name = type(self.operator).__name__
@@ -112,7 +118,7 @@ class OperatorSubject(Subject):
     def _device_clock(self) -> DeviceClock:
         """The clock of the device; before each visit, the inputs get the other one of two sets of values."""
         if self.other is None or self.job.direction != "forward":
-            return self._clock()
+            return device_clock(self.framework, self.job.cold)
         sets = [self.call.bind(self._varied(x)) for x in (self.other, self.example)]
         turns = cycle(sets)
 
@@ -120,16 +126,7 @@ class OperatorSubject(Subject):
             for tensor, value in zip(self.arguments, next(turns), strict=True):
                 self.framework.overwrite(tensor, value)
 
-        return self._clock(overwrite)
-
-    def _clock(self, prepare: Callable[[], None] | None = None) -> DeviceClock:
-        fw = self.framework
-        flush = fw.cold_caches() if self.job.cold else None
-        if self.job.cold and flush is None:
-            raise Unsupported(
-                f"{fw.word} has no way to empty the caches of its device: leave --cache cold out"
-            )
-        return DeviceClock(fw.event, fw.sync, prepare, flush)
+        return device_clock(self.framework, self.job.cold, overwrite)
 
     def check_again(self) -> None:
         """Check the same callable with other values; raises `Wrong` if its results are not right."""
@@ -239,14 +236,14 @@ class OperatorSubject(Subject):
             example.regime,
         )
 
-    def _call(self) -> Call:
+    def _call(self, kernel: str) -> Call:
         fw = self.framework
         inputs = self.example.inputs
         with self.one_line(self.job.framework):
             if self.job.direction == "forward":
-                return fw.forward_call(self.operator, inputs, self.kernel)
+                return fw.forward_call(self.operator, inputs, kernel)
             seeds = self.example.seeds
-            return fw.backward_call(self.operator, inputs, seeds, self.kernel)
+            return fw.backward_call(self.operator, inputs, seeds, kernel)
 
     def _results(self, arguments: tuple) -> list:
         with self.one_line(self.job.framework):
@@ -299,6 +296,8 @@ class OperatorSubject(Subject):
     def _kernel(self) -> str:
         """The kernel to run: the one that the job names, or the framework's choice."""
         requested = self.job.kernel
+        if requested == "graph":
+            return requested
         name = type(self.operator).__name__
         if is_function(self.operator):
             if requested == "composed":

@@ -198,6 +198,15 @@ class PyTorch(Framework):
         whole.__code__ = whole.__code__.replace()
         return self.module.compile(whole, dynamic=False, fullgraph=True)
 
+    def check_captures(self) -> None:
+        if self.on_host:
+            super().check_captures()
+
+    def _captured(self, function: Callable, arguments: Sequence[Any]) -> Callable:
+        from .captured import captured
+
+        return captured(function, arguments, self.device)
+
     def _derivative(
         self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]
     ) -> Call:

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 
 from ...contracts.layout import Bucket, BucketQueue
@@ -30,16 +29,25 @@ class BucketedBackprop:
             param.register_post_accumulate_grad_hook(hook)
 
     def begin(
-        self, buckets: Sequence[Bucket], ready: Callable[[np.ndarray], None]
+        self,
+        buckets: Sequence[Bucket],
+        ready: Callable[[Any], None],
+        on_device: bool,
     ) -> None:
-        """From now on, call `ready` with a bucket's part of the flat buffers once its gradients are there."""
+        """From now on, call `ready` with a bucket's part of the flat buffers once its gradients are there.
+
+        With `on_device` these are the tensors there, and the rest of the stream's work comes behind.
+        """
 
         def report(bucket: Bucket) -> None:
             place = slice(bucket.start, bucket.stop)
+            tensor = self._executor.flat_gradient[bucket.dtype][place]
+            if on_device:
+                ready(tensor)
+                return
             part = self._buffers[bucket.dtype][place]
             if not self._executor.in_host_memory:
-                on_device = self._executor.flat_gradient[bucket.dtype][place]
-                part[:] = self._executor.framework.array(on_device)
+                part[:] = self._executor.framework.array(tensor)
             ready(part)
 
         self._queue = BucketQueue(buckets, report)

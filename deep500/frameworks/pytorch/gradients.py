@@ -85,12 +85,15 @@ class AutogradExecutor(HostMemoryExecutor):
 
     @contextmanager
     def reporting_buckets(
-        self, buckets: Sequence[Bucket], ready: Callable[[np.ndarray], None]
+        self,
+        buckets: Sequence[Bucket],
+        ready: Callable[[Any], None],
+        on_device: bool = False,
     ) -> Iterator[None]:
         """Inside, backprop calls `ready` with each bucket's gradients, in this order, as soon as they are final."""
         if self._bucketed is None:
             self._bucketed = BucketedBackprop(self)
-        self._bucketed.begin(buckets, ready)
+        self._bucketed.begin(buckets, ready, on_device)
         try:
             yield
         finally:
@@ -145,6 +148,13 @@ class AutogradExecutor(HostMemoryExecutor):
         self.gathered_gradients()
         self._view_gradients()
         return self.flat_gradient
+
+    def device_params(self) -> Mapping[str, torch.Tensor] | None:
+        """The flat parameters on the device; None too where they are in separate tensors."""
+        if self.in_host_memory or not self.flat:
+            return None
+        self.generation += 1  # copies of them are out of date
+        return {dtype: buffer.detach() for dtype, buffer in self.flat.items()}
 
     def _view_gradients(self) -> None:
         """Let `grad` of every parameter be a view of the flat gradients."""
@@ -239,3 +249,13 @@ class AutogradStep(TrainingStep):
         return outputs, FlatBuffers(
             reported, executor.layout, lambda: executor.generation
         )
+
+    def device_backprop_in_buckets(
+        self,
+        inputs: Mapping[str, Any],
+        buckets: Sequence[Bucket],
+        ready: Callable[[torch.Tensor], None],
+        first_row: int = 0,
+    ) -> Values:
+        with self.executor.reporting_buckets(buckets, ready, on_device=True):
+            return self.backprop(inputs, first_row)

@@ -62,6 +62,23 @@ class SimulatedGroup(dist.ProcessGroup):
     def getBackendName(self) -> str:
         return NAME
 
+    def allgather(  # type: ignore[override]
+        self,
+        results: Sequence[Sequence[Tensor]],
+        tensors: Sequence[Tensor],
+        options: Any = None,
+    ) -> SimulatedWork:
+        def collective() -> None:
+            with self._turn:
+                for rows, tensor in zip(results, tensors, strict=True):
+                    on_host = tensor.cpu()
+                    gathered = [torch.empty_like(on_host) for _ in rows]
+                    self._hosts.allgather([gathered], [on_host]).wait()
+                    for row, values in zip(rows, gathered, strict=True):
+                        row.copy_(values)
+
+        return SimulatedWork(self._stream, collective)
+
     def allreduce(  # type: ignore[override]
         self, tensors: Sequence[Tensor], options: Any = None
     ) -> SimulatedWork:

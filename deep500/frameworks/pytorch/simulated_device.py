@@ -28,7 +28,11 @@ SETTLING_S = 0.05
 
 @dataclass
 class Counts:
-    """What a block of code asked of the simulated devices; `waited_in` tells by name what made the host wait."""
+    """What a block of code asked of the simulated devices, and what these did.
+
+    A graph is one launch of many `kernels`. `delay_ns` is for how long latency held kernels up, as the device saw it.
+    `waited_in` tells by name what made the host wait.
+    """
 
     launches: int = 0
     waits: int = 0
@@ -36,10 +40,12 @@ class Counts:
     bytes_to_host: int = 0
     copies_to_device: int = 0
     copies_to_host: int = 0
+    kernels: int = 0
+    delay_ns: int = 0
     waited_in: dict[str, int] = field(default_factory=dict)
 
 
-COUNTERS = (
+ASKED = (
     "launches",
     "waits",
     "bytes_to_device",
@@ -47,6 +53,8 @@ COUNTERS = (
     "copies_to_device",
     "copies_to_host",
 )
+# known when all kernels of the block have run
+DONE = ("kernels", "delay_ns")
 
 
 @cache
@@ -108,16 +116,25 @@ def memory(size: int) -> Iterator[None]:
 def counting() -> Iterator[Counts]:
     """Count launches, waits and copies of the block; the counts are there when it has ended."""
     library = load()
-    for device in range(library.simulated_devices()):
-        torch.accelerator.synchronize(device)
+    _wait(library)
     library.simulated_reset()
     counts = Counts()
     yield counts
-    for number, name in enumerate(COUNTERS):
-        setattr(counts, name, library.simulated_count(number))
+    numbers = {name: number for number, name in enumerate((*ASKED, *DONE))}
+    for name in ASKED:
+        setattr(counts, name, library.simulated_count(numbers[name]))
     for line in library.simulated_waits().decode().splitlines():
         name, _, count = line.rpartition("=")
         counts.waited_in[name] = int(count)
+    _wait(library)
+    for name in DONE:
+        setattr(counts, name, library.simulated_count(numbers[name]))
+
+
+def _wait(library: ctypes.CDLL) -> None:
+    """Until all devices are idle."""
+    for device in range(library.simulated_devices()):
+        torch.accelerator.synchronize(device)
 
 
 def _device_module(library: ctypes.CDLL) -> types.ModuleType:
@@ -144,7 +161,6 @@ def _let_threads_finish(pid: int) -> None:
     """Wait for kernels and for autograd's thread: none may ask for Python's lock while Python ends."""
     if os.getpid() != pid:  # a copy of the process, which has no threads
         return
-    for device in range(load().simulated_devices()):
-        torch.accelerator.synchronize(device)
+    _wait(load())
     gc.collect()
     time.sleep(SETTLING_S)

@@ -24,10 +24,10 @@ class GpuConditions:
 def look(word: str | None = None) -> list[GpuConditions]:
     """The conditions of the device of this word, or of all that programs may see; `Unavailable` without a driver."""
     with Nvml() as nvml:
-        return [_conditions(nvml, device) for device in used_devices(nvml, word)]
+        return [conditions(nvml, device) for device in used_devices(nvml, word)]
 
 
-def _conditions(nvml: Nvml, device: int) -> GpuConditions:
+def conditions(nvml: Nvml, device: int) -> GpuConditions:
     return GpuConditions(
         device,
         nvml.clock_mhz(device, "sm"),

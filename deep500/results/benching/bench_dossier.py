@@ -1,6 +1,7 @@
 """What a benchmark declares, for an audit: its times and rates, its comparisons, how it was measured."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ...contracts.dossier import (
     Checked,
@@ -15,7 +16,12 @@ from ...hashing.canonical_form import form_hash
 from ...measure.agreement import VISIT_NS
 from ...measure.bench_blocks import TimedBlock
 from ...measure.bench_plan import BenchPlan, PlannedEntry
-from ...measure.numbers import BenchNumbers, EntryComparison, EntryNumbers
+from ...measure.numbers import (
+    BenchNumbers,
+    EntryComparison,
+    EntryNumbers,
+    Rate,
+)
 from ...reports.text import clean
 from ...schema import encoded
 
@@ -122,49 +128,71 @@ def _rates(
     dtype = work.get("dtype")
     peaks = plan.about.peaks_for(work) or {}
     numbers = []
-    found = (
-        ("flop/s", "flops", entry.rates.flops, peaks.get("flops", {}).get(dtype)),
-        ("B/s", "bytes", entry.rates.bytes, peaks.get("bandwidth")),
-    )
-    for unit, key, rate, peak in found:
-        if rate is None or rate.value is None:
-            continue
-        number = ReportedNumber(
-            name=f"{clean(entry.name)}, {key}",
-            kind="rate",
-            value=rate.value,
-            unit=unit,
-            n=entry.n,
-            low=rate.low,
-            high=rate.high,
-            level=entry.level if rate.low is not None else None,
-            interval=interval_basis(entry.method) if rate.low is not None else None,
-            normality=ASSUMED,
-            refused=_refusal(entry),
-            summary="median",
-            scope="kernel" if "operator" in work else None,
-            precision=dtype if key == "flops" else None,
-            sparse=False,
-            operations=work.get(key) if key == "flops" else None,
-            bound=peak["value"] if peak else None,
-            bound_name=clean(peak["what"]) if peak else None,
-            bound_reason=entry.rates.no_roofline or "there is no peak of this dtype",
-            bound_precision=dtype if peak and key == "flops" else None,
-            bound_soft=key == "bytes",
-        )
-        place = f"entries/{index}/rates/{key}"
-        of_plan = f"{PLAN}: entries/{index}/work"
-        numbers.append(
-            number.at(
-                DERIVED,
-                place,
-                precision=f"{of_plan}/dtype",
-                operations=f"{of_plan}/{key}",
-                bound=f"{PLAN}: about/peaks",
-                n=f"entries/{index}/n",
+    flops = _rate(entry, work, "flops", "flop/s", entry.rates.flops)
+    if flops is not None:
+        flops = replace(flops, precision=dtype, operations=work.get("flops"))
+        peak = peaks.get("flops", {}).get(dtype)
+        if peak:
+            flops = replace(
+                _bounded(flops, peak["value"], peak["what"]), bound_precision=dtype
             )
-        )
+        numbers.append(_placed(flops, index, "flops"))
+    moved = _rate(entry, work, "bytes", "B/s", entry.rates.bytes)
+    if moved is not None:
+        moved = replace(moved, bound_soft=True)
+        if peak := peaks.get("bandwidth"):
+            moved = _bounded(moved, peak["value"], peak["what"])
+        numbers.append(_placed(moved, index, "bytes"))
     return numbers
+
+
+def _rate(
+    entry: EntryNumbers,
+    work: Mapping[str, object],
+    key: str,
+    unit: str,
+    rate: Rate | None,
+) -> ReportedNumber | None:
+    """A rate without its peak; None if it is not known."""
+    if rate is None or rate.value is None:
+        return None
+    assert entry.rates is not None
+    number = ReportedNumber(
+        name=f"{clean(entry.name)}, {key}",
+        kind="rate",
+        value=rate.value,
+        unit=unit,
+        n=entry.n,
+        low=rate.low,
+        high=rate.high,
+        normality=ASSUMED,
+        refused=_refusal(entry),
+        summary="median",
+        scope="kernel" if "operator" in work else None,
+        sparse=False,
+        bound_reason=entry.rates.no_roofline or "there is no peak of this dtype",
+        bound_soft=False,
+    )
+    if rate.low is None:
+        return number
+    basis = interval_basis(entry.method)
+    return replace(number, level=entry.level, interval=basis)
+
+
+def _bounded(number: ReportedNumber, value: float, name: str) -> ReportedNumber:
+    return replace(number, bound=value, bound_name=clean(name))
+
+
+def _placed(number: ReportedNumber, index: int, key: str) -> ReportedNumber:
+    of_plan = f"{PLAN}: entries/{index}/work"
+    return number.at(
+        DERIVED,
+        f"entries/{index}/rates/{key}",
+        precision=f"{of_plan}/dtype",
+        operations=f"{of_plan}/{key}",
+        bound=f"{PLAN}: about/peaks",
+        n=f"entries/{index}/n",
+    )
 
 
 def _speedup(

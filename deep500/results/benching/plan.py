@@ -26,6 +26,8 @@ def plan_table(data: ReportData) -> Table:
     for key, value in plan.more.items():
         if key != "procedure":  # said of the derived numbers
             rows.append([clean(key).replace("_", " "), plain(value)])
+    for device, mhz in plan.about.locked_clocks.items():
+        rows.append([f"clock of {clean(device)}", f"locked at {mhz} MHz"])
     rows += _before_the_run(plan)
     methods = {entry.method for entry in data.entries}
     if methods:

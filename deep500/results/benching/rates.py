@@ -30,6 +30,7 @@ KERNELS = {
     "custom": "your own code",
     "composed": "the operator's formula over the framework's arrays",
     "compiled": "the formula, or your function, through the framework's own compiler",
+    "graph": "the framework's own kernel, or your function, captured in a graph of the device and replayed",
 }
 OPERATOR_FACTS = ["problem", "direction", "dtype", "framework", "kernel"]
 RATES = ["GFLOP/s", "GB/s", "of the roofline", "memory of a call"]

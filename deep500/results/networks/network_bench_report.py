@@ -50,6 +50,8 @@ LEGEND = (
     "allocator: bytes handed out; by process: by how much the process grew, which tells less."
 )
 
+GRAPHS = "graph: what an eager run has launched, captured on the device and replayed."
+
 
 def network_report(data: ReportData) -> Report:
     notes = Bullets([*remarks(data), *cautions(data)])
@@ -212,6 +214,8 @@ def remarks(data: ReportData) -> list[Text]:
         f"Compared with the reference before and after the timing: {checks}. {conditions(about)}"
     )
     lines.append(LEGEND)
+    if any(" graph" in candidate_of(data, entry.name) for entry in data.entries):
+        lines.append(GRAPHS)
     return lines
 
 

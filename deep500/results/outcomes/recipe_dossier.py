@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from statistics import median
 
 from ...contracts.dossier import (
     ConvergenceRecord,
     Dossier,
+    IntervalBasis,
     MeasurementConduct,
     ReportedNumber,
     ScalingPoint,
@@ -72,12 +74,8 @@ def _number(
 ) -> list[ReportedNumber]:
     if metric.unavailable:
         return []
-    name = metric.name
-    of_t = metric.method.startswith("t ")
-    has_ends = metric.low is not None and metric.high is not None
-    of_training = name in OF_TRAINING
     number = ReportedNumber(
-        name=clean(name),
+        name=clean(metric.name),
         system="ours",
         kind=metric.kind,
         value=metric.median,
@@ -85,23 +83,26 @@ def _number(
         n=metric.n,
         low=metric.low,
         high=metric.high,
-        level=metric.level if has_ends else None,
-        interval=("normal distribution" if of_t else "ranks") if has_ends else None,
-        normality=ASSUMED if of_t else None,
         refused=clean("; ".join(metric.notes)) or "one end is not known",
         summary="median",
         split=_split(metric),
-        scope="application" if of_training else None,
-        includes=INCLUDES if of_training else None,
-        excludes=EXCLUDES if of_training else None,
         options=form_hash(plan.recipe.document["mutable"])[:12],
-        ranks=_ranks(plan) if of_training else None,
-        synchronised=BY_STEPS if of_training else None,
-        across_ranks=SLOWEST if of_training else None,
-        precision=_precision(plan) if name == "FlopRate" else None,
-        operations=operations if name == "FlopRate" else None,
-        bound_reason=NO_BOUND if name == "FlopRate" else None,
     )
+    of_t = metric.method.startswith("t ")
+    if metric.low is not None and metric.high is not None:
+        basis: IntervalBasis = "normal distribution" if of_t else "ranks"
+        number = replace(number, level=metric.level, interval=basis)
+    if of_t:
+        number = replace(number, normality=ASSUMED)
+    if metric.name in OF_TRAINING:
+        number = _timed_by_steps(number, plan)
+    if metric.name == "FlopRate":
+        number = replace(
+            number,
+            precision=_precision(plan),
+            operations=operations,
+            bound_reason=NO_BOUND,
+        )
     place = f"metrics/{index}"
     return [
         number.at(
@@ -116,6 +117,19 @@ def _number(
             includes=f"{SAMPLES}: series/seconds",
         )
     ]
+
+
+def _timed_by_steps(number: ReportedNumber, plan: RecipePlan) -> ReportedNumber:
+    """A number of the whole training, with what its clock counts."""
+    return replace(
+        number,
+        scope="application",
+        includes=INCLUDES,
+        excludes=EXCLUDES,
+        ranks=_ranks(plan),
+        synchronised=BY_STEPS,
+        across_ranks=SLOWEST,
+    )
 
 
 def _ranks(plan: RecipePlan) -> int:

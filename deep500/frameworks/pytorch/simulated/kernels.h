@@ -218,10 +218,11 @@ inline void queue_operator(const Operator &op, Stack *stack) {
             written[i].unsafeGetTensorImpl()->set_sizes_and_strides(written_meta[i].sizes(), written_meta[i].strides());
         }
     auto made = prepared(schema, meta, written, device);
-    launch(device, [op, cpu = usable_arguments(arguments), targets = std::move(made.targets)]() mutable {
+    launch(device, [op, cpu = usable_arguments(arguments), targets = std::move(made.targets)] {
         at::NoGradGuard no_grad;
-        op.callBoxed(&cpu);
-        store(cpu, targets);
+        auto values = cpu;  // the call takes them away, and a graph runs it again
+        op.callBoxed(&values);
+        store(values, targets);
     });
     give(stack, made.results);
 }

@@ -20,7 +20,7 @@ struct Arena {
     char *usable;
     size_t top = 0;
     std::mutex lock;
-    // Freed blocks by stream and size: they are reused in the order of their stream only, as by allocators of GPUs.
+    // Freed blocks by stream (or graph) and size: they are reused in its order only, as by allocators of GPUs.
     std::multimap<std::pair<int64_t, size_t>, char *> freed;
     c10::CachingAllocator::Stat bytes, blocks;
 
@@ -61,6 +61,12 @@ struct Arena {
     }
 };
 
+// Which freed blocks the current stream may reuse. Those of a graph are its own: each replay writes into them.
+inline int64_t pool_of_current_stream(int device) {
+    auto *captured = current_queue(device).captured.load();
+    return captured ? -captured->number : current_streams[device];
+}
+
 inline Arena &arena(int device) {
     static auto *arenas = new Arena[DEVICES];
     return arenas[device];
@@ -79,7 +85,7 @@ struct Allocator final : c10::DeviceAllocator {
         if (!bytes)
             return {nullptr, c10::Device(TYPE, device)};
         auto &memory = arena(device);
-        auto stream = current_streams[device];
+        auto stream = pool_of_current_stream(device);
         size_t size = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
         std::lock_guard<std::mutex> guard(memory.lock);
         auto *address = memory.take(stream, size);

@@ -13,6 +13,7 @@
 #include <ATen/ops/view_cpu_dispatch.h>
 
 #include "device.h"
+#include "graphs.h"
 #include "kernels.h"
 
 #define VISIBLE extern "C" __attribute__((visibility("default")))
@@ -58,6 +59,7 @@ void index(const Operator &op, Stack *stack) {
 void draw(const Operator &op, Stack *stack) {
     auto arguments = take_arguments(op, stack);
     int device = common_device(op, arguments);
+    current_queue(device).refuse_capture("drawing random numbers");
     auto drawn = with_tensors(arguments, at::kCPU, [](const at::Tensor &tensor) {
         if (!is_simulated(tensor))
             return tensor;
@@ -204,6 +206,11 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
 
 }  // namespace simulated
+
+namespace at {
+// under the name that the device has in PyTorch, in capitals
+REGISTER_GRAPH_IMPL(SIM, simulated::Graph)
+}  // namespace at
 
 VISIBLE void simulated_start() { at::RegisterPrivateUse1HooksInterface(new simulated::Hooks); }
 VISIBLE int simulated_devices() { return simulated::DEVICES; }

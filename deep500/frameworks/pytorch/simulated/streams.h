@@ -1,4 +1,5 @@
-// Streams: queues of work, each with a thread of its own; events; the latency that is injected; counters.
+// Streams: queues of work, each with a thread of its own; events; the latency that is injected; counters; what a graph
+// captures.
 #pragma once
 #include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
@@ -22,7 +23,18 @@ constexpr int DEVICES = 2;
 constexpr int STREAMS = 8;  // of a device; number 0 is the default stream
 using Clock = std::chrono::steady_clock;
 
-enum Counter { LAUNCHES, WAITS, BYTES_TO_DEVICE, BYTES_TO_HOST, COPIES_TO_DEVICE, COPIES_TO_HOST, COUNTERS };
+// The last two are the device's own ledger: kernels that have run, and how long injected latency held them up.
+enum Counter {
+    LAUNCHES,
+    WAITS,
+    BYTES_TO_DEVICE,
+    BYTES_TO_HOST,
+    COPIES_TO_DEVICE,
+    COPIES_TO_HOST,
+    KERNELS,
+    DELAYED_NS,
+    COUNTERS
+};
 inline std::atomic<int64_t> counters[COUNTERS];
 inline std::atomic<int64_t> latency_ns{0};
 inline std::atomic<int> last_threads{0};  // of the last kernel
@@ -51,11 +63,26 @@ struct WaitsByName {
 };
 inline WaitsByName waits;
 
+using Kernel = std::function<void()>;
+
+// The kernels that were launched while a stream was captured, in their order. The number is its own.
+struct Captured {
+    int64_t number;
+    std::vector<Kernel> kernels;
+};
+
 class StreamQueue {
 public:
+    std::atomic<Captured *> captured{nullptr};  // while it is captured
+
     StreamQueue() { std::thread([this] { work(); }).detach(); }
 
+    // As on CUDA, nothing may ask a stream that is being captured.
+    void refuse_capture(const char *what) const {
+        TORCH_CHECK(!captured, what, ": not permitted while the stream of the simulated device is captured");
+    }
     void push(std::function<void()> job) {
+        refuse_capture("recording an event, or waiting for one");
         std::lock_guard<std::mutex> guard(lock);
         jobs.push_back(std::move(job));
         ++queued;
@@ -67,6 +94,7 @@ public:
     }
     // Wait for all that was queued before; raises the first error of a kernel since the last wait, as on a GPU.
     void wait() {
+        refuse_capture("waiting for the device");
         std::unique_lock<std::mutex> guard(lock);
         auto target = queued;
         changed.wait(guard, [&] { return finished >= target; });
@@ -146,16 +174,28 @@ inline thread_local int64_t current_streams[DEVICES] = {};
 
 inline StreamQueue &current_queue(int device) { return stream_queue(device, current_streams[device]); }
 
-// Queue a kernel. Its results appear when the latency has passed, so that reading them too early shows.
-inline void launch(int device, std::function<void()> kernel) {
+// A kernel's results appear when the latency has passed, so that reading them too early shows.
+inline void run_kernel(const Kernel &kernel, int64_t latency) {
+    if (latency) {
+        auto began = Clock::now();
+        std::this_thread::sleep_for(std::chrono::nanoseconds(latency));
+        counters[DELAYED_NS] += std::chrono::nanoseconds(Clock::now() - began).count();
+    }
+    at::init_num_threads();  // what was set since, too: sums are in the order of the CPU's
+    last_threads = at::get_num_threads();
+    ++counters[KERNELS];
+    kernel();
+}
+
+// Queue a kernel on the current stream, or keep it for the graph that captures the stream.
+inline void launch(int device, Kernel kernel) {
+    auto &queue = current_queue(device);
+    if (auto *captured = queue.captured.load()) {
+        captured->kernels.push_back(std::move(kernel));
+        return;
+    }
     ++counters[LAUNCHES];
-    current_queue(device).push([kernel = std::move(kernel), latency = latency_ns.load()] {
-        if (latency)
-            std::this_thread::sleep_for(std::chrono::nanoseconds(latency));
-        at::init_num_threads();  // what was set since, too: sums are in the order of the CPU's
-        last_threads = at::get_num_threads();
-        kernel();
-    });
+    queue.push([kernel = std::move(kernel), latency = latency_ns.load()] { run_kernel(kernel, latency); });
 }
 
 inline void wait_for_stream(int device, const std::string &reason) {

@@ -13,6 +13,7 @@ SUCCESS = 0
 NAME_LENGTH = 96
 CLOCKS = {"sm": 1, "memory": 2}  # nvmlClockType_t
 GPU_TEMPERATURE = 0
+NO_PERMISSION = 4
 # Bits of the reasons for a clock below the highest that are no fault of the load or of a setting.
 SLOWDOWNS = {
     0x04: "power limit",
@@ -26,6 +27,10 @@ REASONS = (
     "nvmlDeviceGetCurrentClocksEventReasons",
     "nvmlDeviceGetCurrentClocksThrottleReasons",
 )
+
+
+class NotPermitted(Unavailable):
+    """The driver does this for root only."""
 
 
 class Nvml:
@@ -77,6 +82,15 @@ class Nvml:
         name = "nvmlDeviceGetTemperature"
         return self._number(name, index, ctypes.c_uint, GPU_TEMPERATURE)
 
+    def lock_clock(self, index: int, mhz: int) -> None:
+        """Keep the clock of the multiprocessors, which a driver rounds to one that the device has."""
+        clock = ctypes.c_uint(mhz)
+        handle = self._handle(index)
+        self._call("nvmlDeviceSetGpuLockedClocks", handle, clock, clock)
+
+    def unlock_clock(self, index: int) -> None:
+        self._call("nvmlDeviceResetGpuLockedClocks", self._handle(index))
+
     def slowdowns(self, index: int) -> list[str]:
         """Why the clock is lower than the load and the settings would let it be, now; empty if it is not."""
         name = next(filter(self._has, REASONS), REASONS[-1])
@@ -112,4 +126,5 @@ class Nvml:
         if status != SUCCESS:
             text = self._library.nvmlErrorString(status)
             reason = text.decode(errors="replace")
-            raise Unavailable(f"NVML: {function}: {reason}")
+            kind = NotPermitted if status == NO_PERMISSION else Unavailable
+            raise kind(f"NVML: {function}: {reason}")

@@ -1,0 +1,172 @@
+"""A second by which the device holds kernels up is a second that each timer sees; one that loses a wait is found."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deep500.frameworks import framework
+from deep500.graph.operator_times import operator_times, timed_rounds
+from deep500.measure.clock import now
+from deep500.measure.device_clock import DeviceClock
+from deep500.testing import simulated_device
+from deep500.testing.delays import (
+    DelayedTime,
+    Timer,
+    Work,
+    delay_slope,
+    delayed_time,
+    kernels_of,
+)
+from deep500.user_files import imported
+
+from .subjects import network, on_device
+
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "device_timers.py"
+GOAL = 0.05
+# long beside what other processes take from the host
+LATENCIES_S = (0.004, 0.016)
+MOST_TRIES = 10
+SIM = "pytorch@sim:0"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def device() -> Iterator[None]:
+    simulated_device.load()
+    yield
+
+
+@pytest.fixture(scope="module")
+def timers() -> dict[str, tuple[Timer, Work]]:
+    sim = framework(SIM)
+    sim.set_threads(1)
+    return imported(BENCHMARK).timers(sim)
+
+
+def best_slope(timer: Timer, work: Work, tries: int = MOST_TRIES) -> float:
+    """The slope between the shortest times; other processes make times longer, and so each try brings it nearer."""
+    kernels = kernels_of(work)
+    timer()
+    best = dict.fromkeys(LATENCIES_S, float("inf"))
+    slope = 0.0
+    for _ in range(tries):
+        for latency in LATENCIES_S:
+            seconds = delayed_time(timer, kernels, latency).seconds
+            best[latency] = min(best[latency], seconds)
+        times = [DelayedTime(best[s], kernels * s) for s in LATENCIES_S]
+        slope = delay_slope(times)
+        if abs(slope - 1) <= GOAL:
+            break
+    return slope
+
+
+NAMES = (
+    "events of the device",
+    "host until it is idle",
+    "d5 bench with --sync",
+    "times of operators",
+    "breakdown of a network",
+    "steps of the trainer",
+    "phases of the trainer",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_timer_sees_what_holds_kernels_up(name: str, timers: Any) -> None:
+    assert best_slope(*timers[name]) == pytest.approx(1, abs=GOAL)
+
+
+def test_every_timer_of_the_benchmark_is_tried(timers: Any) -> None:
+    assert set(timers) == set(NAMES)
+
+
+# ---- timers that lose a wait
+
+
+def chain_of(kernels: int) -> Work:
+    x = framework(SIM).tensor(np.ones((4, 4), "float32"))
+
+    def work() -> object:
+        y = x
+        for _ in range(kernels):
+            y = y + x
+        return y
+
+    return work
+
+
+def test_a_timer_that_never_waits_sees_nothing() -> None:
+    work = chain_of(8)
+
+    def timer() -> float:
+        [[ns]] = timed_rounds([work], 1)
+        return ns / 1e9
+
+    assert best_slope(timer, work, 3) < 0.5
+
+
+def test_a_timer_that_waits_before_its_last_kernel_is_found() -> None:
+    """It loses one of five kernels."""
+    sync = framework(SIM).sync
+    most, last = chain_of(4), chain_of(1)
+
+    def work() -> None:
+        most()
+        last()
+
+    def timer() -> float:
+        sync()
+        began = now()
+        most()
+        sync()
+        last()
+        return (now() - began) / 1e9
+
+    assert best_slope(timer, work, 3) == pytest.approx(0.8, abs=0.1)
+
+
+def test_a_clock_whose_end_does_not_wait_is_found() -> None:
+    fw = framework(SIM)
+    work = chain_of(8)
+    clock = DeviceClock(fw.event, lambda: None)
+
+    def timer() -> float:
+        fw.sync()
+        clock.begin()
+        began = now()
+        work()
+        clock.end()
+        return (now() - began) / 1e9
+
+    assert best_slope(timer, work, 3) < 0.5
+
+
+def test_times_of_operators_without_a_wait_are_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fw = framework(SIM)
+    net = network()
+    executor = fw.executor(net)
+    native = on_device(fw, net)
+
+    def timer() -> float:
+        return sum(t.ns[0] for t in operator_times(executor, native, rounds=1)) / 1e9
+
+    monkeypatch.setattr(type(executor.framework), "sync", lambda self: None)
+    assert best_slope(timer, chain_of(8), 3) < 0.5
+
+
+def test_a_slope_is_that_of_a_line() -> None:
+    times = [DelayedTime(5 + 0.9 * delay, delay) for delay in (1.0, 2.0, 4.0)]
+    assert delay_slope(times) == pytest.approx(0.9)
+
+
+def test_the_ledger_of_the_device_counts_what_has_run() -> None:
+    work = chain_of(5)
+    assert kernels_of(work) == 5
+    with simulated_device.latency(0.002), simulated_device.counting() as counts:
+        work()
+    assert (counts.kernels, counts.launches) == (5, 5)
+    assert counts.delay_ns >= 5 * 2_000_000
