@@ -1,0 +1,96 @@
+"""What a rule is: how the nodes of an operator run by kernels with fixed bits."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...contracts.network import Node
+from ...contracts.operator import Operator
+from ...contracts.transport import Program
+from ..namespace import FixedNamespace
+from ..sums import Part, Target
+
+Reduce = Callable[[Sequence[np.ndarray]], Program]
+Gradients = Sequence[Any]  # of a node's outputs, None where one is not used
+
+
+@dataclass(frozen=True)
+class Run:
+    """One rank's part of a step.
+
+    `part` has all examples of this rank, `size` is the number of examples of all ranks. `target(subject, total, scale)`
+    adds multiples of 2^-fraction, and `reduce` adds whole numbers over the ranks.
+    """
+
+    part: Part
+    size: int
+    fraction: int
+    target: Callable[[str, np.ndarray, float], Target]
+    reduce: Reduce
+    params: Mapping[str, np.ndarray]
+    xp: FixedNamespace = field(default_factory=FixedNamespace)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A node with its rule. Inputs are named by their positions.
+
+    `wanted` need gradients of their own, `params` are parameters, `batched` have examples along their first axis.
+    """
+
+    node: Node
+    rule: "Rule"
+    wanted: frozenset[int]
+    params: Mapping[int, str]
+    batched: frozenset[int]
+
+    @property
+    def operator(self) -> Any:
+        return self.node.operator
+
+
+class Rule:
+    """How an operator runs. Every row of a result must not depend on the other rows of the call.
+
+    `forward` returns the results and what the gradients need. `backward` returns the gradients of inputs by position,
+    at least those that are wanted. `collect` adds the gradient of a parameter for some examples.
+    """
+
+    # whether forward and backward add numbers over ranks; they are generators then, and run with x = None on a rank
+    # without examples
+    reduces = False
+
+    def lacks(self, operator: Operator, place: Place) -> str:
+        """Why this node cannot run by the rule; "" if it can."""
+        return ""
+
+    def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
+        raise NotImplementedError
+
+    def backward(
+        self, run: Run, place: Place, saved: Any, gradients: Gradients
+    ) -> Mapping[int, Any]:
+        raise NotImplementedError
+
+    def collect(
+        self,
+        run: Run,
+        place: Place,
+        saved: Any,
+        gradients: Gradients,
+        position: int,
+        part: Part,
+        target: Target,
+    ) -> None:
+        raise NotImplementedError
+
+
+def only(place: Place, **allowed: Any) -> str:
+    """Why settings of an operator other than these are not supported; "" if they are these."""
+    for name, value in allowed.items():
+        actual = getattr(place.operator, name)
+        if actual != value:
+            return f"with {name}={actual!r}"
+    return ""

@@ -1,0 +1,97 @@
+"""Products with matrices of parameters, and of two stacks of matrices."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...contracts.operator import Operator
+from ..products import matmul
+from ..sums import Part, Target
+from .base import Gradients, Place, Rule, Run, only
+
+
+class Gemm(Rule):
+    def lacks(self, operator: Operator, place: Place) -> str:
+        if 0 not in place.batched or {1, 2} & place.batched:
+            return "with a batch that is not its first input"
+        return only(place, alpha=1.0, beta=1.0, transA=0)
+
+    def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
+        a, b, *rest = inputs
+        matrix = b.T if place.operator.transB else b
+        bias = rest[0] if rest else None
+        if bias is not None:
+            bias = np.ascontiguousarray(np.broadcast_to(bias, (1, matrix.shape[1])))
+        return (matmul(a, matrix, bias),), (a, b)
+
+    def backward(
+        self, run: Run, place: Place, saved: Any, gradients: Gradients
+    ) -> Mapping[int, Any]:
+        if 0 not in place.wanted:
+            return {}
+        _, b = saved
+        return {0: matmul(gradients[0], b if place.operator.transB else b.T)}
+
+    def collect(
+        self,
+        run: Run,
+        place: Place,
+        saved: Any,
+        gradients: Gradients,
+        position: int,
+        part: Part,
+        target: Target,
+    ) -> None:
+        dy = part.rows(gradients[0])
+        leaf = part.leaf * part.each(gradients[0])
+        if position == 2:
+            target.add_rows(dy, leaf=leaf)
+            return
+        if place.operator.transB:
+            target = target.transposed((1, 0))
+        target.add_products(part.rows(saved[0]), dy, leaf)
+
+
+class MatMul(Rule):
+    def lacks(self, operator: Operator, place: Place) -> str:
+        if 0 not in place.batched:
+            return "with a batch that is not its first input"
+        return ""
+
+    def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
+        a, b = inputs
+        if b.ndim == 2:  # one product for all rows
+            rows = matmul(a.reshape(-1, a.shape[-1]), b)
+            return (rows.reshape(*a.shape[:-1], b.shape[1]),), (a, b)
+        return (matmul(a, b),), (a, b)
+
+    def backward(
+        self, run: Run, place: Place, saved: Any, gradients: Gradients
+    ) -> Mapping[int, Any]:
+        a, b = saved
+        dy = gradients[0]
+        pulled = {}
+        if 0 in place.wanted and b.ndim == 2:
+            rows = matmul(dy.reshape(-1, dy.shape[-1]), b.T)
+            pulled[0] = rows.reshape(a.shape)
+        elif 0 in place.wanted:
+            pulled[0] = run.xp.unbroadcast(matmul(dy, b.swapaxes(-1, -2)), a.shape)
+        if 1 in place.wanted:
+            pulled[1] = run.xp.unbroadcast(matmul(a.swapaxes(-1, -2), dy), b.shape)
+        return pulled
+
+    def collect(
+        self,
+        run: Run,
+        place: Place,
+        saved: Any,
+        gradients: Gradients,
+        position: int,
+        part: Part,
+        target: Target,
+    ) -> None:
+        a, dy = part.rows(saved[0]), part.rows(gradients[0])
+        rows = a.reshape(-1, a.shape[-1])
+        leaf = part.leaf * (len(rows) // max(part.stop - part.start, 1))
+        target.add_products(rows, dy.reshape(-1, dy.shape[-1]), leaf)

@@ -1,0 +1,45 @@
+"""Activations that have kernels of their own."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..library import call
+from .base import Gradients, Place, Rule, Run
+
+
+class Relu(Rule):
+    def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
+        x = np.ascontiguousarray(inputs[0])
+        y = np.empty_like(x)
+        call("relu", x, y, x.size)
+        return (y,), y
+
+    def backward(
+        self, run: Run, place: Place, saved: Any, gradients: Gradients
+    ) -> Mapping[int, Any]:
+        dy = np.ascontiguousarray(gradients[0])
+        dx = np.empty_like(dy)
+        call("relu_gradient", dy, saved, dx, dy.size)
+        return {0: dx}
+
+
+class Gelu(Rule):
+    def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
+        x = np.ascontiguousarray(inputs[0])
+        y = np.empty_like(x)
+        call(_kernel(place), x, y, x.size)
+        return (y,), x
+
+    def backward(
+        self, run: Run, place: Place, saved: Any, gradients: Gradients
+    ) -> Mapping[int, Any]:
+        dy = np.ascontiguousarray(gradients[0])
+        dx = np.empty_like(dy)
+        call(f"{_kernel(place)}_gradient", dy, saved, dx, dy.size)
+        return {0: dx}
+
+
+def _kernel(place: Place) -> str:
+    return "gelu_tanh" if place.operator.approximate == "tanh" else "gelu"

@@ -1,0 +1,93 @@
+"""Operators whose formulas consist of functions that have fixed bits."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..sums import Part, Target
+from .base import Gradients, Place, Rule, Run
+
+# their formulas use the namespace alone, and no operator of Python but + - * / and comparisons
+OPERATORS = (
+    *("Abs", "AveragePool", "Clip", "Concat", "Div", "Dropout", "Elu", "Erf"),
+    *("Exp", "Flatten", "GlobalAveragePool", "HardSigmoid", "HardSwish", "Identity"),
+    *("LeakyRelu", "Log", "LogSoftmax", "Max", "Min", "Mul", "Neg", "Pad"),
+    *("Reciprocal", "Reshape", "Selu", "Sigmoid", "Slice", "Softmax", "Softplus"),
+    *("Split", "Sqrt", "Squeeze", "Sub", "Tanh", "Transpose", "Unsqueeze", "Where"),
+)
+
+
+class Formula(Rule):
+    def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
+        results = place.operator.run(run.xp, *inputs)
+        return place.operator.published(results), (inputs, results)
+
+    def backward(
+        self, run: Run, place: Place, saved: Any, gradients: Gradients
+    ) -> Mapping[int, Any]:
+        inputs, results = saved
+        pulled = _pulled(run, place, gradients, inputs, results)
+        return dict(enumerate(pulled))
+
+    def collect(
+        self,
+        run: Run,
+        place: Place,
+        saved: Any,
+        gradients: Gradients,
+        position: int,
+        part: Part,
+        target: Target,
+    ) -> None:
+        inputs, results = saved
+        for leaf in part.leaves():
+            own = [
+                leaf.rows(value) if number in place.batched else value
+                for number, value in enumerate(inputs)
+            ]
+            outputs = [leaf.rows(value) for value in results]
+            slopes = [None if g is None else leaf.rows(g) for g in gradients]
+            pulled = _pulled(run, place, slopes, own, outputs)
+            target.add_rows(pulled[position].reshape(1, -1))
+
+
+class Add(Formula):
+    """Parameters that are added to every example have a kernel."""
+
+    def backward(
+        self, run: Run, place: Place, saved: Any, gradients: Gradients
+    ) -> Mapping[int, Any]:
+        inputs, _ = saved
+        pulled = {}
+        for position in place.wanted:
+            shape = inputs[position].shape
+            pulled[position] = run.xp.unbroadcast(gradients[0], shape)
+        return pulled
+
+    def collect(
+        self,
+        run: Run,
+        place: Place,
+        saved: Any,
+        gradients: Gradients,
+        position: int,
+        part: Part,
+        target: Target,
+    ) -> None:
+        dy = gradients[0]
+        if target.total.shape != dy.shape[1:]:
+            super().collect(run, place, saved, gradients, position, part, target)
+            return
+        target.add_rows(part.rows(dy), leaf=part.leaf * part.each(dy))
+
+
+def _pulled(
+    run: Run, place: Place, gradients: Gradients, inputs: Any, results: Any
+) -> list[Any]:
+    published = place.operator.published(results)
+    whole = []
+    for number, result in enumerate(published):
+        gradient = gradients[number] if number < len(gradients) else None
+        whole.append(np.zeros_like(result) if gradient is None else gradient)
+    return place.operator.gradients(run.xp, whole, inputs, results)
