@@ -85,7 +85,9 @@ def main() -> None:
             for kind in random.sample([*steps], len(steps)):
                 times[kind].append(stretch(steps[kind], calls[kind], clock))
         plain = np.array(times["plain"])
-        print(f"{name}: plain {1e3 * np.median(plain):.3f} ms a step, {len(plain)} rounds")
+        print(
+            f"{name}: plain {1e3 * np.median(plain):.3f} ms a step, {len(plain)} rounds"
+        )
         for kind in arguments.leaves:
             ratios = np.array(times[kind]) / plain
             found = interval(ratios)

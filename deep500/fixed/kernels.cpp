@@ -134,6 +134,9 @@ API void pool_max_gradient(i64 planes, const i64* w, const float* dy, const i64*
         for (i64 i = 0; i < v.positions(); i++, dy++, places++) dx[*places] += *dy;
 }
 
+API void pool_mean(i64 planes, const i64* w, const float* x, float* y) { mean_pool(x, planes, windows(w), y); }
+API void pool_mean_gradient(i64 planes, const i64* w, const float* dy, float* dx) { mean_pool_gradient(dy, planes, windows(w), dx); }
+
 // ---- attention: `h` has the whole numbers of struct Heads
 static Heads heads(const i64* h, double scale) { return {h[0], h[1], h[2], h[3], h[4], h[5], h[6], h[7], h[8], h[9], scale, h[10]}; }
 

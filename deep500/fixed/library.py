@@ -47,9 +47,16 @@ def available_sets() -> tuple[str, ...]:
     return tuple(name for name, (_, needed) in SETS.items() if needed <= flags)
 
 
-def kernels() -> ctypes.CDLL:
-    """The kernels for the current set; raises a Deep500Error where they cannot be built."""
-    return _built(instruction_set())
+class _Selected:
+    """The kernels of the set that was selected last."""
+
+    library: ctypes.CDLL | None = None
+
+
+def select(threads: int = 1) -> None:
+    """Use the kernels of the current set from now on; raises a Deep500Error where they cannot be built."""
+    _Selected.library = _built(instruction_set())
+    call("use_threads", threads)
 
 
 @cache
@@ -81,13 +88,21 @@ def _processor_flags() -> set[str]:
 
 def call(name: str, *arguments: Any) -> None:
     """Run a kernel on arrays, which are contiguous, on whole numbers and floats; None stands for no array."""
-    function = getattr(kernels(), name)
-    function(*[_as_c(value) for value in arguments])
+    if _Selected.library is None:
+        select()
+    function = getattr(_Selected.library, name)
+    if function.argtypes is None:
+        function.argtypes = [_c_type(value) for value in arguments]
+        function.restype = None
+    function(
+        *[
+            value.__array_interface__["data"][0] if type(value) is np.ndarray else value
+            for value in arguments
+        ]
+    )
 
 
-def _as_c(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return ctypes.c_void_p(value.__array_interface__["data"][0])
-    if isinstance(value, float):
-        return ctypes.c_double(value)
-    return None if value is None else ctypes.c_int64(value)
+def _c_type(value: Any) -> Any:
+    if value is None or isinstance(value, np.ndarray):
+        return ctypes.c_void_p
+    return ctypes.c_double if isinstance(value, float) else ctypes.c_int64

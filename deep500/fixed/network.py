@@ -53,7 +53,9 @@ class FixedNetwork:
         is_idle = not run.part.examples
         saved = []
         for place in self.places:
-            own = [values.get(i) if isinstance(i, str) else i for i in place.node.inputs]
+            own = [
+                values.get(i) if isinstance(i, str) else i for i in place.node.inputs
+            ]
             kept = None
             if place.rule.reduces:
                 results, kept = yield from place.rule.forward(run, place, own)
@@ -75,7 +77,9 @@ class FixedNetwork:
         """Add the gradients of all parameters to these sums, part by part."""
         gradients: dict[str, Any] = {}
         is_idle = not run.part.examples
-        for place, saved in zip(reversed(self.places), reversed(done.saved), strict=True):
+        for place, saved in zip(
+            reversed(self.places), reversed(done.saved), strict=True
+        ):
             own = [gradients.pop(name, None) for name in place.node.outputs]
             is_loss = isinstance(place.rule, Loss)
             if is_idle:
@@ -85,7 +89,9 @@ class FixedNetwork:
             if not is_loss and own[0] is None and all(g is None for g in own):
                 continue
             for position, name in place.params.items():
-                self._collect(run, place, saved, own, position, sums[name], parts, watch)
+                self._collect(
+                    run, place, saved, own, position, sums[name], parts, watch
+                )
             pulled = place.rule.backward(run, place, saved, own)
             if place.rule.reduces:
                 pulled = yield from pulled
@@ -153,7 +159,9 @@ class FixedNetwork:
                 self._live.update(node.outputs)
         missing = rule.lacks(node.operator, place)
         if missing:
-            raise NotFixed(f"{_described(node)} {missing} has no kernel with fixed bits")
+            raise NotFixed(
+                f"{_described(node)} {missing} has no kernel with fixed bits"
+            )
         return place
 
     def _rule(self, node: Node) -> Rule:
@@ -194,7 +202,9 @@ class FixedNetwork:
             self.places.remove(last)
             self.places.append(last)
         if self.network.consumers(self.y):
-            raise NotFixed(f"a loss that is not the last node ({self.y!r}) has no kernel")
+            raise NotFixed(
+                f"a loss that is not the last node ({self.y!r}) has no kernel"
+            )
         for value in self.network.state_updates.values():
             producer = next(p for p in self.places if value in p.node.outputs)
             if not producer.rule.reduces:

@@ -49,7 +49,8 @@ class Target:
 
     def transposed(self, order: tuple[int, ...]) -> "Target":
         """The same numbers with their axes in another order."""
-        return replace(self, total=self.total.transpose(order))
+        total = self.total.transpose(order)
+        return Target(total, self.scale, self.limit, self.beyond)
 
     def narrowed(self, terms: int) -> "Target":
         """The same numbers with room for so many terms at least."""

@@ -87,25 +87,64 @@ struct Convolution {
     }
 };
 
+// The elements from..to of a kernel that meet an axis of `size` at this window.
+struct Met {
+    i64 start, from, to;
+    Met(i64 window, i64 stride, i64 dilation, i64 before, i64 kernel, i64 size) {
+        start = window * stride - before;
+        from = start < 0 ? (-start + dilation - 1) / dilation : 0;
+        to = start >= size ? 0 : std::min(kernel, (size - 1 - start) / dilation + 1);
+    }
+};
+
+// Calls element(place in a plane) for all elements of every window, behind begin() and before end().
+template <typename Begin, typename Element, typename End>
+static inline void windows_in(const Windows& w, Begin begin, Element element, End end) {
+    for (i64 oy = 0; oy < w.out_height; oy++) {
+        const Met y(oy, w.stride_y, w.dilation_y, w.top, w.kernel_height, w.height);
+        for (i64 ox = 0; ox < w.out_width; ox++) {
+            const Met x(ox, w.stride_x, w.dilation_x, w.left, w.kernel_width, w.width);
+            begin();
+            for (i64 ky = y.from; ky < y.to; ky++) {
+                const i64 line = (y.start + ky * w.dilation_y) * w.width + x.start;
+                for (i64 kx = x.from; kx < x.to; kx++) element(line + kx * w.dilation_x);
+            }
+            end();
+        }
+    }
+}
+
 // The largest number of every window and where in x it lies; of several, the first one.
 static void max_pool(const float* x, i64 planes, const Windows& w, float* y, i64* places) {
-    for (i64 p = 0; p < planes; p++, x += w.height * w.width)
-        for (i64 oy = 0; oy < w.out_height; oy++)
-            for (i64 ox = 0; ox < w.out_width; ox++, y++, places++) {
-                float most = -INFINITY;
-                i64 place = -1;
-                for (i64 ky = 0; ky < w.kernel_height; ky++) {
-                    const i64 line = oy * w.stride_y + ky * w.dilation_y - w.top;
-                    if (line < 0 || line >= w.height) continue;
-                    for (i64 kx = 0; kx < w.kernel_width; kx++) {
-                        const i64 column = ox * w.stride_x + kx * w.dilation_x - w.left;
-                        if (column < 0 || column >= w.width) continue;
-                        const float value = x[line * w.width + column];
-                        if (place >= 0 && !(value > most) && value == value) continue;
-                        if (most != most) continue;
-                        most = value, place = line * w.width + column;
-                    }
-                }
-                *y = most, *places = place;
-            }
+    for (i64 p = 0; p < planes; p++, x += w.height * w.width) {
+        float most;
+        i64 place;
+        windows_in(
+            w, [&] { most = -INFINITY, place = -1; },
+            [&](i64 at) {
+                const float value = x[at];
+                const bool is_first = place < 0, is_new_nan = value != value && most == most;
+                const bool is_taken = is_first | (value > most) | is_new_nan;
+                most = is_taken ? value : most;
+                place = is_taken ? at : place;
+            },
+            [&] { *y++ = most, *places++ = place; });
+    }
+}
+
+// Means of windows that lie within x.
+static void mean_pool(const float* x, i64 planes, const Windows& w, float* y) {
+    const float count = w.kernel_height * w.kernel_width;
+    for (i64 p = 0; p < planes; p++, x += w.height * w.width) {
+        float total;
+        windows_in(w, [&] { total = 0; }, [&](i64 at) { total += x[at]; }, [&] { *y++ = total / count; });
+    }
+}
+static void mean_pool_gradient(const float* dy, i64 planes, const Windows& w, float* dx) {
+    const float count = w.kernel_height * w.kernel_width;
+    std::memset(dx, 0, 4 * planes * w.height * w.width);
+    for (i64 p = 0; p < planes; p++, dx += w.height * w.width) {
+        float share;
+        windows_in(w, [&] { share = *dy++ / count; }, [&](i64 at) { dx[at] += share; }, [] {});
+    }
 }

@@ -10,7 +10,7 @@ from ..contracts.leaves import Leaves
 from ..contracts.optimizer import Optimizer
 from ..contracts.transport import Program
 from ..errors import Deep500Error, Unsupported
-from ..fixed.library import call, kernels
+from ..fixed.library import select
 from ..fixed.namespace import NotFixed
 from ..fixed.network import FixedNetwork, Pass
 from ..fixed.rules.base import Run
@@ -35,10 +35,12 @@ class FixedStep(ReproducibleStep):
         if executor.decided is not None or not _is_closed(executor):
             raise NotFixed("a network whose shapes depend on values has no kernels")
         self.network = FixedNetwork(executor.structure, y)
-        kernels()
+        select()
         executor.structure.warn_before_training()
         optimizer.check_framework(executor.framework.name)
         self.rule = FixedUpdate(executor, optimizer)
+        self._trained: dict[str, np.ndarray] = {}
+        self._shapes: dict[str, tuple[int, ...]] = {}
 
     def program(
         self, share: Share, reduce: Reduce, bucket_bytes: int | None = None
@@ -52,7 +54,7 @@ class FixedStep(ReproducibleStep):
 
     def _gradients(self, share: Share, reduce: Reduce) -> Program:
         """This rank's sums of gradients and of losses, and the forward pass. Changes nothing."""
-        call("use_threads", self.executor.threads)
+        select(self.executor.threads)
         part = self._part(share)
         named: list[tuple[str, Target]] = []
         limit = term_limit(self.leaves.count(share.global_size))
@@ -105,10 +107,14 @@ class FixedStep(ReproducibleStep):
         return seen
 
     def _params(self) -> dict[str, np.ndarray]:
-        array = self.executor.framework.array
-        params = {}
-        for name, value in self.executor.params.items():
-            params[name] = array(value)
+        """The parameters in the memory of the framework."""
+        executor = self.executor
+        if not self._trained:
+            self._trained = executor.layout.views(dict(executor.flat_params()))
+        params = dict(self._trained)
+        for name, value in executor.params.items():
+            if name not in params:
+                params[name] = executor.framework.array(value)
         return params
 
     def _inputs(self, share: Share) -> dict[str, np.ndarray]:
@@ -121,7 +127,9 @@ class FixedStep(ReproducibleStep):
             if inputs.get(name) is not None:
                 arrays[name] = np.asarray(array(inputs[name]), spec.dtype)
         shapes = {name: value.shape for name, value in arrays.items()}
-        structure.check_shapes([*structure.inputs], shapes)
+        if shapes != self._shapes:
+            structure.check_shapes([*structure.inputs], shapes)
+            self._shapes = shapes
         return arrays
 
     def _check_range(self, named: Sequence[tuple[str, Target]]) -> None:

@@ -42,9 +42,7 @@ class FixedUpdate:
         params = self._pieces(flat)
         gradients = self._pieces(self.executor.flat_gradients())
         step = np.asarray(count, np.float32)
-        updates = self.optimizer.updates(
-            self.xp, params, gradients, self.states, step
-        )
+        updates = self.optimizer.updates(self.xp, params, gradients, self.states, step)
         for name, new, state in updates:
             # the new state may share memory with the parameter, which is changed in place
             for key, value in state.items():

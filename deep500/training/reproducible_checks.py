@@ -43,5 +43,3 @@ def check_framework(framework: Framework) -> None:
             f"{framework.name} cannot train reproducibly: {framework.lacks_leaves}; use the framework pytorch or "
             "reference"
         )
-
-

@@ -13,7 +13,7 @@ from deep500.check.check_reproducible import CheckReproducible
 from deep500.check.layouts.layout import RankLayout, layouts
 from deep500.check.report import CheckResult
 from deep500.contracts.leaves import Leaves
-from deep500.errors import Deep500Error
+from deep500.errors import Deep500Error, Unsupported
 from deep500.frameworks import framework
 from deep500.training import leaf_step, reproducible_step, whole_numbers
 from deep500.training.fixed_step import FixedStep
@@ -112,6 +112,9 @@ def test_fixed_kernels_that_depend_on_the_rank_are_found(
         return replace(real(step, share), leaf=max(1, share.size))
 
     monkeypatch.setattr(FixedStep, "_part", of_a_rank)
+    with pytest.raises(Unsupported, match="mixes examples of a batch"):
+        results()  # the step itself looks at its first batch
+    monkeypatch.setattr(FixedStep, "_check_examples_apart", lambda *_: None)
     found = {result.case: result for result in results()}
     wrong = found["3 virtual ranks"]
     assert wrong.ok is False

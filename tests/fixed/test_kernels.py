@@ -11,7 +11,7 @@ from deep500 import elementary
 from deep500.bench.elementary.functions import FUNCTIONS, every_kind
 from deep500.errors import Deep500Error
 from deep500.fixed import library
-from deep500.fixed.library import CHOICE, available_sets, call
+from deep500.fixed.library import CHOICE, available_sets, select
 from deep500.fixed.namespace import FixedNamespace, NotFixed
 from deep500.fixed.products import matmul
 from deep500.fixed.sums import Target
@@ -27,8 +27,8 @@ def random() -> np.random.Generator:
 
 @pytest.fixture
 def threads() -> Iterator[Callable[[int], None]]:
-    yield lambda count: call("use_threads", count)
-    call("use_threads", 1)
+    yield select
+    select()
 
 
 def numbers(random: np.random.Generator, *shape: int) -> np.ndarray:
@@ -42,8 +42,10 @@ def on_all_sets(monkeypatch: pytest.MonkeyPatch, compute: Callable[[], Any]) -> 
     results = {}
     for name in available_sets():
         monkeypatch.setenv(CHOICE, name)
+        select()
         results[name] = compute()
     monkeypatch.delenv(CHOICE)
+    select()
     first, *others = results.values()
     for other in others:
         assert len(first) == len(other)
@@ -193,8 +195,8 @@ def test_other_floats_are_refused() -> None:
 def test_a_wrong_set_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CHOICE, "avx3")
     with pytest.raises(Deep500Error, match="Did you mean 'avx2'"):
-        library.kernels()
+        select()
     monkeypatch.setattr(library, "available_sets", lambda: ("baseline",))
     monkeypatch.setenv(CHOICE, "avx512")
     with pytest.raises(Deep500Error, match="this processor lacks: choose baseline"):
-        library.kernels()
+        select()

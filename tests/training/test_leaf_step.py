@@ -211,7 +211,9 @@ def test_a_gradient_beyond_the_range_is_named(framework: str, tmp_path: Path) ->
     message = r"the gradient of .*weight has .* give \d+ bits or fewer.*ble 64,\d+$"
     with pytest.raises(Deep500Error, match=message):
         step.backprop(batch)
-    step, batch = step_of(recipe("mlp", framework, tmp_path, reproducible="64,55,framework"))
+    step, batch = step_of(
+        recipe("mlp", framework, tmp_path, reproducible="64,55,framework")
+    )
     with pytest.raises(Deep500Error, match="the loss has 2.* numbers below 0.0625"):
         step.backprop(batch)
 
@@ -263,7 +265,11 @@ def test_bad_recipes(changes: dict[str, Any], message: str, tmp_path: Path) -> N
 def test_leaves_of_an_entry() -> None:
     assert leaves_of(True) == leaves_of("16") == Leaves(16, 40)
     assert leaves_of("8,30") == leaves_of(Leaves(8, 30)) == Leaves(8, 30)
-    assert leaves_of("8,framework") == leaves_of("framework,8") == Leaves(8, 40, "framework")
+    assert (
+        leaves_of("8,framework")
+        == leaves_of("framework,8")
+        == Leaves(8, 40, "framework")
+    )
     assert leaves_of("fixed") == Leaves(kernels="fixed")
     assert leaves_of(False) is None
     assert Leaves(16).count(33) == 3

@@ -9,10 +9,20 @@ from .formula import OPERATORS, Add, Formula
 from .gather import Gather
 from .layer_norm import LayerNormalization
 from .losses import Loss, ReduceMean, SoftmaxCrossEntropyLoss
-from .windows import Conv, MaxPool
+from .windows import AveragePool, Conv, MaxPool
 
 CLASSES = (
-    *(Add, Attention, BatchNormalization, Conv, Gather, Gelu, Gemm, LayerNormalization),
+    *(
+        Add,
+        Attention,
+        AveragePool,
+        BatchNormalization,
+        Conv,
+        Gather,
+        Gelu,
+        Gemm,
+        LayerNormalization,
+    ),
     *(MatMul, MaxPool, Relu),
 )
 RULES: dict[str, Rule] = {name: Formula() for name in OPERATORS}

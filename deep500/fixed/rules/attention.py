@@ -14,7 +14,10 @@ from .base import Gradients, Place, Rule, Run, only
 class Attention(Rule):
     def lacks(self, operator: Operator, place: Place) -> str:
         node, settings = place.node, place.operator
-        if settings.q_num_heads is None or settings.q_num_heads != settings.kv_num_heads:
+        if (
+            settings.q_num_heads is None
+            or settings.q_num_heads != settings.kv_num_heads
+        ):
             return "without as many heads of keys as of queries"
         if len(node.outputs) > 1 or any(x is not None for x in node.inputs[3:]):
             return "with a mask, a past, or further outputs"
@@ -22,9 +25,7 @@ class Attention(Rule):
             return "with a window"
         if settings.right_window_size not in (None, -1):
             return "with a window"
-        return only(
-            place, softcap=0.0, softmax_precision=None, qk_matmul_output_mode=0
-        )
+        return only(place, softcap=0.0, softmax_precision=None, qk_matmul_output_mode=0)
 
     def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
         q, k, v = (_packed(x) for x in inputs[:3])

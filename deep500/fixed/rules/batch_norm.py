@@ -41,9 +41,7 @@ class BatchNormalization(Rule):
         normal = centred * _wide(inverse, centred)
         return (y, *moved), (normal, inverse, scale)
 
-    def _mean(
-        self, run: Run, subject: str, x: Any, y: Any, channels: int
-    ) -> Program:
+    def _mean(self, run: Run, subject: str, x: Any, y: Any, channels: int) -> Program:
         """The mean of x, times y, over all examples and positions, for every channel."""
         total = np.zeros(channels, np.int64)
         if x is not None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...contracts.operator import Operator
+from ..namespace import NotFixed
 from ..products import matmul
 from ..sums import Part, Target
 from .base import Gradients, Place, Rule, Run, only
@@ -61,6 +62,8 @@ class MatMul(Rule):
 
     def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
         a, b = inputs
+        if min(a.ndim, b.ndim) < 2:
+            raise NotFixed("MatMul of a vector has no kernel with fixed bits")
         if b.ndim == 2:  # one product for all rows
             rows = matmul(a.reshape(-1, a.shape[-1]), b)
             return (rows.reshape(*a.shape[:-1], b.shape[1]),), (a, b)

@@ -10,7 +10,7 @@ from .base import Gradients, Place, Rule, Run
 
 # their formulas use the namespace alone, and no operator of Python but + - * / and comparisons
 OPERATORS = (
-    *("Abs", "AveragePool", "Clip", "Concat", "Div", "Dropout", "Elu", "Erf"),
+    *("Abs", "Clip", "Concat", "Div", "Dropout", "Elu", "Erf"),
     *("Exp", "Flatten", "GlobalAveragePool", "HardSigmoid", "HardSwish", "Identity"),
     *("LeakyRelu", "Log", "LogSoftmax", "Max", "Min", "Mul", "Neg", "Pad"),
     *("Reciprocal", "Reshape", "Selu", "Sigmoid", "Slice", "Softmax", "Softplus"),

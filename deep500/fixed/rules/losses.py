@@ -31,7 +31,7 @@ class SoftmaxCrossEntropyLoss(Loss):
     def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
         scores, labels = inputs
         place.operator.check(scores, labels)
-        last = np.moveaxis(scores, 1, -1)
+        last = scores if scores.ndim == 2 else np.moveaxis(scores, 1, -1)
         rows = np.ascontiguousarray(last)
         share = 1.0 / (run.size * prod(labels.shape[1:]))
         losses = np.empty(labels.size, np.float32)
@@ -48,7 +48,8 @@ class SoftmaxCrossEntropyLoss(Loss):
     def backward(
         self, run: Run, place: Place, saved: Any, gradients: Gradients
     ) -> Mapping[int, Any]:
-        return {0: np.moveaxis(saved[1], -1, 1)}
+        slopes = saved[1]
+        return {0: slopes if slopes.ndim == 2 else np.moveaxis(slopes, -1, 1)}
 
 
 class ReduceMean(Loss):

@@ -1,4 +1,4 @@
-"""Convolutions and the pool of largest numbers, over two axes."""
+"""Convolutions and pools, over two axes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...contracts.operator import Operator
+from ...operators._sliding import windows
 from ..library import call
 from ..sums import Part, Target
 from .base import Gradients, Place, Rule, Run, only
@@ -94,12 +95,38 @@ class MaxPool(Rule):
         return {0: dx}
 
 
+class AveragePool(Rule):
+    def lacks(self, operator: Operator, place: Place) -> str:
+        if len(place.operator.kernel_shape) != 2:
+            return "over other than two axes"
+        if any(place.operator.pads or ()):
+            return "with pads"
+        return only(place, auto_pad="NOTSET", ceil_mode=0)
+
+    def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
+        x = np.ascontiguousarray(inputs[0])
+        numbers, sizes = _numbers(place.operator, x, place.operator.kernel_shape)
+        y = np.empty((*x.shape[:2], *sizes), np.float32)
+        saved = x.shape, np.array(numbers, np.int64)
+        call("pool_mean", x.shape[0] * x.shape[1], saved[1], x, y)
+        return (y,), saved
+
+    def backward(
+        self, run: Run, place: Place, saved: Any, gradients: Gradients
+    ) -> Mapping[int, Any]:
+        shape, numbers = saved
+        dx = np.empty(shape, np.float32)
+        dy = np.ascontiguousarray(gradients[0])
+        call("pool_mean_gradient", shape[0] * shape[1], numbers, dy, dx)
+        return {0: dx}
+
+
 def _numbers(
     operator: Any, x: np.ndarray, kernel: Sequence[int]
 ) -> tuple[list[int], list[int]]:
     """The members of struct Windows, and how many windows there are along both axes."""
-    is_pool = not hasattr(operator, "group")
-    where = operator._windows(x) if is_pool else operator._windows(x, np.empty((1, 1, *kernel)))
+    ceil_mode = getattr(operator, "ceil_mode", 0)
+    where = windows(operator, x.shape[2:], kernel, ceil_mode)
     sizes = []
     for axis in range(2):
         (before, after), stride = where.pads[axis], where.strides[axis]
