@@ -1,10 +1,10 @@
 """What a reproducible training step costs: PyTorch's plain step and reproducible ones in turn, in one thread.
 
-    python benchmarks/reproducible_step.py [--only gpt ...] [--rounds 30] [--leaves 16 fixed] [--clock cpu]
+    python benchmarks/reproducible_step.py [--only gpt ...] [--rounds 30] [--leaves 16,fixed] [--clock cpu]
 
-Batches of 64. In every round, each kind of step runs a stretch of about 20 ms, in random order; the ratio is that of the
-CPU time of a stretch to that of the plain one of its round. Prints the median over rounds and its 95 % interval. Goal:
-at most 1.3 for the CNN and the GPT.
+Batches of 64. In every round, each kind of step runs a stretch of about 20 ms, in random order; the ratio is that of
+the CPU time of a stretch to that of the plain one of its round. Prints the median over rounds and its 95 % interval.
+Goal: at most 1.3 for the CNN and the GPT.
 """
 
 import argparse

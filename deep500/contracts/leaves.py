@@ -7,6 +7,7 @@ MOST_ROWS = 1 << 20
 # of the bits behind the point
 RANGE = (0, 100)
 KERNELS = ("fixed", "framework")
+DEFAULTS = (16, 40)
 
 
 class Leaves(Definition):
@@ -17,8 +18,8 @@ class Leaves(Definition):
     "framework"; "" takes fixed ones where the network and its optimizer have them.
     """
 
-    rows: int = 16
-    fraction: int = 40
+    rows: int = DEFAULTS[0]
+    fraction: int = DEFAULTS[1]
     kernels: str = ""
 
     def __post_init__(self) -> None:
@@ -46,7 +47,7 @@ class Leaves(Definition):
 
 
 def leaves_of(value: object) -> Leaves | None:
-    """The leaves of a recipe's entry: True, words such as "16,40,fixed" (each may be left out), Leaves; None for False."""
+    """The leaves of a recipe's entry: True, Leaves, or words such as "16,40,fixed", some left out; None for False."""
     if isinstance(value, Leaves):
         return value
     if isinstance(value, bool):
@@ -62,4 +63,5 @@ def leaves_of(value: object) -> Leaves | None:
             f"reproducible training is asked for with {str(value)[:40]!r}: give nothing, or the rows of a leaf (16), "
             f"these and the bits behind the point (16,40), and the kernels ({' or '.join(KERNELS)}), as in 16,40,fixed"
         )
-    return Leaves(*numbers, kernels="".join(names))
+    rows, fraction = [*numbers, *DEFAULTS[len(numbers) :]]
+    return Leaves(rows, fraction, "".join(names))

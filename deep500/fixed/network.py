@@ -92,7 +92,7 @@ class FixedNetwork:
                 self._collect(
                     run, place, saved, own, position, sums[name], parts, watch
                 )
-            pulled = place.rule.backward(run, place, saved, own)
+            pulled: Any = place.rule.backward(run, place, saved, own)
             if place.rule.reduces:
                 pulled = yield from pulled
             for position in place.wanted:

@@ -18,10 +18,10 @@ from ..contracts.task import Task
 from ..definition import Definition
 from ..errors import Deep500Error, with_place
 from ..frameworks import framework
-from .reproducible_checks import check_executor, check_framework
 from .low_precision import LowPrecision
 from .matching import named_task
 from .one_network import OneNetwork
+from .reproducible_checks import check_executor, check_framework
 
 # parameters that a model factory may have
 ABOUT_DATA = "shape", "outputs", "seed"

@@ -1,7 +1,6 @@
 """An optimizer's update by its formula, in functions with fixed bits, on the memory of the parameters."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 

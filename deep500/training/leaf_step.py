@@ -216,9 +216,9 @@ class LeafStep(ReproducibleStep):
             allowed = TOLERANCE * length + rounding * gradient.size**0.5
             if difference > allowed:
                 raise Unsupported(
-                    f"the gradient of {rows_of(inputs)} examples together is {difference / length:.1%} away from that of "
-                    f"leaves of {self.leaves.rows}: an operator or the loss mixes examples of a batch, and only "
-                    "BatchNormalization can be made reproducible then"
+                    f"the gradient of {rows_of(inputs)} examples together is {difference / length:.1%} away from "
+                    f"that of leaves of {self.leaves.rows}: an operator or the loss mixes examples of a batch, and "
+                    "only BatchNormalization can be made reproducible then"
                 )
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import deep500 as d5
 from deep500.check.operators.examples import Example, examples_of
+from deep500.contracts.transport import Program
 from deep500.fixed.namespace import FixedNamespace, NotFixed
 from deep500.fixed.rules import RULES
 from deep500.fixed.rules.base import Place, Run
@@ -21,6 +22,10 @@ def target(subject: str, total: np.ndarray, scale: float) -> Target:
     return Target(total, scale, 2.0**51)
 
 
+def no_ranks(arrays: Any) -> Program:
+    yield from ()
+
+
 def place_of(operator: Any, inputs: list[Any]) -> Place:
     names = tuple(
         f"x{i}" if isinstance(value, np.ndarray) else value
@@ -33,7 +38,7 @@ def place_of(operator: Any, inputs: list[Any]) -> Place:
     return Place(node, rule, frozenset(floats), {}, batched)
 
 
-EXAMPLES = []
+EXAMPLES: list[Example] = []
 for name in RULES:
     if name not in BY_OTHER_TESTS:
         EXAMPLES.extend(examples_of(getattr(d5.operators, name)))
@@ -50,7 +55,7 @@ def test_rule_of_an_example(example: Example) -> None:
     if not inputs[0].ndim:
         pytest.skip("not without an axis of examples")
     rows = len(inputs[0])
-    run = Run(Part(0, rows, 16, rows), rows, 40, target, lambda _: iter(()), {})
+    run = Run(Part(0, rows, 16, rows), rows, 40, target, no_ranks, {})
     try:
         results, saved = place.rule.forward(run, place, inputs)
     except NotFixed as error:

@@ -26,7 +26,7 @@ def network_and_batches(name: str) -> tuple[Any, list[dict[str, np.ndarray]]]:
     network = d5.networks.create(
         model, outputs=outputs, shape=shape, seed=0, **settings
     )
-    batches = []
+    batches: list[dict[str, Any]] = []
     for _ in range(STEPS):
         if model == "gpt":
             tokens = random.integers(0, VOCABULARY, (ROWS, 17))

@@ -56,7 +56,7 @@ class Attention(Rule):
 
 def _packed(x: np.ndarray) -> np.ndarray:
     """(batch, length, width) whose positions lie one after the other, with any distance."""
-    batch, length, width = x.shape
+    batch, length, _ = x.shape
     step, across = x.strides[1], x.strides[2]
     is_packed = across == 4 and (batch == 1 or x.strides[0] == length * step)
     return x if is_packed else np.ascontiguousarray(x)

@@ -69,9 +69,7 @@ class Rule:
     def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
         raise NotImplementedError
 
-    def backward(
-        self, run: Run, place: Place, saved: Any, gradients: Gradients
-    ) -> Mapping[int, Any]:
+    def backward(self, run: Run, place: Place, saved: Any, gradients: Gradients) -> Any:
         raise NotImplementedError
 
     def collect(

@@ -1,6 +1,6 @@
 """Normalisation of every channel by the statistics of the whole batch, which are added over ranks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np

@@ -66,7 +66,8 @@ class ReduceMean(Loss):
         return (np.zeros((), np.float32),), (x, share)
 
     def parts(self, run: Run, saved: Any, target: Target) -> None:
-        _add_mean(*saved, target)
+        x, share = saved
+        _add_mean(x, share, target)
 
     def backward(
         self, run: Run, place: Place, saved: Any, gradients: Gradients

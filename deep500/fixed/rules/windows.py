@@ -23,8 +23,8 @@ class Conv(Rule):
         x, w, *rest = inputs
         x = np.ascontiguousarray(x)
         bias = rest[0] if rest else None
-        numbers, sizes = _numbers(place.operator, x, w.shape[2:])
-        numbers = np.array([*numbers, len(w), place.operator.group], np.int64)
+        members, sizes = _numbers(place.operator, x, w.shape[2:])
+        numbers = np.array([*members, len(w), place.operator.group], np.int64)
         y = np.empty((len(x), len(w), *sizes), np.float32)
         call("convolve", len(x), numbers, x, w, bias, y)
         return (y,), (x, w, numbers)
@@ -78,8 +78,8 @@ class MaxPool(Rule):
 
     def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
         x = np.ascontiguousarray(inputs[0])
-        numbers, sizes = _numbers(place.operator, x, place.operator.kernel_shape)
-        numbers = np.array(numbers, np.int64)
+        members, sizes = _numbers(place.operator, x, place.operator.kernel_shape)
+        numbers = np.array(members, np.int64)
         y = np.empty((*x.shape[:2], *sizes), np.float32)
         places = np.empty(y.shape, np.int64)
         call("pool_max", x.shape[0] * x.shape[1], numbers, x, y, places)
@@ -105,9 +105,9 @@ class AveragePool(Rule):
 
     def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
         x = np.ascontiguousarray(inputs[0])
-        numbers, sizes = _numbers(place.operator, x, place.operator.kernel_shape)
+        members, sizes = _numbers(place.operator, x, place.operator.kernel_shape)
         y = np.empty((*x.shape[:2], *sizes), np.float32)
-        saved = x.shape, np.array(numbers, np.int64)
+        saved = x.shape, np.array(members, np.int64)
         call("pool_mean", x.shape[0] * x.shape[1], saved[1], x, y)
         return (y,), saved
 
