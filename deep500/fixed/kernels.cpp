@@ -57,6 +57,21 @@ API void channel_sums(i64 examples, i64 leaf, i64 channels, i64 positions, const
     }
 }
 
+// of every channel: x * factor + shift
+API void scale_channels(i64 examples, i64 channels, i64 positions, const float* x, const float* factor, const float* shift, float* y) {
+    for (i64 row = 0; row < examples * channels; row++) {
+        const float f = factor[row % channels], s = shift[row % channels];
+        for (i64 i = row * positions; i < (row + 1) * positions; i++) y[i] = x[i] * f + s;
+    }
+}
+// of every channel: (dy - shift - x * slope) * factor
+API void channel_gradient(i64 examples, i64 channels, i64 positions, const float* dy, const float* x, const float* shift, const float* slope, const float* factor, float* dx) {
+    for (i64 row = 0; row < examples * channels; row++) {
+        const i64 c = row % channels;
+        for (i64 i = row * positions; i < (row + 1) * positions; i++) dx[i] = (dy[i] - shift[c] - x[i] * slope[c]) * factor[c];
+    }
+}
+
 // total[index] += row, for every row by itself
 API void row_sums(i64 rows, i64 n, const i64* indices, const float* x, double scale, double limit, i64* total, double* beyond) {
     const Whole whole = {scale, limit, beyond};

@@ -10,7 +10,7 @@ from ..contracts.network import KEY, Network, Node
 from ..contracts.transport import Program
 from .namespace import NotFixed
 from .rules import LOSSES, RULES, Loss, Rule
-from .rules.base import Place, Run
+from .rules.base import Place, Ran, Run
 from .sums import Part, Target
 
 # called with a part, the name of a parameter, and the whole numbers that it adds to the gradient
@@ -77,29 +77,24 @@ class FixedNetwork:
         """Add the gradients of all parameters to these sums, part by part."""
         gradients: dict[str, Any] = {}
         is_idle = not run.part.examples
-        for place, saved in zip(
-            reversed(self.places), reversed(done.saved), strict=True
-        ):
+        order = zip(reversed(self.places), reversed(done.saved), strict=True)
+        for place, saved in order:
             own = [gradients.pop(name, None) for name in place.node.outputs]
-            is_loss = isinstance(place.rule, Loss)
-            if is_idle:
-                if place.rule.reduces:
-                    yield from place.rule.backward(run, place, saved, own)
+            ran = Ran(run, place, saved, own)
+            rule = place.rule
+            if rule.reduces:  # on every rank, whatever it has
+                pulled = yield from rule.backward(ran)
+            elif is_idle or _is_unused(ran):
                 continue
-            if not is_loss and own[0] is None and all(g is None for g in own):
+            else:
+                pulled = rule.backward(ran)
+            if is_idle:
                 continue
             for position, name in place.params.items():
-                self._collect(
-                    run, place, saved, own, position, sums[name], parts, watch
-                )
-            pulled: Any = place.rule.backward(run, place, saved, own)
-            if place.rule.reduces:
-                pulled = yield from pulled
-            for position in place.wanted:
-                gradient = pulled.get(position)
-                if gradient is None:
-                    continue
+                _collect(ran, position, sums[name], parts, watch)
+            for position in place.wanted & pulled.keys():
                 name = str(place.node.inputs[position])
+                gradient = pulled[position]
                 if name in gradients:
                     gradient = gradients[name] + gradient
                 gradients[name] = gradient
@@ -110,28 +105,6 @@ class FixedNetwork:
             last = self.places[-1]
             assert isinstance(last.rule, Loss)
             last.rule.parts(run, done.saved[-1], target)
-
-    def _collect(
-        self,
-        run: Run,
-        place: Place,
-        saved: Any,
-        gradients: Any,
-        position: int,
-        target: Target,
-        parts: Sequence[Part],
-        watch: Watch | None,
-    ) -> None:
-        for part in parts:
-            if watch is None:
-                place.rule.collect(run, place, saved, gradients, position, part, target)
-                continue
-            own = Target(
-                np.zeros_like(target.total), target.scale, target.limit, target.beyond
-            )
-            place.rule.collect(run, place, saved, gradients, position, part, own)
-            watch(part, place.params[position], own.total)
-            target.total += own.total
 
     def _place(self, node: Node) -> Place:
         rule = self._rule(node)
@@ -211,6 +184,32 @@ class FixedNetwork:
                 raise NotFixed(
                     f"{_described(producer.node)}, which updates {value!r}, has no kernel with fixed bits"
                 )
+
+
+def _is_unused(ran: Ran) -> bool:
+    """Whether the loss does not depend on a node."""
+    is_loss = isinstance(ran.place.rule, Loss)
+    return not is_loss and all(gradient is None for gradient in ran.gradients)
+
+
+def _collect(
+    ran: Ran,
+    position: int,
+    target: Target,
+    parts: Sequence[Part],
+    watch: Watch | None,
+) -> None:
+    rule = ran.place.rule
+    for part in parts:
+        if watch is None:
+            rule.collect(ran, position, part, target)
+            continue
+        own = Target(
+            np.zeros_like(target.total), target.scale, target.limit, target.beyond
+        )
+        rule.collect(ran, position, part, own)
+        watch(part, ran.place.params[position], own.total)
+        target.total += own.total
 
 
 def _described(node: Node) -> str:

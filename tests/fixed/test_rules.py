@@ -10,7 +10,7 @@ from deep500.check.operators.examples import Example, examples_of
 from deep500.contracts.transport import Program
 from deep500.fixed.namespace import FixedNamespace, NotFixed
 from deep500.fixed.rules import RULES
-from deep500.fixed.rules.base import Place, Run
+from deep500.fixed.rules.base import Place, Ran, Run
 from deep500.fixed.sums import Part, Target
 from deep500.frameworks import framework
 from deep500.graph.graph import Node
@@ -72,7 +72,7 @@ def test_rule_of_an_example(example: Example) -> None:
         else None
         for i, y in enumerate(expected)
     ]
-    pulled = place.rule.backward(run, place, saved, slopes)
+    pulled = place.rule.backward(Ran(run, place, saved, slopes))
     gradients = reference.gradient(operator, inputs, slopes)
     for position, gradient in enumerate(gradients):
         mine = pulled.get(position)

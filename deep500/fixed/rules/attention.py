@@ -8,7 +8,7 @@ import numpy as np
 
 from ...contracts.operator import Operator
 from ..library import call
-from .base import Gradients, Place, Rule, Run, only
+from .base import Place, Ran, Rule, Run, only
 
 
 class Attention(Rule):
@@ -43,11 +43,9 @@ class Attention(Rule):
         call("attention", numbers, scale, q, k, v, y, weights)
         return (y,), (q, k, v, weights, numbers, scale)
 
-    def backward(
-        self, run: Run, place: Place, saved: Any, gradients: Gradients
-    ) -> Mapping[int, Any]:
-        q, k, v, weights, numbers, scale = saved
-        dy = np.ascontiguousarray(gradients[0])
+    def backward(self, ran: Ran) -> Mapping[int, Any]:
+        q, k, v, weights, numbers, scale = ran.saved
+        dy = np.ascontiguousarray(ran.gradients[0])
         # in memory as q, k and v are
         pulled = [_like(x) for x in (q, k, v)]
         call("attention_gradient", numbers, scale, dy, q, k, v, weights, *pulled)

@@ -51,6 +51,16 @@ class Place:
         return self.node.operator
 
 
+@dataclass(frozen=True)
+class Ran:
+    """A node that ran forward: what it saved, and the gradients of its outputs."""
+
+    run: Run
+    place: Place
+    saved: Any
+    gradients: Gradients
+
+
 class Rule:
     """How an operator runs. Every row of a result must not depend on the other rows of the call.
 
@@ -72,16 +82,7 @@ class Rule:
     def backward(self, run: Run, place: Place, saved: Any, gradients: Gradients) -> Any:
         raise NotImplementedError
 
-    def collect(
-        self,
-        run: Run,
-        place: Place,
-        saved: Any,
-        gradients: Gradients,
-        position: int,
-        part: Part,
-        target: Target,
-    ) -> None:
+    def collect(self, ran: Ran, position: int, part: Part, target: Target) -> None:
         raise NotImplementedError
 
 

@@ -1,6 +1,7 @@
 """Normalisation of every channel by the statistics of the whole batch, which are added over ranks."""
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,9 @@ import numpy as np
 from ...contracts.operator import Operator
 from ...contracts.transport import Program
 from ...reductions.fixed_point import write_values
+from ..library import call
 from ..sums import Part, Target
-from .base import Gradients, Place, Rule, Run, only
+from .base import Place, Ran, Rule, Run, only
 
 
 class BatchNormalization(Rule):
@@ -26,7 +28,8 @@ class BatchNormalization(Rule):
         x, scale, bias, running_mean, running_variance = inputs
         subject = f"the input of {place.node.name}"
         mean = yield from self._mean(run, subject, x, None, len(scale))
-        centred = None if x is None else x - _wide(mean, x)
+        ones = np.ones_like(mean)
+        centred = None if x is None else _scaled(x, ones, -mean)
         variance = yield from self._mean(run, subject, centred, centred, len(scale))
         one = np.float32(1)
         inverse = one / np.sqrt(variance + np.float32(place.operator.epsilon))
@@ -37,15 +40,15 @@ class BatchNormalization(Rule):
         ]
         if centred is None:
             return (None, *moved), (None, inverse, scale)
-        y = centred * _wide(inverse * scale, centred) + _wide(bias, centred)
-        normal = centred * _wide(inverse, centred)
+        y = _scaled(centred, inverse * scale, bias)
+        normal = _scaled(centred, inverse, np.zeros_like(mean))
         return (y, *moved), (normal, inverse, scale)
 
     def _mean(self, run: Run, subject: str, x: Any, y: Any, channels: int) -> Program:
         """The mean of x, times y, over all examples and positions, for every channel."""
         total = np.zeros(channels, np.int64)
         if x is not None:
-            elements = run.size * int(np.prod(x.shape[2:]))
+            elements = run.size * prod(x.shape[2:])
             target = run.target(subject, total, 2.0**run.fraction / elements)
             target.add_channels(x, y, run.part.leaf)
         yield from run.reduce([total])
@@ -53,46 +56,54 @@ class BatchNormalization(Rule):
         write_values(total, run.fraction, mean)
         return mean
 
-    def backward(
-        self, run: Run, place: Place, saved: Any, gradients: Gradients
-    ) -> Program:
+    def backward(self, ran: Ran) -> Program:
         """The gradient of x also comes through mean and variance."""
-        normal, inverse, scale = saved
+        normal, inverse, scale = ran.saved
         channels = len(scale)
         total = np.zeros(2 * channels, np.int64)
         if normal is not None:
-            dy = np.ascontiguousarray(gradients[0])
-            unit = 2.0**run.fraction
-            name = place.params[2]
-            bias = run.target(f"the gradient of {name}", total[:channels], unit)
-            bias.add_channels(dy, None, run.part.leaf)
-            name = place.params[1]
-            slope = run.target(f"the gradient of {name}", total[channels:], unit)
-            slope.add_channels(dy, normal, run.part.leaf)
-        yield from run.reduce([total])
+            dy = _slope(ran)
+            unit = 2.0**ran.run.fraction
+            name = ran.place.params[2]
+            bias = ran.run.target(f"the gradient of {name}", total[:channels], unit)
+            bias.add_channels(dy, None, ran.run.part.leaf)
+            name = ran.place.params[1]
+            slope = ran.run.target(f"the gradient of {name}", total[channels:], unit)
+            slope.add_channels(dy, normal, ran.run.part.leaf)
+        yield from ran.run.reduce([total])
         if normal is None:
             return {}
         both = np.empty(2 * channels, np.float32)
-        write_values(total, run.fraction, both)
-        elements = np.float32(run.size * int(np.prod(normal.shape[2:])))
-        shift, slope_mean = both[:channels] / elements, both[channels:] / elements
-        inner = dy - _wide(shift, dy) - normal * _wide(slope_mean, dy)
-        return {0: inner * _wide(inverse * scale, dy)}
+        write_values(total, ran.run.fraction, both)
+        elements = np.float32(ran.run.size * prod(normal.shape[2:]))
+        shift, slopes = both[:channels] / elements, both[channels:] / elements
+        dx = np.empty_like(dy)
+        factor = inverse * scale
+        call("channel_gradient", *_sizes(dy), dy, normal, shift, slopes, factor, dx)
+        return {0: dx}
 
-    def collect(
-        self,
-        run: Run,
-        place: Place,
-        saved: Any,
-        gradients: Gradients,
-        position: int,
-        part: Part,
-        target: Target,
-    ) -> None:
-        dy = part.rows(gradients[0])
-        normal = part.rows(saved[0]) if position == 1 else None
+    def collect(self, ran: Ran, position: int, part: Part, target: Target) -> None:
+        dy = part.rows(_slope(ran))
+        normal = part.rows(ran.saved[0]) if position == 1 else None
         target.add_channels(dy, normal, part.leaf)
 
 
-def _wide(value: np.ndarray, x: np.ndarray) -> Any:
-    return value.reshape(1, -1, *[1] * (x.ndim - 2))
+def _slope(ran: Ran) -> np.ndarray:
+    """The gradient of y: zeros if only the running statistics are used."""
+    dy = ran.gradients[0]
+    if dy is None:
+        return np.zeros_like(ran.saved[0])
+    return np.ascontiguousarray(dy)
+
+
+def _scaled(x: np.ndarray, factor: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """x * factor + shift for every channel."""
+    x = np.ascontiguousarray(x)
+    y = np.empty_like(x)
+    call("scale_channels", *_sizes(x), x, factor, shift, y)
+    return y
+
+
+def _sizes(x: np.ndarray) -> tuple[int, int, int]:
+    """Examples, channels and positions."""
+    return *x.shape[:2], prod(x.shape[2:])

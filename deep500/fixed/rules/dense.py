@@ -9,7 +9,7 @@ from ...contracts.operator import Operator
 from ..namespace import NotFixed
 from ..products import matmul
 from ..sums import Part, Target
-from .base import Gradients, Place, Rule, Run, only
+from .base import Place, Ran, Rule, Run, only
 
 
 class Gemm(Rule):
@@ -26,32 +26,21 @@ class Gemm(Rule):
             bias = np.ascontiguousarray(np.broadcast_to(bias, (1, matrix.shape[1])))
         return (matmul(a, matrix, bias),), (a, b)
 
-    def backward(
-        self, run: Run, place: Place, saved: Any, gradients: Gradients
-    ) -> Mapping[int, Any]:
-        if 0 not in place.wanted:
+    def backward(self, ran: Ran) -> Mapping[int, Any]:
+        if 0 not in ran.place.wanted:
             return {}
-        _, b = saved
-        return {0: matmul(gradients[0], b if place.operator.transB else b.T)}
+        _, b = ran.saved
+        return {0: matmul(ran.gradients[0], b if ran.place.operator.transB else b.T)}
 
-    def collect(
-        self,
-        run: Run,
-        place: Place,
-        saved: Any,
-        gradients: Gradients,
-        position: int,
-        part: Part,
-        target: Target,
-    ) -> None:
-        dy = part.rows(gradients[0])
-        leaf = part.leaf * part.each(gradients[0])
+    def collect(self, ran: Ran, position: int, part: Part, target: Target) -> None:
+        dy = part.rows(ran.gradients[0])
+        leaf = part.leaf * part.each(ran.gradients[0])
         if position == 2:
             target.add_rows(dy, leaf=leaf)
             return
-        if place.operator.transB:
+        if ran.place.operator.transB:
             target = target.transposed((1, 0))
-        target.add_products(part.rows(saved[0]), dy, leaf)
+        target.add_products(part.rows(ran.saved[0]), dy, leaf)
 
 
 class MatMul(Rule):
@@ -69,32 +58,21 @@ class MatMul(Rule):
             return (rows.reshape(*a.shape[:-1], b.shape[1]),), (a, b)
         return (matmul(a, b),), (a, b)
 
-    def backward(
-        self, run: Run, place: Place, saved: Any, gradients: Gradients
-    ) -> Mapping[int, Any]:
-        a, b = saved
-        dy = gradients[0]
+    def backward(self, ran: Ran) -> Mapping[int, Any]:
+        a, b = ran.saved
+        dy = ran.gradients[0]
         pulled = {}
-        if 0 in place.wanted and b.ndim == 2:
+        if 0 in ran.place.wanted and b.ndim == 2:
             rows = matmul(dy.reshape(-1, dy.shape[-1]), b.T)
             pulled[0] = rows.reshape(a.shape)
-        elif 0 in place.wanted:
-            pulled[0] = run.xp.unbroadcast(matmul(dy, b.swapaxes(-1, -2)), a.shape)
-        if 1 in place.wanted:
-            pulled[1] = run.xp.unbroadcast(matmul(a.swapaxes(-1, -2), dy), b.shape)
+        elif 0 in ran.place.wanted:
+            pulled[0] = ran.run.xp.unbroadcast(matmul(dy, b.swapaxes(-1, -2)), a.shape)
+        if 1 in ran.place.wanted:
+            pulled[1] = ran.run.xp.unbroadcast(matmul(a.swapaxes(-1, -2), dy), b.shape)
         return pulled
 
-    def collect(
-        self,
-        run: Run,
-        place: Place,
-        saved: Any,
-        gradients: Gradients,
-        position: int,
-        part: Part,
-        target: Target,
-    ) -> None:
-        a, dy = part.rows(saved[0]), part.rows(gradients[0])
+    def collect(self, ran: Ran, position: int, part: Part, target: Target) -> None:
+        a, dy = part.rows(ran.saved[0]), part.rows(ran.gradients[0])
         rows = a.reshape(-1, a.shape[-1])
         leaf = part.leaf * (len(rows) // max(part.stop - part.start, 1))
         target.add_products(rows, dy.reshape(-1, dy.shape[-1]), leaf)

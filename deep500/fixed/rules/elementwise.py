@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..library import call
-from .base import Gradients, Place, Rule, Run
+from .base import Place, Ran, Rule, Run
 
 
 class Relu(Rule):
@@ -16,12 +16,10 @@ class Relu(Rule):
         call("relu", x, y, x.size)
         return (y,), y
 
-    def backward(
-        self, run: Run, place: Place, saved: Any, gradients: Gradients
-    ) -> Mapping[int, Any]:
-        dy = np.ascontiguousarray(gradients[0])
+    def backward(self, ran: Ran) -> Mapping[int, Any]:
+        dy = np.ascontiguousarray(ran.gradients[0])
         dx = np.empty_like(dy)
-        call("relu_gradient", dy, saved, dx, dy.size)
+        call("relu_gradient", dy, ran.saved, dx, dy.size)
         return {0: dx}
 
 
@@ -32,12 +30,10 @@ class Gelu(Rule):
         call(_kernel(place), x, y, x.size)
         return (y,), x
 
-    def backward(
-        self, run: Run, place: Place, saved: Any, gradients: Gradients
-    ) -> Mapping[int, Any]:
-        dy = np.ascontiguousarray(gradients[0])
+    def backward(self, ran: Ran) -> Mapping[int, Any]:
+        dy = np.ascontiguousarray(ran.gradients[0])
         dx = np.empty_like(dy)
-        call(f"{_kernel(place)}_gradient", dy, saved, dx, dy.size)
+        call(f"{_kernel(ran.place)}_gradient", dy, ran.saved, dx, dy.size)
         return {0: dx}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..sums import Part, Target
-from .base import Gradients, Place, Rule, Run
+from .base import Gradients, Place, Ran, Rule, Run
 
 # their formulas use the namespace alone, and no operator of Python but + - * / and comparisons
 OPERATORS = (
@@ -23,61 +23,39 @@ class Formula(Rule):
         results = place.operator.run(run.xp, *inputs)
         return place.operator.published(results), (inputs, results)
 
-    def backward(
-        self, run: Run, place: Place, saved: Any, gradients: Gradients
-    ) -> Mapping[int, Any]:
-        inputs, results = saved
-        pulled = _pulled(run, place, gradients, inputs, results)
+    def backward(self, ran: Ran) -> Mapping[int, Any]:
+        inputs, results = ran.saved
+        pulled = _pulled(ran.run, ran.place, ran.gradients, inputs, results)
         return dict(enumerate(pulled))
 
-    def collect(
-        self,
-        run: Run,
-        place: Place,
-        saved: Any,
-        gradients: Gradients,
-        position: int,
-        part: Part,
-        target: Target,
-    ) -> None:
-        inputs, results = saved
+    def collect(self, ran: Ran, position: int, part: Part, target: Target) -> None:
+        inputs, results = ran.saved
         for leaf in part.leaves():
             own = [
-                leaf.rows(value) if number in place.batched else value
+                leaf.rows(value) if number in ran.place.batched else value
                 for number, value in enumerate(inputs)
             ]
             outputs = [leaf.rows(value) for value in results]
-            slopes = [None if g is None else leaf.rows(g) for g in gradients]
-            pulled = _pulled(run, place, slopes, own, outputs)
+            slopes = [None if g is None else leaf.rows(g) for g in ran.gradients]
+            pulled = _pulled(ran.run, ran.place, slopes, own, outputs)
             target.add_rows(pulled[position].reshape(1, -1))
 
 
 class Add(Formula):
     """Parameters that are added to every example have a kernel."""
 
-    def backward(
-        self, run: Run, place: Place, saved: Any, gradients: Gradients
-    ) -> Mapping[int, Any]:
-        inputs, _ = saved
+    def backward(self, ran: Ran) -> Mapping[int, Any]:
+        inputs, _ = ran.saved
         pulled = {}
-        for position in place.wanted:
+        for position in ran.place.wanted:
             shape = inputs[position].shape
-            pulled[position] = run.xp.unbroadcast(gradients[0], shape)
+            pulled[position] = ran.run.xp.unbroadcast(ran.gradients[0], shape)
         return pulled
 
-    def collect(
-        self,
-        run: Run,
-        place: Place,
-        saved: Any,
-        gradients: Gradients,
-        position: int,
-        part: Part,
-        target: Target,
-    ) -> None:
-        dy = gradients[0]
+    def collect(self, ran: Ran, position: int, part: Part, target: Target) -> None:
+        dy = ran.gradients[0]
         if target.total.shape != dy.shape[1:]:
-            super().collect(run, place, saved, gradients, position, part, target)
+            super().collect(ran, position, part, target)
             return
         target.add_rows(part.rows(dy), leaf=part.leaf * part.each(dy))
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...contracts.operator import Operator
 from ..sums import Part, Target
-from .base import Gradients, Place, Rule, Run, only
+from .base import Place, Ran, Rule, Run, only
 
 
 class Gather(Rule):
@@ -22,20 +22,9 @@ class Gather(Rule):
         upwards = np.where(indices < 0, indices + len(table), indices)
         return (np.take(table, upwards, axis=0),), upwards
 
-    def backward(
-        self, run: Run, place: Place, saved: Any, gradients: Gradients
-    ) -> Mapping[int, Any]:
+    def backward(self, ran: Ran) -> Mapping[int, Any]:
         return {}
 
-    def collect(
-        self,
-        run: Run,
-        place: Place,
-        saved: Any,
-        gradients: Gradients,
-        position: int,
-        part: Part,
-        target: Target,
-    ) -> None:
-        terms = run.size * part.each(saved) * saved[:1].size
-        target.narrowed(terms).add_at(part.rows(saved), part.rows(gradients[0]))
+    def collect(self, ran: Ran, position: int, part: Part, target: Target) -> None:
+        terms = ran.run.size * part.each(ran.saved) * ran.saved[:1].size
+        target.narrowed(terms).add_at(part.rows(ran.saved), part.rows(ran.gradients[0]))

@@ -8,7 +8,7 @@ import numpy as np
 from ...contracts.operator import Operator
 from ..library import call
 from ..sums import Part, Target
-from .base import Gradients, Place, Rule, Run, only
+from .base import Place, Ran, Rule, Run, only
 
 
 class LayerNormalization(Rule):
@@ -33,30 +33,19 @@ class LayerNormalization(Rule):
         call("layer_norm_rows", rows, width, x, scale, bias, epsilon, y, statistics)
         return (y,), (x, scale, statistics)
 
-    def backward(
-        self, run: Run, place: Place, saved: Any, gradients: Gradients
-    ) -> Mapping[int, Any]:
-        if 0 not in place.wanted:
+    def backward(self, ran: Ran) -> Mapping[int, Any]:
+        if 0 not in ran.place.wanted:
             return {}
-        x, scale, statistics = saved
-        dy = np.ascontiguousarray(gradients[0])
+        x, scale, statistics = ran.saved
+        dy = np.ascontiguousarray(ran.gradients[0])
         dx = np.empty_like(x)
         sizes = len(statistics), x.shape[-1]
         call("layer_norm_gradient_rows", *sizes, dy, x, scale, statistics, dx)
         return {0: dx}
 
-    def collect(
-        self,
-        run: Run,
-        place: Place,
-        saved: Any,
-        gradients: Gradients,
-        position: int,
-        part: Part,
-        target: Target,
-    ) -> None:
-        x, _, statistics = saved
-        dy = part.rows(gradients[0])
+    def collect(self, ran: Ran, position: int, part: Part, target: Target) -> None:
+        x, _, statistics = ran.saved
+        dy = part.rows(ran.gradients[0])
         each = len(statistics) // max(part.examples, 1)
         normal = None
         if position == 1:

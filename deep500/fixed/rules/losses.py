@@ -10,7 +10,7 @@ from ...contracts.operator import Operator
 from ...reductions.fixed_point import term_limit
 from ..library import call
 from ..sums import Target
-from .base import Gradients, Place, Rule, Run, only
+from .base import Place, Ran, Rule, Run, only
 
 
 class Loss(Rule):
@@ -45,10 +45,8 @@ class SoftmaxCrossEntropyLoss(Loss):
         losses, _, share = saved
         _add_mean(losses, share, target)
 
-    def backward(
-        self, run: Run, place: Place, saved: Any, gradients: Gradients
-    ) -> Mapping[int, Any]:
-        slopes = saved[1]
+    def backward(self, ran: Ran) -> Mapping[int, Any]:
+        slopes = ran.saved[1]
         return {0: slopes if slopes.ndim == 2 else np.moveaxis(slopes, -1, 1)}
 
 
@@ -69,10 +67,8 @@ class ReduceMean(Loss):
         x, share = saved
         _add_mean(x, share, target)
 
-    def backward(
-        self, run: Run, place: Place, saved: Any, gradients: Gradients
-    ) -> Mapping[int, Any]:
-        x, share = saved
+    def backward(self, ran: Ran) -> Mapping[int, Any]:
+        x, share = ran.saved
         return {0: np.full(x.shape, share, np.float32)}
 
 

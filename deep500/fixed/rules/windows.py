@@ -9,7 +9,7 @@ from ...contracts.operator import Operator
 from ...operators._sliding import windows
 from ..library import call
 from ..sums import Part, Target
-from .base import Gradients, Place, Rule, Run, only
+from .base import Place, Ran, Rule, Run, only
 
 
 class Conv(Rule):
@@ -29,29 +29,18 @@ class Conv(Rule):
         call("convolve", len(x), numbers, x, w, bias, y)
         return (y,), (x, w, numbers)
 
-    def backward(
-        self, run: Run, place: Place, saved: Any, gradients: Gradients
-    ) -> Mapping[int, Any]:
-        if 0 not in place.wanted:
+    def backward(self, ran: Ran) -> Mapping[int, Any]:
+        if 0 not in ran.place.wanted:
             return {}
-        x, w, numbers = saved
+        x, w, numbers = ran.saved
         dx = np.empty_like(x)
-        dy = np.ascontiguousarray(gradients[0])
+        dy = np.ascontiguousarray(ran.gradients[0])
         call("convolve_by_input", len(x), numbers, dy, w, dx)
         return {0: dx}
 
-    def collect(
-        self,
-        run: Run,
-        place: Place,
-        saved: Any,
-        gradients: Gradients,
-        position: int,
-        part: Part,
-        target: Target,
-    ) -> None:
-        x, _, numbers = saved
-        dy = np.ascontiguousarray(part.rows(gradients[0]))
+    def collect(self, ran: Ran, position: int, part: Part, target: Target) -> None:
+        x, _, numbers = ran.saved
+        dy = np.ascontiguousarray(part.rows(ran.gradients[0]))
         if position == 2:
             target.add_channels(dy, None, part.leaf)
             return
@@ -85,12 +74,10 @@ class MaxPool(Rule):
         call("pool_max", x.shape[0] * x.shape[1], numbers, x, y, places)
         return (y,), (x.shape, numbers, places)
 
-    def backward(
-        self, run: Run, place: Place, saved: Any, gradients: Gradients
-    ) -> Mapping[int, Any]:
-        shape, numbers, places = saved
+    def backward(self, ran: Ran) -> Mapping[int, Any]:
+        shape, numbers, places = ran.saved
         dx = np.empty(shape, np.float32)
-        dy = np.ascontiguousarray(gradients[0])
+        dy = np.ascontiguousarray(ran.gradients[0])
         call("pool_max_gradient", shape[0] * shape[1], numbers, dy, places, dx)
         return {0: dx}
 
@@ -111,12 +98,10 @@ class AveragePool(Rule):
         call("pool_mean", x.shape[0] * x.shape[1], saved[1], x, y)
         return (y,), saved
 
-    def backward(
-        self, run: Run, place: Place, saved: Any, gradients: Gradients
-    ) -> Mapping[int, Any]:
-        shape, numbers = saved
+    def backward(self, ran: Ran) -> Mapping[int, Any]:
+        shape, numbers = ran.saved
         dx = np.empty(shape, np.float32)
-        dy = np.ascontiguousarray(gradients[0])
+        dy = np.ascontiguousarray(ran.gradients[0])
         call("pool_mean_gradient", shape[0] * shape[1], numbers, dy, dx)
         return {0: dx}
 
