@@ -5,7 +5,7 @@ import warnings
 from ..contracts.executor import Executor, TrainingStep
 from ..contracts.optimizer import Optimizer
 from ..contracts.three_step import ThreeStepOptimizer
-from ..errors import Unsupported, one_line
+from ..errors import Deep500Warning, Unsupported, one_line
 from .fixed_step import FixedStep
 from .leaf_step import LeafStep
 
@@ -38,6 +38,7 @@ def training_step(
                 ) from error
             warnings.warn(
                 f"the weights will be the same on this kind of processor only: {reason}",
+                Deep500Warning,
                 stacklevel=2,
             )
     return LeafStep(executor, optimizer, leaves, y)

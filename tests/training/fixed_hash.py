@@ -38,10 +38,13 @@ def network_and_batches(name: str) -> tuple[Any, list[dict[str, np.ndarray]]]:
     return network, batches
 
 
-def weights_hash(name: str, framework: str, kernels: str = "fixed") -> str:
+def weights_hash(
+    name: str, framework: str, kernels: str = "fixed", threads: int = 1
+) -> str:
     network, batches = network_and_batches(name)
     executor = d5.framework(framework).executor(network, seed=3)
     executor.leaves = Leaves(16, 40, kernels)
+    executor.threads = threads
     optimizer = d5.optimizers.Adam(0.01) | d5.optimizers.ClipByNorm(1.0)
     step = training_step(executor, optimizer, "loss")
     assert isinstance(step, FixedStep) == (kernels == "fixed")
