@@ -1,7 +1,9 @@
 """A network whose training step runs by kernels with fixed bits."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,7 +38,7 @@ class FixedNetwork:
     def __init__(self, network: Network, y: str):
         self.y = y
         self.network = network
-        self._check_parameters()
+        self._check_floats()
         targets = [*network.outputs, y, *network.state_updates.values()]
         nodes, _ = network.part([*dict.fromkeys(targets)])
         # transposed parameters: whose, and in which order of axes
@@ -64,6 +66,8 @@ class FixedNetwork:
                 results, kept = place.rule.forward(run, place, own)
                 values.update(zip(place.node.outputs, results, strict=False))
             saved.append(kept)
+            if not is_idle:
+                _check_precision(place, results)
         return Pass(values, saved)
 
     def backward(
@@ -161,11 +165,23 @@ class FixedNetwork:
         self.aliases[node.outputs[0]] = (str(name), order)
         self._live.add(node.outputs[0])
 
-    def _check_parameters(self) -> None:
-        for name, spec in self.network.params.items():
-            if name in self.network.trainable and str(spec.dtype) != "float32":
+    @cached_property
+    def uses(self) -> int:
+        """How many nodes use the parameter that most of them use."""
+        counts = Counter(
+            self.aliases.get(name, (name, ()))[0]
+            for place in self.places
+            for name in place.params.values()
+        )
+        return max(counts.values(), default=1)
+
+    def _check_floats(self) -> None:
+        specs: dict[str, Any] = {**self.network.params, **self.network.inputs}
+        for name, spec in specs.items():
+            dtype = str(spec.dtype)
+            if "float" in dtype and dtype != "float32":
                 raise NotFixed(
-                    f"the parameter {name!r} is in {spec.dtype}, and kernels with fixed bits are for float32"
+                    f"{name!r} is in {dtype}, and kernels with fixed bits are for float32"
                 )
 
     def _check_uses(self) -> None:
@@ -184,6 +200,15 @@ class FixedNetwork:
                 raise NotFixed(
                     f"{_described(producer.node)}, which updates {value!r}, has no kernel with fixed bits"
                 )
+
+
+def _check_precision(place: Place, results: Sequence[Any]) -> None:
+    """Raise NotFixed for float64, which numbers in a node may lead to."""
+    for result in results:
+        if result.dtype.char == "d":
+            raise NotFixed(
+                f"{_described(place.node)} gives float64, and kernels with fixed bits are for float32"
+            )
 
 
 def _is_unused(ran: Ran) -> bool:

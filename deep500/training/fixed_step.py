@@ -57,7 +57,8 @@ class FixedStep(ReproducibleStep):
         select(self.executor.threads)
         part = self._part(share)
         named: list[tuple[str, Target]] = []
-        limit = term_limit(self.leaves.count(share.global_size))
+        uses = self.network.uses
+        limit = term_limit(self.leaves.count(share.global_size) * uses)
 
         def target(subject: str, total: np.ndarray, scale: float) -> Target:
             named.append((subject, Target(total, scale, limit)))
@@ -65,7 +66,7 @@ class FixedStep(ReproducibleStep):
 
         params = self._params()
         fraction = self.leaves.fraction
-        run = Run(part, share.global_size, fraction, target, reduce, params)
+        run = Run(part, share.global_size, uses, fraction, target, reduce, params)
         done = yield from self.network.forward(run, self._inputs(share))
         totals = whole_zeros(self.executor)
         sums = {}

@@ -55,7 +55,7 @@ def test_rule_of_an_example(example: Example) -> None:
     if not inputs[0].ndim:
         pytest.skip("not without an axis of examples")
     rows = len(inputs[0])
-    run = Run(Part(0, rows, 16, rows), rows, 40, target, no_ranks, {})
+    run = Run(Part(0, rows, 16, rows), rows, 1, 40, target, no_ranks, {})
     try:
         results, saved = place.rule.forward(run, place, inputs)
     except NotFixed as error:

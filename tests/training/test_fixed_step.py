@@ -191,7 +191,9 @@ def test_an_operator_without_a_kernel_is_named(
     network, _ = fixed_hash.network_and_batches("mlp")
     monkeypatch.delitem(RULES, "Relu")
     sgd = d5.optimizers.SGD(0.1)
-    with pytest.warns(Deep500Warning, match=r"on this kind of processor only: Relu \(no"):
+    with pytest.warns(
+        Deep500Warning, match=r"on this kind of processor only: Relu \(no"
+    ):
         step = training_step(executor_of(network), sgd, "loss")
     assert isinstance(step, LeafStep)
     with pytest.raises(Unsupported, match=r"on every processor: Relu .*no kernel"):

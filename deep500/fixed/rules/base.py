@@ -20,12 +20,14 @@ Gradients = Sequence[Any]  # of a node's outputs, None where one is not used
 class Run:
     """One rank's part of a step.
 
-    `part` has all examples of this rank, `size` is the number of examples of all ranks. `target(subject, total, scale)`
-    adds multiples of 2^-fraction, and `reduce` adds whole numbers over the ranks.
+    `part` has all examples of this rank, `size` is the number of examples of all ranks, `uses` how many nodes add to
+    the gradient of a parameter at most. `target(subject, total, scale)` is where floats are added as whole numbers,
+    and `reduce` adds these over the ranks.
     """
 
     part: Part
     size: int
+    uses: int
     fraction: int
     target: Callable[[str, np.ndarray, float], Target]
     reduce: Reduce

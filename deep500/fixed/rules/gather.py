@@ -26,5 +26,5 @@ class Gather(Rule):
         return {}
 
     def collect(self, ran: Ran, position: int, part: Part, target: Target) -> None:
-        terms = ran.run.size * part.each(ran.saved) * ran.saved[:1].size
+        terms = ran.run.uses * ran.run.size * part.each(ran.saved) * ran.saved[:1].size
         target.narrowed(terms).add_at(part.rows(ran.saved), part.rows(ran.gradients[0]))
