@@ -57,9 +57,12 @@ class FixedUpdate:
         return self.layout.views(buffers)
 
     def _try(self) -> None:
-        """Update a single number, which shows what functions the formula needs."""
-        params = {"x": np.ones(1, np.float32)}
-        states = {"x": self.optimizer.init_named(self.xp, "x", params["x"])}
+        """Update single numbers, which shows what functions the formula needs."""
+        names = self.executor.structure.trainable
+        params = {name: np.ones(1, np.float32) for name in names}
+        states = {}
+        for name, param in params.items():
+            states[name] = self.optimizer.init_named(self.xp, name, param)
         step = np.asarray(1, np.float32)
         updates = self.optimizer.updates(self.xp, params, params, states, step)
         for _ in updates:

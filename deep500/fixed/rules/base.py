@@ -81,7 +81,7 @@ class Rule:
     def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
         raise NotImplementedError
 
-    def backward(self, run: Run, place: Place, saved: Any, gradients: Gradients) -> Any:
+    def backward(self, ran: Ran) -> Any:
         raise NotImplementedError
 
     def collect(self, ran: Ran, position: int, part: Part, target: Target) -> None:
