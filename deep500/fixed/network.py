@@ -11,8 +11,8 @@ import numpy as np
 from ..contracts.network import KEY, Network, Node
 from ..contracts.transport import Program
 from .namespace import NotFixed
-from .rules import LOSSES, RULES, Loss, Rule
-from .rules.base import Place, Ran, Run
+from .rules import LOSSES, RULES, FixedRule, LossRule
+from .rules.base import NodePlace, Ran, Run
 from .sums import Part, Target
 
 # called with a part, the name of a parameter, and the whole numbers that it adds to the gradient
@@ -107,10 +107,10 @@ class FixedNetwork:
         """Add what this rank's examples contribute to the loss."""
         if run.part.examples:
             last = self.places[-1]
-            assert isinstance(last.rule, Loss)
+            assert isinstance(last.rule, LossRule)
             last.rule.parts(run, done.saved[-1], target)
 
-    def _place(self, node: Node) -> Place:
+    def _place(self, node: Node) -> NodePlace:
         rule = self._rule(node)
         names = {
             position: name
@@ -121,7 +121,7 @@ class FixedNetwork:
         live = {p for p, name in names.items() if name in self._live}
         own = {*self.network.trainable, *self.aliases}
         params = {p: name for p, name in names.items() if name in own}
-        place = Place(
+        place = NodePlace(
             node,
             rule,
             frozenset(live - params.keys()),
@@ -141,17 +141,17 @@ class FixedNetwork:
             )
         return place
 
-    def _rule(self, node: Node) -> Rule:
+    def _rule(self, node: Node) -> FixedRule:
         operator = type(node.operator)
         is_ours = operator.__module__.startswith(OURS)
-        rules: Mapping[str, Rule] = LOSSES if self.y in node.outputs else RULES
+        rules: Mapping[str, FixedRule] = LOSSES if self.y in node.outputs else RULES
         rule = rules.get(operator.__name__)
         if rule is None or not is_ours or node.operator.adapted is not None:
             noun = "as the loss " if self.y in node.outputs else ""
             raise NotFixed(f"{_described(node)} {noun}has no kernel with fixed bits")
         return rule
 
-    def _add_alias(self, place: Place) -> None:
+    def _add_alias(self, place: NodePlace) -> None:
         """Note a transposed parameter, whose gradients are added in place."""
         node = place.node
         is_transpose = type(node.operator).__name__ == "Transpose"
@@ -202,7 +202,7 @@ class FixedNetwork:
                 )
 
 
-def _check_precision(place: Place, results: Sequence[Any]) -> None:
+def _check_precision(place: NodePlace, results: Sequence[Any]) -> None:
     """Raise NotFixed for float64, which numbers in a node may lead to."""
     for result in results:
         if result.dtype.char == "d":
@@ -213,7 +213,7 @@ def _check_precision(place: Place, results: Sequence[Any]) -> None:
 
 def _is_unused(ran: Ran) -> bool:
     """Whether the loss does not depend on a node."""
-    is_loss = isinstance(ran.place.rule, Loss)
+    is_loss = isinstance(ran.place.rule, LossRule)
     return not is_loss and all(gradient is None for gradient in ran.gradients)
 
 

@@ -10,7 +10,7 @@ from deep500.check.operators.examples import Example, examples_of
 from deep500.contracts.transport import Program
 from deep500.fixed.namespace import FixedNamespace, NotFixed
 from deep500.fixed.rules import RULES
-from deep500.fixed.rules.base import Place, Ran, Run
+from deep500.fixed.rules.base import NodePlace, Ran, Run
 from deep500.fixed.sums import Part, Target
 from deep500.frameworks import framework
 from deep500.graph.graph import Node
@@ -26,7 +26,7 @@ def no_ranks(arrays: Any) -> Program:
     yield from ()
 
 
-def place_of(operator: Any, inputs: list[Any]) -> Place:
+def place_of(operator: Any, inputs: list[Any]) -> NodePlace:
     names = tuple(
         f"x{i}" if isinstance(value, np.ndarray) else value
         for i, value in enumerate(inputs)
@@ -35,7 +35,7 @@ def place_of(operator: Any, inputs: list[Any]) -> Place:
     floats = [i for i, v in enumerate(inputs) if getattr(v, "dtype", None) == "float32"]
     rule = RULES[type(operator).__name__]
     batched = frozenset({1} if type(operator).__name__ == "Gather" else {0})
-    return Place(node, rule, frozenset(floats), {}, batched)
+    return NodePlace(node, rule, frozenset(floats), {}, batched)
 
 
 EXAMPLES: list[Example] = []

@@ -16,7 +16,7 @@ from deep500.errors import Deep500Error, Deep500Warning, Unsupported
 from deep500.fixed.library import CHOICE, available_sets
 from deep500.fixed.network import FixedNetwork
 from deep500.fixed.rules import RULES
-from deep500.fixed.rules.dense import Gemm
+from deep500.fixed.rules.dense import GemmRule
 from deep500.training import fixed_step
 from deep500.training.fixed_step import FixedStep
 from deep500.training.leaf_step import LeafStep
@@ -168,13 +168,13 @@ def test_a_rule_that_depends_on_the_rows_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The planted error: a mean of the activations that are there is taken out."""
-    real = Gemm.forward
+    real = GemmRule.forward
 
-    def centred(self: Gemm, run: Any, place: Any, inputs: Any) -> Any:
+    def centred(self: GemmRule, run: Any, place: Any, inputs: Any) -> Any:
         x, *rest = inputs
         return real(self, run, place, [x - x.mean(axis=0), *rest])
 
-    monkeypatch.setattr(Gemm, "forward", centred)
+    monkeypatch.setattr(GemmRule, "forward", centred)
     network, [batch, *_] = fixed_hash.network_and_batches("mlp")
     assert one_sum(network, PARTS["one"], batch) != one_sum(
         network, PARTS["two"], batch

@@ -1,32 +1,33 @@
 """One rule for every operator that runs by kernels with fixed bits."""
 
-from .attention import Attention
-from .base import Rule
-from .batch_norm import BatchNormalization
-from .dense import Gemm, MatMul
-from .elementwise import Gelu, Relu
-from .formula import OPERATORS, Add, Formula
-from .gather import Gather
-from .layer_norm import LayerNormalization
-from .losses import Loss, ReduceMean, SoftmaxCrossEntropyLoss
-from .windows import AveragePool, Conv, MaxPool
+from .attention import AttentionRule
+from .base import FixedRule
+from .batch_norm import BatchNormalizationRule
+from .dense import GemmRule, MatMulRule
+from .elementwise import GeluRule, ReluRule
+from .formula import OPERATORS, AddRule, Formula
+from .gather import GatherRule
+from .layer_norm import LayerNormalizationRule
+from .losses import LossRule, ReduceMeanRule, SoftmaxCrossEntropyLossRule
+from .windows import AveragePoolRule, ConvRule, MaxPoolRule
 
 CLASSES = (
-    *(
-        Add,
-        Attention,
-        AveragePool,
-        BatchNormalization,
-        Conv,
-        Gather,
-        Gelu,
-        Gemm,
-        LayerNormalization,
-    ),
-    *(MatMul, MaxPool, Relu),
+    AddRule,
+    AttentionRule,
+    AveragePoolRule,
+    BatchNormalizationRule,
+    ConvRule,
+    GatherRule,
+    GeluRule,
+    GemmRule,
+    LayerNormalizationRule,
+    MatMulRule,
+    MaxPoolRule,
+    ReluRule,
 )
-RULES: dict[str, Rule] = {name: Formula() for name in OPERATORS}
-RULES |= {rule.__name__: rule() for rule in CLASSES}
-LOSSES: dict[str, Loss] = {
-    rule.__name__: rule() for rule in (SoftmaxCrossEntropyLoss, ReduceMean)
+RULES: dict[str, FixedRule] = {name: Formula() for name in OPERATORS}
+RULES |= {rule.__name__.removesuffix("Rule"): rule() for rule in CLASSES}
+LOSSES: dict[str, LossRule] = {
+    rule.__name__.removesuffix("Rule"): rule()
+    for rule in (SoftmaxCrossEntropyLossRule, ReduceMeanRule)
 }

@@ -8,11 +8,11 @@ import numpy as np
 
 from ...contracts.operator import Operator
 from ..library import call
-from .base import Place, Ran, Rule, Run, only
+from .base import FixedRule, NodePlace, Ran, Run, only
 
 
-class Attention(Rule):
-    def lacks(self, operator: Operator, place: Place) -> str:
+class AttentionRule(FixedRule):
+    def lacks(self, operator: Operator, place: NodePlace) -> str:
         node, settings = place.node, place.operator
         if (
             settings.q_num_heads is None
@@ -27,7 +27,7 @@ class Attention(Rule):
             return "with a window"
         return only(place, softcap=0.0, softmax_precision=None, qk_matmul_output_mode=0)
 
-    def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
+    def forward(self, run: Run, place: NodePlace, inputs: Sequence[Any]) -> Any:
         q, k, v = (_packed(x) for x in inputs[:3])
         heads = place.operator.q_num_heads
         batch, queries, width = q.shape

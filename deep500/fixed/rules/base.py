@@ -36,14 +36,14 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Place:
+class NodePlace:
     """A node with its rule. Inputs are named by their positions.
 
     `wanted` need gradients of their own, `params` are parameters, `batched` have examples along their first axis.
     """
 
     node: Node
-    rule: "Rule"
+    rule: "FixedRule"
     wanted: frozenset[int]
     params: Mapping[int, str]
     batched: frozenset[int]
@@ -58,12 +58,12 @@ class Ran:
     """A node that ran forward: what it saved, and the gradients of its outputs."""
 
     run: Run
-    place: Place
+    place: NodePlace
     saved: Any
     gradients: Gradients
 
 
-class Rule:
+class FixedRule:
     """How an operator runs. Every row of a result must not depend on the other rows of the call.
 
     `forward` returns the results and what the gradients need. `backward` returns the gradients of inputs by position,
@@ -74,11 +74,11 @@ class Rule:
     # without examples
     reduces = False
 
-    def lacks(self, operator: Operator, place: Place) -> str:
+    def lacks(self, operator: Operator, place: NodePlace) -> str:
         """Why this node cannot run by the rule; "" if it can."""
         return ""
 
-    def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
+    def forward(self, run: Run, place: NodePlace, inputs: Sequence[Any]) -> Any:
         raise NotImplementedError
 
     def backward(self, ran: Ran) -> Any:
@@ -88,7 +88,7 @@ class Rule:
         raise NotImplementedError
 
 
-def only(place: Place, **allowed: Any) -> str:
+def only(place: NodePlace, **allowed: Any) -> str:
     """Why settings of an operator other than these are not supported; "" if they are these."""
     for name, value in allowed.items():
         actual = getattr(place.operator, name)

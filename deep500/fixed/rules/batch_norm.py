@@ -11,20 +11,20 @@ from ...contracts.transport import Program
 from ...reductions.fixed_point import write_values
 from ..library import call
 from ..sums import Part, Target
-from .base import Place, Ran, Rule, Run, only
+from .base import FixedRule, NodePlace, Ran, Run, only
 
 
-class BatchNormalization(Rule):
+class BatchNormalizationRule(FixedRule):
     """In training mode only; results are y and the running statistics."""
 
     reduces = True
 
-    def lacks(self, operator: Operator, place: Place) -> str:
+    def lacks(self, operator: Operator, place: NodePlace) -> str:
         if {1, 2} - place.params.keys():
             return "whose scale and bias are not trained"
         return only(place, training_mode=1)
 
-    def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Program:
+    def forward(self, run: Run, place: NodePlace, inputs: Sequence[Any]) -> Program:
         x, scale, bias, running_mean, running_variance = inputs
         subject = f"the input of {place.node.name}"
         mean = yield from self._mean(run, subject, x, None, len(scale))

@@ -9,16 +9,16 @@ from ...contracts.operator import Operator
 from ..namespace import NotFixed
 from ..products import matmul
 from ..sums import Part, Target
-from .base import Place, Ran, Rule, Run, only
+from .base import FixedRule, NodePlace, Ran, Run, only
 
 
-class Gemm(Rule):
-    def lacks(self, operator: Operator, place: Place) -> str:
+class GemmRule(FixedRule):
+    def lacks(self, operator: Operator, place: NodePlace) -> str:
         if 0 not in place.batched or {1, 2} & place.batched:
             return "with a batch that is not its first input"
         return only(place, alpha=1.0, beta=1.0, transA=0)
 
-    def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
+    def forward(self, run: Run, place: NodePlace, inputs: Sequence[Any]) -> Any:
         a, b, *rest = inputs
         matrix = b.T if place.operator.transB else b
         bias = rest[0] if rest else None
@@ -43,13 +43,13 @@ class Gemm(Rule):
         target.add_products(part.rows(ran.saved[0]), dy, leaf)
 
 
-class MatMul(Rule):
-    def lacks(self, operator: Operator, place: Place) -> str:
+class MatMulRule(FixedRule):
+    def lacks(self, operator: Operator, place: NodePlace) -> str:
         if 0 not in place.batched:
             return "with a batch that is not its first input"
         return ""
 
-    def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
+    def forward(self, run: Run, place: NodePlace, inputs: Sequence[Any]) -> Any:
         a, b = inputs
         if min(a.ndim, b.ndim) < 2:
             raise NotFixed("MatMul of a vector has no kernel with fixed bits")

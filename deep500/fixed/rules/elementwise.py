@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from ..library import call
-from .base import Place, Ran, Rule, Run
+from .base import FixedRule, NodePlace, Ran, Run
 
 
-class Relu(Rule):
-    def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
+class ReluRule(FixedRule):
+    def forward(self, run: Run, place: NodePlace, inputs: Sequence[Any]) -> Any:
         x = np.ascontiguousarray(inputs[0])
         y = np.empty_like(x)
         call("relu", x, y, x.size)
@@ -23,8 +23,8 @@ class Relu(Rule):
         return {0: dx}
 
 
-class Gelu(Rule):
-    def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
+class GeluRule(FixedRule):
+    def forward(self, run: Run, place: NodePlace, inputs: Sequence[Any]) -> Any:
         x = np.ascontiguousarray(inputs[0])
         y = np.empty_like(x)
         call(_kernel(place), x, y, x.size)
@@ -37,5 +37,5 @@ class Gelu(Rule):
         return {0: dx}
 
 
-def _kernel(place: Place) -> str:
+def _kernel(place: NodePlace) -> str:
     return "gelu_tanh" if place.operator.approximate == "tanh" else "gelu"

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..sums import Part, Target
-from .base import Gradients, Place, Ran, Rule, Run
+from .base import FixedRule, Gradients, NodePlace, Ran, Run
 
 # their formulas use the namespace alone, and no operator of Python but + - * / and comparisons
 OPERATORS = (
@@ -18,8 +18,8 @@ OPERATORS = (
 )
 
 
-class Formula(Rule):
-    def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
+class Formula(FixedRule):
+    def forward(self, run: Run, place: NodePlace, inputs: Sequence[Any]) -> Any:
         results = place.operator.run(run.xp, *inputs)
         return place.operator.published(results), (inputs, results)
 
@@ -41,7 +41,7 @@ class Formula(Rule):
             target.add_rows(pulled[position].reshape(1, -1))
 
 
-class Add(Formula):
+class AddRule(Formula):
     """Parameters that are added to every example have a kernel."""
 
     def backward(self, ran: Ran) -> Mapping[int, Any]:
@@ -61,7 +61,7 @@ class Add(Formula):
 
 
 def _pulled(
-    run: Run, place: Place, gradients: Gradients, inputs: Any, results: Any
+    run: Run, place: NodePlace, gradients: Gradients, inputs: Any, results: Any
 ) -> list[Any]:
     published = place.operator.published(results)
     whole = []

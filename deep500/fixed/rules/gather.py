@@ -7,16 +7,16 @@ import numpy as np
 
 from ...contracts.operator import Operator
 from ..sums import Part, Target
-from .base import Place, Ran, Rule, Run, only
+from .base import FixedRule, NodePlace, Ran, Run, only
 
 
-class Gather(Rule):
-    def lacks(self, operator: Operator, place: Place) -> str:
+class GatherRule(FixedRule):
+    def lacks(self, operator: Operator, place: NodePlace) -> str:
         if 0 in place.batched:
             return "from values that depend on the batch"
         return only(place, axis=0)
 
-    def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
+    def forward(self, run: Run, place: NodePlace, inputs: Sequence[Any]) -> Any:
         table, indices = inputs
         place.operator.check(table, indices)
         upwards = np.where(indices < 0, indices + len(table), indices)

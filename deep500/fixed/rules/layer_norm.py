@@ -8,18 +8,18 @@ import numpy as np
 from ...contracts.operator import Operator
 from ..library import call
 from ..sums import Part, Target
-from .base import Place, Ran, Rule, Run, only
+from .base import FixedRule, NodePlace, Ran, Run, only
 
 
-class LayerNormalization(Rule):
-    def lacks(self, operator: Operator, place: Place) -> str:
+class LayerNormalizationRule(FixedRule):
+    def lacks(self, operator: Operator, place: NodePlace) -> str:
         if len(place.node.outputs) > 1:
             return "whose statistics are used"
         if {1, 2} & place.batched:
             return "with scales that depend on the batch"
         return only(place, axis=-1)
 
-    def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
+    def forward(self, run: Run, place: NodePlace, inputs: Sequence[Any]) -> Any:
         x, scale, *rest = inputs
         x = np.ascontiguousarray(x)
         rows, width = x.size // x.shape[-1], x.shape[-1]

@@ -10,25 +10,25 @@ from ...contracts.operator import Operator
 from ...reductions.fixed_point import term_limit
 from ..library import call
 from ..sums import Target
-from .base import Place, Ran, Rule, Run, only
+from .base import FixedRule, NodePlace, Ran, Run, only
 
 
-class Loss(Rule):
+class LossRule(FixedRule):
     """`parts` adds what this rank's examples contribute to the mean."""
 
     def parts(self, run: Run, saved: Any, target: Target) -> None:
         raise NotImplementedError
 
 
-class SoftmaxCrossEntropyLoss(Loss):
-    def lacks(self, operator: Operator, place: Place) -> str:
+class SoftmaxCrossEntropyLossRule(LossRule):
+    def lacks(self, operator: Operator, place: NodePlace) -> str:
         if len(place.node.outputs) > 1:
             return "whose probabilities are used"
         if len(place.node.inputs) > 2:
             return "with weights of classes"
         return only(place, reduction="mean", ignore_index=None)
 
-    def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
+    def forward(self, run: Run, place: NodePlace, inputs: Sequence[Any]) -> Any:
         scores, labels = inputs
         place.operator.check(scores, labels)
         last = scores if scores.ndim == 2 else np.moveaxis(scores, 1, -1)
@@ -50,15 +50,15 @@ class SoftmaxCrossEntropyLoss(Loss):
         return {0: slopes if slopes.ndim == 2 else np.moveaxis(slopes, -1, 1)}
 
 
-class ReduceMean(Loss):
+class ReduceMeanRule(LossRule):
     """The mean of everything."""
 
-    def lacks(self, operator: Operator, place: Place) -> str:
+    def lacks(self, operator: Operator, place: NodePlace) -> str:
         if len(place.node.inputs) > 1 and place.node.inputs[1] is not None:
             return "of some axes"
         return only(place, keepdims=0)
 
-    def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
+    def forward(self, run: Run, place: NodePlace, inputs: Sequence[Any]) -> Any:
         x = np.ascontiguousarray(inputs[0])
         share = 1.0 / (run.size * prod(x.shape[1:]))
         return (np.zeros((), np.float32),), (x, share)

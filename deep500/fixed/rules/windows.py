@@ -9,17 +9,17 @@ from ...contracts.operator import Operator
 from ...operators._sliding import windows
 from ..library import call
 from ..sums import Part, Target
-from .base import Place, Ran, Rule, Run, only
+from .base import FixedRule, NodePlace, Ran, Run, only
 
 
-class Conv(Rule):
-    def lacks(self, operator: Operator, place: Place) -> str:
+class ConvRule(FixedRule):
+    def lacks(self, operator: Operator, place: NodePlace) -> str:
         kernel = place.operator.kernel_shape
         if kernel is None or len(kernel) != 2:
             return "over other than two axes of a given kernel_shape"
         return ""
 
-    def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
+    def forward(self, run: Run, place: NodePlace, inputs: Sequence[Any]) -> Any:
         x, w, *rest = inputs
         x = np.ascontiguousarray(x)
         bias = rest[0] if rest else None
@@ -57,15 +57,15 @@ class Conv(Rule):
         )
 
 
-class MaxPool(Rule):
-    def lacks(self, operator: Operator, place: Place) -> str:
+class MaxPoolRule(FixedRule):
+    def lacks(self, operator: Operator, place: NodePlace) -> str:
         if len(place.operator.kernel_shape) != 2:
             return "over other than two axes"
         if len(place.node.outputs) > 1:
             return "whose indices are used"
         return only(place, storage_order=0)
 
-    def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
+    def forward(self, run: Run, place: NodePlace, inputs: Sequence[Any]) -> Any:
         x = np.ascontiguousarray(inputs[0])
         members, sizes = _numbers(place.operator, x, place.operator.kernel_shape)
         numbers = np.array(members, np.int64)
@@ -82,15 +82,15 @@ class MaxPool(Rule):
         return {0: dx}
 
 
-class AveragePool(Rule):
-    def lacks(self, operator: Operator, place: Place) -> str:
+class AveragePoolRule(FixedRule):
+    def lacks(self, operator: Operator, place: NodePlace) -> str:
         if len(place.operator.kernel_shape) != 2:
             return "over other than two axes"
         if any(place.operator.pads or ()):
             return "with pads"
         return only(place, auto_pad="NOTSET", ceil_mode=0)
 
-    def forward(self, run: Run, place: Place, inputs: Sequence[Any]) -> Any:
+    def forward(self, run: Run, place: NodePlace, inputs: Sequence[Any]) -> Any:
         x = np.ascontiguousarray(inputs[0])
         members, sizes = _numbers(place.operator, x, place.operator.kernel_shape)
         y = np.empty((*x.shape[:2], *sizes), np.float32)
