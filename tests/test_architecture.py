@@ -32,7 +32,7 @@ LAYERS = [
     " augmentations precisions claims audit logs elementary",
     "formats transformations costs testing",
     "topologies reductions",
-    "codecs collectives transports",
+    "codecs collectives transports fixed",
     "schemes",
     "training",
     "distributed",

@@ -107,7 +107,7 @@ MEANINGS = {
     "--hold-out": ("algorithms that the fit does not see", "NAME"),
     "--bandwidth": ("Mbit/s of every rank", "RATE"),
     "--hashed": ("compare the bits of the results", "N"),
-    "--reproducible": ("the same weights, bit for bit", "ROWS[,BITS]"),
+    "--reproducible": ("the same weights, bit for bit", "ROWS,BITS,KERNELS"),
     "--hidden": ("hidden layers of the perceptron", "N"),
     "--target": ("validation accuracy in %", "N"),
     "--load-seconds": ("the time limit of loading", "S"),
