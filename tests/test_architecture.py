@@ -39,9 +39,10 @@ LAYERS = [
     "check",
     "results",
     "bundle/records",
-    "bench rerun instrumentation board dossiers fooling",
+    "bench rerun instrumentation board dossiers fooling exports papers",
     "contest",
-    "cli",
+    "cli pytest_plugin",
+    "notebooks",
 ]
 # Two rooms of one layer: the network contract is built on the graph, and the graph is made of operators, a contract.
 TOGETHER = {"contracts", "graph"}
