@@ -548,6 +548,7 @@ INSTANCES = {
     "codecs",
     "collectives",
     "elementary",
+    "exports",
     "frameworks",
     "initializers",
     "networks",
@@ -579,8 +580,8 @@ def ambiguous_classes(root: Path) -> list[str]:
     return ambiguous
 
 
-# Classes that share the name of an operator of ONNX, a kind of result or a scheme on purpose
-NAMES_OF_DEFINITIONS = {"AllReduce", "Recipe", "Split"}
+# Classes that share the name of an operator of ONNX, a kind of result, a format or a scheme on purpose
+NAMES_OF_DEFINITIONS = {"AllReduce", "Asv", "Recipe", "Split", "Suite"}
 
 
 def is_definition(path: Path, name: str, root: Path) -> bool:

@@ -62,8 +62,8 @@ def _beside(bundle: Path, name: str, suffix: str) -> Path:
 def _check_settings(
     format: "ExportFormat", name: str, settings: dict[str, object]
 ) -> None:
-    if format.settings is None:
+    if format.takes is None:
         return
     for setting in settings:
-        if setting not in format.settings:
-            raise unknown(f"setting of --to {name}", setting, format.settings)
+        if setting not in format.takes:
+            raise unknown(f"setting of --to {name}", setting, format.takes)

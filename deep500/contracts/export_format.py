@@ -18,7 +18,7 @@ class ExportFormat(Definition):
     # of the file; empty for a format that is a folder
     suffix: ClassVar[str] = ""
     # the settings that it takes by name, with what they mean; None: any name
-    settings: ClassVar[Mapping[str, str] | None] = {}
+    takes: ClassVar[Mapping[str, str] | None] = {}
 
     def write(
         self, record: AnyRecord, path: Path, settings: Mapping[str, Any]

@@ -22,7 +22,7 @@ PERCENT = 100.0
 
 
 @dataclass(frozen=True)
-class Event:
+class MllogEvent:
     """One line of the log; `kind` is POINT_IN_TIME, INTERVAL_START or INTERVAL_END."""
 
     key: str
@@ -48,7 +48,7 @@ class Mllog(ExportFormat):
     """A folder with a log for each seed; any `--set KEY=VALUE` becomes a line of its own or replaces one."""
 
     suffix = ""
-    settings = None
+    takes = None
 
     def write(
         self, record: AnyRecord, path: Path, settings: Mapping[str, Any]
@@ -77,7 +77,7 @@ class Mllog(ExportFormat):
 
 def _seed_events(
     record: AnyRecord, seed: int, settings: Mapping[str, Any]
-) -> Iterator[Event]:
+) -> Iterator[MllogEvent]:
     epochs = [b for b in record.blocks if isinstance(b, Epoch) and b.seed == seed]
     ends = [b for b in record.blocks if isinstance(b, SeedEnd) and b.seed == seed]
     if not epochs or not ends:
@@ -88,8 +88,8 @@ def _seed_events(
     began_ms = _ms(first["unix time"] - first.get("run seconds", 0.0))
     building_ms = _ms(ends[0].build_seconds)
     yield from _header(record, seed, began_ms - building_ms, settings)
-    yield Event("init_stop", began_ms, kind="INTERVAL_END")
-    yield Event("run_start", began_ms, kind="INTERVAL_START")
+    yield MllogEvent("init_stop", began_ms, kind="INTERVAL_END")
+    yield MllogEvent("run_start", began_ms, kind="INTERVAL_START")
     begin_ms, evaluated_s = began_ms, 0.0
     for epoch in epochs:
         yield from _epoch_events(record.plan, epoch, begin_ms, evaluated_s)
@@ -97,12 +97,12 @@ def _seed_events(
         evaluated_s = epoch.counters.get("evaluation seconds", 0.0)
     status = "aborted" if ends[0].ended else "success"
     metadata = {"status": status, "samples_count": _samples(epochs[-1])}
-    yield Event("run_stop", begin_ms, None, metadata, "INTERVAL_END")
+    yield MllogEvent("run_stop", begin_ms, None, metadata, "INTERVAL_END")
 
 
 def _header(
     record: AnyRecord, seed: int, time_ms: int, settings: Mapping[str, Any]
-) -> Iterator[Event]:
+) -> Iterator[MllogEvent]:
     plan: RecipePlan = record.plan
     environment = Environment.from_json(record.environment)
     cpu = environment.fact("hardware compute", "cpu model").value
@@ -123,26 +123,26 @@ def _header(
         values["submission_benchmark" if name == "benchmark" else name] = value
     for key, value in values.items():
         if value is not None:
-            yield Event(key, time_ms, value)
-    yield Event("init_start", time_ms, kind="INTERVAL_START")
+            yield MllogEvent(key, time_ms, value)
+    yield MllogEvent("init_start", time_ms, kind="INTERVAL_START")
 
 
 def _epoch_events(
     plan: RecipePlan, epoch: Epoch, begin_ms: int, evaluated_s: float
-) -> Iterator[Event]:
+) -> Iterator[MllogEvent]:
     """An epoch, and the evaluation in its end."""
     counters = epoch.counters
     end_ms = _ms(counters["unix time"])
     took_s = counters.get("evaluation seconds", evaluated_s) - evaluated_s
     evaluation_ms = max(begin_ms, end_ms - _ms(took_s))
     place = {"epoch_num": epoch.evaluation.epoch, "samples_count": _samples(epoch)}
-    yield Event("epoch_start", begin_ms, None, place, "INTERVAL_START")
-    yield Event("eval_start", evaluation_ms, None, place, "INTERVAL_START")
+    yield MllogEvent("epoch_start", begin_ms, None, place, "INTERVAL_START")
+    yield MllogEvent("eval_start", evaluation_ms, None, place, "INTERVAL_START")
     share = _main_quality(plan, epoch)
     if share is not None:
-        yield Event("eval_accuracy", end_ms, share, place)
-    yield Event("eval_stop", end_ms, None, place, "INTERVAL_END")
-    yield Event("epoch_stop", end_ms, None, place, "INTERVAL_END")
+        yield MllogEvent("eval_accuracy", end_ms, share, place)
+    yield MllogEvent("eval_stop", end_ms, None, place, "INTERVAL_END")
+    yield MllogEvent("epoch_stop", end_ms, None, place, "INTERVAL_END")
 
 
 def _main_quality(plan: RecipePlan, epoch: Epoch) -> float | None:

@@ -7,7 +7,7 @@ from ..errors import Deep500Error
 
 def reported_numbers(record: AnyRecord) -> list[ReportedNumber]:
     """Every number that the report shows, each name once; a Deep500Error if there is none."""
-    numbers = {}
+    numbers: dict[str, ReportedNumber] = {}
     for number in record.kind.dossier(record).number:
         if number.value is not None:
             numbers.setdefault(number.name, number)

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from .benchmark import Benchmark
+    from .benchmark import BenchmarkFixture
 
 
 @pytest.fixture
-def benchmark(request: pytest.FixtureRequest) -> Iterator["Benchmark"]:
+def benchmark(request: pytest.FixtureRequest) -> Iterator["BenchmarkFixture"]:
     """pytest-benchmark's fixture, measured by Deep500: `benchmark(f, *args)` returns what f returns."""
     from . import run_of
-    from .benchmark import Benchmark
+    from .benchmark import BenchmarkFixture
 
-    fixture = Benchmark(run_of(request.config), request.node)
+    fixture = BenchmarkFixture(run_of(request.config), request.node)
     yield fixture
     fixture.close()

@@ -10,8 +10,8 @@ from ..measure.plan import Settings as PlanSettings
 from ..measure.plan import make_plan
 from ..measure.results import Result
 from .fixture import bound_call, failing_in_one_line, function_name
-from .pedantic import Rounds
-from .round_statistics import RoundStatistics
+from .pedantic import PedanticRounds
+from .sample_statistics import SampleStatistics
 from .suite_run import SuiteRun
 
 # settings of the marker that our engine decides itself: it calibrates, warms up and turns the collector off as needed
@@ -28,7 +28,7 @@ DECIDED_HERE = {
 }
 
 
-class Benchmark:
+class BenchmarkFixture:
     """Times one function per test: `benchmark(f, *args)`, or `benchmark.pedantic(f, rounds=…)`."""
 
     def __init__(self, run: SuiteRun, node: pytest.Item):
@@ -39,7 +39,7 @@ class Benchmark:
         self.param = callspec.id if callspec else None
         self.params = callspec.params if callspec else None
         self.extra_info: dict[str, Any] = {}
-        self.stats: RoundStatistics | None = None
+        self.stats: SampleStatistics | None = None
         self.group: str | None = None
         self.max_time: float | None = None
         self.has_error = False
@@ -89,7 +89,7 @@ class Benchmark:
     ) -> Any:
         """Time exactly so many rounds of so many calls, each round after its own setup."""
         self._use("benchmark.pedantic(…)")
-        asked = Rounds(
+        asked = PedanticRounds(
             target, tuple(args), dict(kwargs or {}), setup, warmup_rounds, iterations
         )
         asked.check(rounds)
@@ -100,7 +100,7 @@ class Benchmark:
         self._keep(result)
         return value
 
-    def _timed(self, asked: Rounds, rounds: int) -> tuple[Result, Any]:
+    def _timed(self, asked: PedanticRounds, rounds: int) -> tuple[Result, Any]:
         label = function_name(asked.target, "function")
         name = self.run.begin_name(self.fullname, "")
         begun = self.run.begun_before(name)
@@ -134,7 +134,7 @@ class Benchmark:
         self._measurement = next(
             name for name, own in self.run.results.items() if own is result
         )
-        self.stats = RoundStatistics(result)
+        self.stats = SampleStatistics(result)
 
     def _use(self, how: str) -> None:
         if self._measured:

@@ -38,7 +38,7 @@ class Begun:
 
 
 @dataclass(frozen=True)
-class Task:
+class FurtherTask:
     """What a further process measures, and the file that it writes its blocks to."""
 
     tests: Sequence[str]
@@ -46,9 +46,9 @@ class Task:
     out: str
 
 
-def read_task(path: str) -> Task:
+def read_task(path: str) -> FurtherTask:
     text = Path(path).read_text(encoding="utf-8")
-    return decoded(Task, limited_json(text, path), TASK)
+    return decoded(FurtherTask, limited_json(text, path), TASK)
 
 
 def measure_again(
@@ -57,7 +57,7 @@ def measure_again(
     """Run the measuring tests in a new process and add its times; returns what went wrong, or nothing."""
     with tempfile.TemporaryDirectory() as place:
         out = Path(place) / "blocks.jsonl"
-        task = Task(run.measuring_tests, run.begun(), str(out))
+        task = FurtherTask(run.measuring_tests, run.begun(), str(out))
         file = Path(place) / "task.json"
         file.write_text(json.dumps(encoded(task)), encoding="utf-8")
         command = [sys.executable, "-m", "pytest", *without_files(arguments)]
@@ -99,7 +99,7 @@ def _blocks(path: Path) -> dict[str, list[TimedBlock]]:
     return blocks
 
 
-def write_block(task: Task, name: str, block: TimedBlock) -> None:
+def write_block(task: FurtherTask, name: str, block: TimedBlock) -> None:
     """Add a block to the file of a further process."""
     try:
         with open(task.out, "a", encoding="utf-8") as file:

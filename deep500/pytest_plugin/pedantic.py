@@ -1,4 +1,4 @@
-"""Rounds of an exact number of calls, each after its own setup, as `benchmark.pedantic` asks for them."""
+"""PedanticRounds of an exact number of calls, each after its own setup, as `benchmark.pedantic` asks for them."""
 
 import gc
 import time
@@ -14,7 +14,7 @@ from ..measure.sensing.others import Others
 
 
 @dataclass(frozen=True)
-class Rounds:
+class PedanticRounds:
     """What is timed, and how every round begins."""
 
     target: Callable

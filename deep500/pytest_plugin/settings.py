@@ -11,7 +11,7 @@ import pytest
 from ..bundle.encoding import MANIFEST
 from ..bundle.records.recording import find_bundle
 from ..errors import Deep500Error
-from .further_processes import Task, read_task
+from .further_processes import FurtherTask, read_task
 from .options import TASK
 
 FOLDER = ".d5"  # below pytest's root folder
@@ -20,7 +20,7 @@ SEVERAL = 6  # as few as an interval over processes can reach by ranks
 
 
 @dataclass(frozen=True)
-class Settings:
+class SuiteSettings:
     """What is to be done; `series` is the folder to save into, `base` the bundle to compare with."""
 
     root: Path
@@ -31,10 +31,10 @@ class Settings:
     once: bool
     series: Path | None
     base: Path | None
-    task: Task | None  # of a further process
+    task: FurtherTask | None  # of a further process
 
 
-def read_settings(config: pytest.Config) -> Settings:
+def read_settings(config: pytest.Config) -> SuiteSettings:
     """The settings; raises a Deep500Error for what cannot work."""
     option = config.option
     task_file = os.environ.get(TASK)
@@ -55,7 +55,7 @@ def read_settings(config: pytest.Config) -> Settings:
         raise Deep500Error(f"--d5-budget {option.d5_budget}: give seconds, more than 0")
     if not 0 <= option.d5_margin < 1e6:
         raise Deep500Error(f"--d5-margin {option.d5_margin}: give a share such as 0.02")
-    return Settings(
+    return SuiteSettings(
         root=config.rootpath,
         budget_s=option.d5_budget,
         margin=option.d5_margin,

@@ -24,7 +24,7 @@ from ..measure.results import Result
 from ..measure.running import measure_plan
 from ..results.suites.contents import SuiteBlock, SuitePlan
 from .further_processes import Begun, write_block
-from .settings import Settings, read_settings
+from .settings import SuiteSettings, read_settings
 
 if TYPE_CHECKING:
     from ..contracts.result import Contrast
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class SuiteRun:
     """Everything that the tests of a session measured, and what is to be said of it at the end."""
 
-    def __init__(self, settings: Settings, base: Record | None):
+    def __init__(self, settings: SuiteSettings, base: Record | None):
         self.settings = settings
         self.base = base
         self.tests: list[str] = []

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 DOTS_PER_INCH = 300
 HEADER = ("panel", "drawn as", "series", "x", "y")
-Row = tuple[int, str, str, Any, Any]
 
 
 @dataclass(frozen=True)
@@ -74,33 +72,29 @@ def _csv(figure: "Figure") -> bytes:
     for panel, axes in enumerate(figure.axes):
         for kind, series, points in _artists(axes):
             for x, y in points:
-                writer.writerow([panel, kind, series, _number(x), _number(y)])
+                writer.writerow([panel, kind, series, x, y])
     return file.getvalue().encode()
 
 
-def _artists(axes: "Axes") -> Iterator[tuple[str, str, Sequence[Any]]]:
+def _artists(axes: Any) -> Iterator[tuple[str, str, Sequence[Any]]]:
     """What is drawn: its kind, its name in the legend, and its points."""
     from matplotlib.collections import LineCollection, PathCollection
 
     for line in axes.lines:
-        points = list(zip(line.get_xdata(), line.get_ydata(), strict=True))
-        yield "line", _label(line), points
+        yield "line", _label(line), line.get_xydata().tolist()
     for patch in axes.patches:
         corners = patch.get_patch_transform().transform(patch.get_path().vertices)
-        yield "bar", _label(patch), list(corners)
+        yield "bar", _label(patch), corners.tolist()
     for collection in axes.collections:
         if isinstance(collection, PathCollection):
-            yield "dots", _label(collection), list(collection.get_offsets())
+            offsets: Any = collection.get_offsets()
+            yield "dots", _label(collection), offsets.tolist()
             continue
         kind = "line" if isinstance(collection, LineCollection) else "area"
         for path in collection.get_paths():
-            yield kind, _label(collection), list(path.vertices)
+            yield kind, _label(collection), path.vertices.tolist()
 
 
 def _label(artist: Any) -> str:
     label = str(artist.get_label())
     return "" if label.startswith("_") else label
-
-
-def _number(value: Any) -> Any:
-    return float(value) if hasattr(value, "__float__") else str(value)

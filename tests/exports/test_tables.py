@@ -28,7 +28,7 @@ def test_the_times_of_a_benchmark_are_those_of_its_blocks(export, golden):
     result = Result(record.plan, record.blocks)
     for name in result.names:
         own = [row for row in rows if row["name"] == name and row["kept"] == "True"]
-        by_process = {}
+        by_process: dict[int, list[float]] = {}
         for row in own:
             values = by_process.setdefault(int(row["process"]), [])
             values.append(float(row["value"]))
@@ -121,4 +121,5 @@ def test_a_factor_that_is_called_as_a_column_gets_another_one():
     class Record:
         kind = Kind()
 
-    assert level_columns(Record()) == {"value": "level value", "n": "n"}
+    columns = level_columns(Record())  # type: ignore[arg-type]
+    assert columns == {"value": "level value", "n": "n"}

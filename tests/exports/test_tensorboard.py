@@ -13,9 +13,9 @@ def scalars(path):
     for event in _records(content, path.name):
         step = 0
         for number, _, value in _fields(event, path.name):
-            if number == 2:
+            if number == 2 and isinstance(value, int):
                 step = value
-            elif number == 5:
+            elif number == 5 and isinstance(value, bytes):
                 found += [(tag, step, scalar) for tag, scalar in _scalars(value, "x")]
     return found
 

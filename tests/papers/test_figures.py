@@ -58,13 +58,13 @@ def test_every_picture_is_there_in_every_form(name, figures):
 def test_the_data_beside_a_picture_are_what_is_drawn(figures):
     record = load(GOLDEN / "bench.zip")
     rows = csv.DictReader(io.StringIO((figures("bench") / "ecdf.csv").read_text()))
-    drawn = {}
+    drawn: dict[str, list[tuple[float, float]]] = {}
     for row in rows:
         if row["drawn as"] == "line":
             drawn.setdefault(row["series"], []).append(
                 (float(row["x"]), float(row["y"]))
             )
-    result = Result(record.plan, record.blocks)
+    result = Result(record.plan, list(record.blocks))
     assert len(drawn) == len(result.names)
     for name, points in zip(result.names, drawn.values(), strict=True):
         index = result.index(name)

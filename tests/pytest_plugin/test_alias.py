@@ -13,7 +13,7 @@ from deep500.measure.bench_blocks import TimedBlock
 from deep500.measure.bench_plan import check_plan
 from deep500.measure.plan import make_plan
 from deep500.measure.results import Result
-from deep500.pytest_plugin.round_statistics import FIELDS, RoundStatistics
+from deep500.pytest_plugin.sample_statistics import FIELDS, SampleStatistics
 
 EXAMPLES = Path(__file__).with_name("documented_examples.py")
 
@@ -117,7 +117,7 @@ def test_statistics_are_those_of_the_standard_library():
     times = rng.integers(1000, 9000, 41).tolist()
     document = make_plan({"f": len}).to_json()
     block = TimedBlock(process=0, calls=[2], orders=[[0]] * 41, ns=[[t] for t in times])
-    stats = RoundStatistics(Result(check_plan(document), [block]))
+    stats = SampleStatistics(Result(check_plan(document), [block]))
     data = stats.data
     scale = [t / 2e9 for t in times][-len(data) :]
     assert data == pytest.approx(scale)

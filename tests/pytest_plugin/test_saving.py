@@ -17,6 +17,7 @@ def test_b(d5): d5.bench(sorted, list(range(50)))
 
 
 def bundles(tmp_path, name):
+    """The bundles of that name, the oldest first."""
     return sorted((tmp_path / ".d5" / name).iterdir())
 
 
@@ -40,9 +41,8 @@ def test_a_suite_is_saved_verified_and_shown(tmp_path, saved, capsys, monkeypatc
     [path] = bundles(tmp_path, "main")
     contents = bundle.read(path)
     assert contents.finished and not contents.problems
-    processes = {
-        block["times"]["process"] for block in contents.blocks if "times" in block
-    }
+    times = [block["times"] for block in contents.blocks if "times" in block]
+    processes = {dict(part)["process"] for part in times}  # type: ignore[call-overload]
     assert processes == {0, 1, 2}
     assert cli.main(["verify", str(path)]) == 0
     assert "verified" in capsys.readouterr().out

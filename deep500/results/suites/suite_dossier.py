@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import fields, replace
 
-from ...contracts.declaration import Declaration, Origin
+from ...contracts.declaration import DeclarationT, Origin
 from ...contracts.dossier import Dossier, merged
 from ...measure.numbers import BenchNumbers
 from ..benching.bench_dossier import DERIVED, PLAN, bench_dossier
@@ -26,16 +26,18 @@ def suite_dossier(
 
 def _moved(dossier: Dossier, place: str, name: str) -> Dossier:
     """The dossier of one measurement, with the places at which the suite's files say the same."""
-    tables = {}
+    whole = dossier
     for table in fields(Dossier):
-        declarations: Sequence[Declaration] = getattr(dossier, table.name)
-        moved = []
-        for declaration in declarations:
-            origin = _origin(declaration.origin, place, name)
-            label = f"{name}: {declaration.name}" if declaration.name else name
-            moved.append(replace(declaration, name=label, origin=origin))
-        tables[table.name] = moved
-    return Dossier(**tables)
+        declarations = getattr(dossier, table.name)
+        moved = [_declared(declaration, place, name) for declaration in declarations]
+        whole = replace(whole, **{table.name: moved})
+    return whole
+
+
+def _declared(declaration: DeclarationT, place: str, name: str) -> DeclarationT:
+    label = f"{name}: {declaration.name}" if declaration.name else name
+    origin = _origin(declaration.origin, place, name)
+    return replace(declaration, name=label, origin=origin)
 
 
 def _origin(origin: Origin, place: str, name: str) -> Origin:

@@ -28,7 +28,7 @@ FIELDS = (
 )
 
 
-class RoundStatistics:
+class SampleStatistics:
     """Statistics of the seconds per call; `stats.stats.mean`, `stats.mean` and `stats["mean"]` are the same."""
 
     def __init__(self, result: Result):
@@ -36,7 +36,7 @@ class RoundStatistics:
         self.name = result.names[0]
 
     @property
-    def stats(self) -> "RoundStatistics":
+    def stats(self) -> "SampleStatistics":
         return self
 
     def __getitem__(self, name: str) -> Any:
