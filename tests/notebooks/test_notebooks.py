@@ -17,6 +17,10 @@ GOLDEN = Path(__file__).parents[1] / "data" / "golden"
 FORMS = ["text/html", "text/markdown", "text/plain"]
 
 
+def slow(name):
+    return pytest.param(name, marks=pytest.mark.slow)
+
+
 def page_of(frame):
     """The page in a frame, which must be all that there is."""
     match = re.fullmatch(
@@ -26,7 +30,9 @@ def page_of(frame):
     return unescape(match.group(1))
 
 
-@pytest.mark.parametrize("name", ["bench", "recipe", "check", "network", "suite"])
+@pytest.mark.parametrize(
+    "name", ["check", "suite", *map(slow, ["bench", "recipe", "network"])]
+)
 def test_a_record_shows_itself(name):
     record = load(GOLDEN / f"{name}.zip")
     forms = record._repr_mimebundle_()

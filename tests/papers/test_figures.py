@@ -37,7 +37,9 @@ def figures(tmp_path, capsys):
     return write
 
 
-@pytest.mark.parametrize("name", ["bench", "recipe"])
+@pytest.mark.parametrize(
+    "name", ["bench", pytest.param("recipe", marks=pytest.mark.slow)]
+)
 def test_every_picture_is_there_in_every_form(name, figures):
     folder = figures(name)
     pictures = sorted(path.stem for path in folder.glob("*.svg"))
@@ -78,6 +80,7 @@ def test_the_data_beside_a_picture_are_what_is_drawn(figures):
         assert x[-1] == pytest.approx(samples.max())
 
 
+@pytest.mark.slow
 def test_two_folders_are_the_same_to_the_byte(figures, tmp_path, capsys):
     first = figures("bench")
     second = tmp_path / "again"

@@ -80,26 +80,24 @@ def test_it_steps_aside_for_pytest_benchmark(tmp_path, suite, run_pytest):
     assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("benchmark(len, []); benchmark(len, [])", "times one function per test"),
-        ("benchmark.weave(len)", "needs pytest-benchmark and aspectlib"),
-        ("benchmark.pedantic(len, args=([],), rounds=0)", "rounds=0"),
-        (
-            "benchmark.pedantic(len, setup=lambda: None, iterations=2)",
-            "iterations=2 with a setup",
-        ),
-        (
-            "benchmark.pedantic(len, args=([],), setup=lambda: (([],), {}))",
-            "the setup returns them, too",
-        ),
-    ],
-)
-def test_wrong_use_is_said(line, message, suite, run_pytest):
-    suite(f"def test_a(benchmark): {line}\n")
+WRONG = {
+    "benchmark(len, []); benchmark(len, [])": "times one function per test",
+    "benchmark.weave(len)": "needs pytest-benchmark and aspectlib",
+    "benchmark.pedantic(len, args=([],), rounds=0)": "rounds=0",
+    "benchmark.pedantic(len, setup=print, iterations=2)": "iterations=2 with a setup",
+    "benchmark.pedantic(len, args=([],), setup=lambda: (([],), {}))": (
+        "the setup returns them, too"
+    ),
+}
+
+
+def test_wrong_use_is_said(suite, run_pytest):
+    lines = [f"def test_{i}(benchmark): {line}" for i, line in enumerate(WRONG)]
+    suite("\n".join(lines) + "\n")
     done = run_pytest("--d5-budget=0.05")
-    assert done.returncode == 1 and message in done.stdout, done.stdout
+    assert done.returncode == 1 and f"{len(WRONG)} failed" in done.stdout, done.stdout
+    for message in WRONG.values():
+        assert message in done.stdout
 
 
 def test_an_unknown_setting_of_the_marker_is_an_error(suite, run_pytest):

@@ -71,6 +71,7 @@ def test_a_slower_suite_fails_and_the_comment_says_what(tmp_path, saved, capsys)
     capsys.readouterr()
 
 
+@pytest.mark.slow
 def test_a_bundle_that_was_changed_is_no_base(tmp_path, saved, run_pytest):
     assert saved("base").returncode == 0
     [path] = bundles(tmp_path, "base")
@@ -81,6 +82,7 @@ def test_a_bundle_that_was_changed_is_no_base(tmp_path, saved, run_pytest):
     assert len(done.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_test_that_fails_elsewhere_leaves_its_process_out(suite, run_pytest):
     suite(
         "import os\n"
@@ -98,9 +100,15 @@ def test_a_test_that_fails_elsewhere_leaves_its_process_out(suite, run_pytest):
     ("options", "message"),
     [
         (["--d5-against=nothing"], "holds no bundle"),
-        (["--d5-save=a/b"], "a name has letters, digits"),
-        (["--d5-processes=0", "--d5-save"], "give 1 to 100"),
-        (["--d5-budget=-1", "--d5-save"], "give seconds"),
+        pytest.param(
+            ["--d5-save=a/b"], "a name has letters, digits", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            ["--d5-processes=0", "--d5-save"], "give 1 to 100", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            ["--d5-budget=-1", "--d5-save"], "give seconds", marks=pytest.mark.slow
+        ),
         (["--d5-save=x"], "cannot be written"),
     ],
 )
