@@ -62,19 +62,21 @@ def read_settings(config: pytest.Config) -> SuiteSettings:
         processes=processes if is_main else 1,
         inconclusive=option.d5_inconclusive,
         once=option.d5_once or hasattr(config, "workerinput"),
-        series=_series(config.rootpath, option.d5_save) if saves else None,
+        series=_series(config, option.d5_save) if saves else None,
         base=_base(config.rootpath, option.d5_against) if compares else None,
         task=task,
     )
 
 
-def _series(root: Path, name: str) -> Path:
+def _series(config: pytest.Config, name: str) -> Path:
     """The folder of the bundles of this name, which can be written to."""
     if not NAME.fullmatch(name):
+        raise Deep500Error(f"--d5-save {name}: a name has letters, digits and ._- only")
+    if (config.invocation_params.dir / name).exists():
         raise Deep500Error(
-            f"--d5-save {name}: a name has letters, digits and ._- only; write --d5-save=NAME before the tests"
+            f"--d5-save took the path {name!r} for a name: write --d5-save=NAME, or --d5-save after the paths"
         )
-    folder = root / FOLDER / name
+    folder = config.rootpath / FOLDER / name
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -88,15 +90,15 @@ def _series(root: Path, name: str) -> Path:
 
 def _base(root: Path, name: str) -> Path:
     """The newest bundle of that name, or the bundle at that path or of that run."""
-    series = root / FOLDER / name
-    if NAME.fullmatch(name) and series.is_dir():
-        finished = [path.parent for path in series.glob(f"*/{MANIFEST}")]
-        if finished:
-            return max(finished, key=lambda path: path.name)
+    if NAME.fullmatch(name):
+        finished = (root / FOLDER / name).glob(f"*/{MANIFEST}")
+        folders = [path.parent for path in finished]
+        if folders:
+            return max(folders, key=lambda path: path.name)
     try:
         return find_bundle(name)
     except Deep500Error:
         raise Deep500Error(
-            f"--d5-against {name}: {series} holds no bundle, and no folder or run has that name; "
-            f"save one with `pytest --d5-save={name}`"
+            f"--d5-against {name}: {root / FOLDER} holds no bundle of that name, and there is no such folder or run; "
+            "save one with `pytest --d5-save=NAME`"
         ) from None

@@ -110,6 +110,7 @@ def test_a_test_that_fails_elsewhere_leaves_its_process_out(suite, run_pytest):
             ["--d5-budget=-1", "--d5-save"], "give seconds", marks=pytest.mark.slow
         ),
         (["--d5-save=x"], "cannot be written"),
+        (["--d5-save", "test_speed.py"], "took the path 'test_speed.py' for a name"),
     ],
 )
 def test_options_that_cannot_work(options, message, tmp_path, suite, run_pytest):
