@@ -134,3 +134,17 @@ def test_nothing_measured_is_an_error(suite, run_pytest):
     suite("def test_a(): pass\n")
     done = run_pytest("--d5-save")
     assert done.returncode == 4 and "nothing was measured" in done.stdout, done.stdout
+
+
+@pytest.mark.slow
+def test_what_was_measured_before_an_interruption_is_kept(tmp_path, suite, run_pytest):
+    suite(
+        "def test_a(d5): d5.bench(len, [])\ndef test_b(d5): raise KeyboardInterrupt\n"
+    )
+    done = run_pytest("--d5-save=main", "--d5-budget=0.1")
+    assert done.returncode == 2, done.stdout
+    [path] = bundles(tmp_path, "main")
+    contents = bundle.read(path)
+    assert not contents.finished and not contents.problems
+    names = {dict(block)["name"] for block in contents.blocks}
+    assert names == {"test_speed.py::test_a"}
