@@ -10,6 +10,8 @@ from ..reports.blocks import Block, Bullets, Report, Table
 from ..reports.tables import NOTHING, measured, ratio
 from ..reports.text import Text, VerdictWord, clean
 
+MOST_NODES = 30
+
 
 def result_report(result: Result) -> Report:
     """A measurement that was just made."""
@@ -60,6 +62,3 @@ def network_report(network: Network) -> Report:
     from ..costs.summary import costs_report
 
     return costs_report(network_costs(network, 1), 1, MOST_NODES, None)
-
-
-MOST_NODES = 30

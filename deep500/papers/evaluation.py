@@ -48,9 +48,8 @@ def _of_benchmark(plan: BenchPlan, numbers: BenchNumbers) -> Iterator[str]:
 def _sample(entry: EntryNumbers) -> str:
     """How many values, of what, from how many processes."""
     values = "single calls" if entry.batch == 1 else f"means of {entry.batch} calls"
-    return f"n = {entry.n} {values} in {counted(entry.processes, 'process')}".replace(
-        "processs", "processes"
-    )
+    processes = "1 process" if entry.processes == 1 else f"{entry.processes} processes"
+    return f"n = {entry.n} {values} in {processes}"
 
 
 def _until(plan: BenchPlan, numbers: BenchNumbers, entry: EntryNumbers) -> str:
