@@ -101,6 +101,7 @@ from .metrics.time_to_accuracy import TimeToAccuracy as TimeToAccuracy
 from .metrics.validation_accuracy import (
     ValidationAccuracy as ValidationAccuracy,
 )
+from .notebooks.extension import load_ipython_extension as load_ipython_extension
 from .rerun.recipe_files import known_recipes as known_recipes
 from .rerun.recipe_files import load_recipe as load_recipe
 from .rerun.recipe_runner import run as run

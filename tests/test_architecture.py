@@ -39,9 +39,10 @@ LAYERS = [
     "check",
     "results",
     "bundle/records",
-    "bench rerun instrumentation board dossiers fooling",
+    "bench rerun instrumentation board dossiers fooling exports papers",
     "contest",
-    "cli",
+    "cli pytest_plugin",
+    "notebooks",
 ]
 # Two rooms of one layer: the network contract is built on the graph, and the graph is made of operators, a contract.
 TOGETHER = {"contracts", "graph"}
@@ -547,6 +548,7 @@ INSTANCES = {
     "codecs",
     "collectives",
     "elementary",
+    "exports",
     "frameworks",
     "initializers",
     "networks",
@@ -578,8 +580,8 @@ def ambiguous_classes(root: Path) -> list[str]:
     return ambiguous
 
 
-# Classes that share the name of an operator of ONNX, a kind of result or a scheme on purpose
-NAMES_OF_DEFINITIONS = {"AllReduce", "Recipe", "Split"}
+# Classes that share the name of an operator of ONNX, a kind of result, a format or a scheme on purpose
+NAMES_OF_DEFINITIONS = {"AllReduce", "Asv", "Recipe", "Split", "Suite"}
 
 
 def is_definition(path: Path, name: str, root: Path) -> bool:

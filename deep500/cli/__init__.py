@@ -58,12 +58,14 @@ VERBS = {
     "fool": "fool",
     "sign": "sign",
     "report": "report",
+    "export": "export",
     "board": "board",
     "history": "history",
     "contest init": "contest_init",
     "contest submit": "contest_submit",
     "contest judge": "contest_judge",
     "list": "list_",
+    "completion": "completion",
 }
 
 # what may be a benchmark behind `bench`, and no statement

@@ -354,6 +354,14 @@ def report(parser: Parser) -> None:
     )
 
 
+def browser(parser: Parser) -> None:
+    parser.add_argument(
+        "--browser",
+        action="store_true",
+        help="open the page in a browser, as well",
+    )
+
+
 def most(parser: Parser, default_text: str, default: int | None = None) -> None:
     parser.add_argument(
         "--most",

@@ -94,6 +94,7 @@ QUICK: dict[str, tuple[str, Callable[[Path], None]]] = {
     ),
     "instrumented": ("instrumented", instrumented),
     "conformance": ("conformance", conformance),
+    "suite": ("suite", golden("suite")),
     "sampler check": (
         "sampler_check",
         command("check", "sampler", "ShuffleSampler"),
