@@ -2,6 +2,7 @@ from . import augmentations as augmentations
 from . import claims as claims
 from . import codecs as codecs
 from . import collectives as collectives
+from . import convolutions as convolutions
 from . import datasets as datasets
 from . import elementary as elementary
 from . import frameworks as frameworks

@@ -28,6 +28,7 @@ LAYERS = [
     "contracts graph",
     "custom definition_text",
     "onnx",
+    "convolutions",
     "operators networks optimizers schedules losses initializers datasets samplers frameworks metrics tasks"
     " augmentations precisions claims audit logs elementary",
     "formats transformations costs testing",
@@ -59,6 +60,7 @@ HEAVY = {
     "mpi4py",
     "numpy",
     "onnx",
+    "convolutions",
     "onnxscript",
     "rich",
     "scipy",
@@ -547,6 +549,7 @@ def heavy_imports(code: str) -> list[str]:
 INSTANCES = {
     "codecs",
     "collectives",
+    "convolutions",
     "elementary",
     "exports",
     "frameworks",
