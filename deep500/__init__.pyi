@@ -10,6 +10,7 @@ from . import losses as losses
 from . import measure as measure
 from . import metrics as metrics
 from . import networks as networks
+from . import noises as noises
 from . import operators as operators
 from . import optimizers as optimizers
 from . import precisions as precisions

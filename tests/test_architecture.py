@@ -29,11 +29,11 @@ LAYERS = [
     "custom definition_text",
     "onnx",
     "operators networks optimizers schedules losses initializers datasets samplers frameworks metrics tasks"
-    " augmentations precisions claims audit logs elementary",
+    " augmentations precisions claims audit logs elementary noises",
     "formats transformations costs testing",
     "topologies reductions",
     "codecs collectives transports",
-    "schemes",
+    "schemes cluster",
     "training",
     "distributed",
     "check",
