@@ -1,4 +1,4 @@
-"""Noise at scale, after SC'10: barriers get slower with more ranks, and a network that is 10 times faster does not help.
+"""Noise at scale, after SC'10: it makes barriers slower with more ranks, and a network 10 times faster does not help.
 
     .venv/bin/python benchmarks/noise_at_scale.py
 

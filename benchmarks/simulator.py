@@ -1,10 +1,10 @@
 """How fast the virtual cluster is: events per second, memory, and that cost is linear in events.
 
     .venv/bin/python benchmarks/simulator.py                      64 Ki, 256 Ki and 1 Mi ranks, a ring of 1,024
-    .venv/bin/python benchmarks/simulator.py --beside LogGOPSim   the same files, by turns, by LogGOPSim (built with -O3)
+    .venv/bin/python benchmarks/simulator.py --beside LogGOPSim   the same files by LogGOPSim (built with -O3), in turn
 
-Every row is a process of its own, which reads a GOAL file and simulates it: its CPU seconds and peak memory are those of
-the whole process. An event is an operation or a message, as LogGOPSim counts.
+Every row is a process of its own, which reads a GOAL file and simulates it; CPU seconds and peak memory are those of the
+whole process. An event is an operation or a message, as LogGOPSim counts.
 """
 
 import argparse
@@ -64,7 +64,7 @@ def own(file: Path) -> None:
     events, reading, simulating, makespan = json.loads(output)
     print(
         f"  d5        {events / 1e6:7.2f} M events: {wall:6.2f} s wall, {cpu:6.2f} s CPU, {peak:5.2f} GB; reading "
-        f"{reading:5.2f} s, simulating {simulating:6.2f} s = {events / simulating / 1e6:5.2f} M/s; ends at {makespan} ns"
+        f"{reading:5.2f} s, simulating {simulating:6.2f} s = {events / simulating / 1e6:5.2f} M/s; end {makespan} ns"
     )
 
 

@@ -1,4 +1,4 @@
-"""A virtual cluster: an allreduce on more ranks than this machine has, with noise and without, and where its time goes."""
+"""A virtual cluster: an allreduce on more ranks than this machine has, with and without noise, and where time goes."""
 
 from deep500.bench.simulated.subjects import CollectiveChoice, collective_subject
 from deep500.cluster.critical_path import critical_path

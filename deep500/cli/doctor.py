@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=None,
         metavar="PATH",
-        help="what interrupts a processor instead: recorded for --budget seconds into a file that `d5 simulate` replays",
+        help="what interrupts a processor instead: recorded for --budget seconds in a file that `d5 simulate` replays",
     )
     options.wait_for_quiet(parser)
 

@@ -1,4 +1,4 @@
-"""The critical path: from the interval that ended last back to the first one, each the reason why the next one waited."""
+"""The critical path: from the interval that ended last back to the first, each the reason why the next one waited."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -47,6 +47,21 @@ def critical_path(
         current = cause
     stretches.reverse()
     return [one for one in stretches if one.end > one.begin]
+
+
+def timeline(
+    schedule: Schedule,
+    network: ClusterNetwork,
+    outcome: Outcome,
+    speeds: np.ndarray | None,
+) -> list[Stretch]:
+    """What every rank did, and when; while nothing is told of it, it waited."""
+    assert outcome.intervals is not None
+    walk = _Walk(schedule, network, outcome.intervals, speeds)
+    stretches: list[Stretch] = []
+    for number, end in enumerate(outcome.intervals["end"].tolist()):
+        stretches += [one for one in walk.own(number, end) if one.end > one.begin]
+    return stretches
 
 
 class _Walk:

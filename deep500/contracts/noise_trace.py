@@ -1,4 +1,4 @@
-"""A recorded trace of detours as a file: a line per detour, its start and its length in nanoseconds, as LogGOPSim reads it."""
+"""A recorded trace of detours as a file, as LogGOPSim reads it: each a line, its start and length in nanoseconds."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`d5 simulate`: golden values of a GOAL file, intervals over seeds, bundles that are verified and resumed, bad input."""
+"""`d5 simulate`: golden values of a GOAL file, intervals over seeds, bundles that are verified and resumed."""
 
 import json
 import shutil
@@ -59,7 +59,7 @@ def test_a_bundle_is_verified_shown_and_resumed(tmp_path, capsys):
     words = ["Ring()", "--noise", NOISE, "--seeds", "8"]
     whole = tmp_path / "whole"
     expected = simulated(capsys, *words, "--out", whole)
-    assert verify(whole).verified
+    assert not verify(whole).problems
     assert main(["show", str(whole)]) == 0
     assert "virtual ranks" in capsys.readouterr().out
     # killed behind three seeds: the fourth line is cut
@@ -84,7 +84,7 @@ def test_a_forged_block_is_refused(tmp_path, capsys):
     makespan = json.loads(text.splitlines()[0])
     assert makespan
     samples.write_text(text.replace('"makespan":', '"makespan":1', 1))
-    assert not verify(folder).verified
+    assert verify(folder).problems
 
 
 def test_a_page(tmp_path, capsys):
@@ -115,7 +115,7 @@ def test_a_page(tmp_path, capsys):
         (["Ring()", "--level", "8:L=1", "--level", "2:L=1"], "ascending"),
         (["Ring()", "--seeds", "0"], "--seeds 0"),
         (["Ring()", "--resume"], "needs --out"),
-        (["Ring()", "--network", "nothing"], "no bundle"),
+        (["Ring()", "--network", "nothing"], "no such bundle"),
         (["digits_mlp", "--ranks", "100"], "100"),
     ],
 )

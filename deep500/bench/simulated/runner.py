@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ...bundle.records.recording import recording
-from ...cluster.critical_path import ACTIVITIES, Stretch, critical_path
+from ...cluster.critical_path import ACTIVITIES, Stretch, critical_path, timeline
 from ...cluster.disturbances import Disturbances
 from ...cluster.engine import simulate_schedule
 from ...cluster.network import ClusterNetwork
-from ...cluster.outcome import BYTES, NOISE, OVERHEAD, WORK, Outcome
-from ...cluster.schedule import CALC, RECV, SEND, Schedule
+from ...cluster.outcome import BYTES, NOISE, OVERHEAD, WORK
+from ...cluster.schedule import Schedule
 from ...cluster.waiting import check_finished
 from ...contracts.result import Record
 from ...results.simulating.data import (
@@ -28,10 +28,9 @@ from .subjects import Subject
 
 Progress = Callable[[float, str], None]
 MOST_RECORDED = 4_000_000  # operations of which intervals are kept: 32 bytes each
-MOST_DRAWN = 4_000  # intervals of a timeline
+MOST_DRAWN = 4_000  # operations of a timeline
 MOST_DRAWN_RANKS = 64
 MOST_PARTS = 1_000  # of a critical path
-ACTIVITY = {SEND: "overhead", RECV: "receive", CALC: "work"}
 
 
 @dataclass(frozen=True)
@@ -94,12 +93,14 @@ def _facts(disturbances: Disturbances) -> dict[str, str]:
     facts = {}
     if disturbances.noise is not None:
         share = disturbances.noise.detours().share
-        facts["noise"] = f"{disturbances.noise} ({share:.3%} of the time)"
+        facts["noise"] = f"{disturbances.noise} ({100 * share:.3g} % of the time)"
     if disturbances.speed:
         facts["speed"] = _by_rank(disturbances.speed)
     if disturbances.stragglers[0]:
         share, factor = disturbances.stragglers
-        facts["stragglers"] = f"{share:.3%} of the ranks, {factor:g} times slower"
+        facts["stragglers"] = (
+            f"{100 * share:.3g} % of the ranks, {factor:g} times slower"
+        )
     if disturbances.death:
         facts["deaths"] = _by_rank(disturbances.death) + " (ns)"
     return facts
@@ -154,7 +155,11 @@ def _block(
         return block
     speeds = cluster.disturbances.speeds(schedule.size, seed)
     path = critical_path(schedule, cluster.network, outcome, speeds)
-    return replace(block, path=_path(path), timeline=_timeline(schedule, outcome))
+    block = replace(block, path=_path(path))
+    if len(schedule.nodes) > MOST_DRAWN or schedule.size > MOST_DRAWN_RANKS:
+        return block
+    drawn = timeline(schedule, cluster.network, outcome, speeds)
+    return replace(block, timeline=_parts(drawn))
 
 
 def _path(stretches: Sequence[Stretch]) -> CriticalPath:
@@ -165,19 +170,8 @@ def _path(stretches: Sequence[Stretch]) -> CriticalPath:
     if len(stretches) > MOST_PARTS:
         half = MOST_PARTS // 2
         shown = [*stretches[:half], *stretches[-half:]]
-    parts = [PathPart(s.rank, s.begin, s.end, s.activity) for s in shown]  # type: ignore[arg-type]
-    return CriticalPath(activities, parts, len(stretches))
+    return CriticalPath(activities, _parts(shown), len(stretches))
 
 
-def _timeline(schedule: Schedule, outcome: Outcome) -> list[PathPart] | None:
-    """What every rank did, if that can be drawn."""
-    intervals = outcome.intervals
-    if intervals is None or len(intervals) > MOST_DRAWN:
-        return None
-    if schedule.size > MOST_DRAWN_RANKS:
-        return None
-    parts = []
-    for row in intervals.tolist():
-        begin, end, _, rank, _, kind, *_ = row
-        parts.append(PathPart(rank, begin, end, ACTIVITY[kind]))  # type: ignore[arg-type]
-    return parts
+def _parts(stretches: Iterable[Stretch]) -> list[PathPart]:
+    return [PathPart(s.rank, s.begin, s.end, s.activity) for s in stretches]  # type: ignore[arg-type]

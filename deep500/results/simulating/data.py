@@ -11,9 +11,7 @@ MOST_RANKS = 1 << 27
 Duration = Annotated[float, Between(0, 1e18)]  # nanoseconds
 Ranks = Annotated[int, Between(1, MOST_RANKS)]
 # What an interval of the timeline, or a part of the critical path, went to
-Activity = Literal[
-    "work", "overhead", "latency", "gap", "bytes", "noise", "waiting", "receive"
-]
+Activity = Literal["work", "overhead", "latency", "gap", "bytes", "noise", "waiting"]
 
 
 @dataclass(frozen=True)

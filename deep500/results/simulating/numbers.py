@@ -13,7 +13,7 @@ LEAST_SEEDS = 6  # of an interval of the median
 
 @dataclass(frozen=True)
 class SimulatedTime:
-    """The median over seeds of when the last rank was done, in seconds, with its interval; exact: no seed changes it."""
+    """The median over seeds of when the last rank is done, in seconds, with its interval; exact: no seed changes it."""
 
     value: float
     low: float | None

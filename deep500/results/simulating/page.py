@@ -18,7 +18,7 @@ from ...reports.blocks import (
 )
 from ...reports.canvas import for_phones_too
 from ...reports.surroundings import environment_section, raw_data
-from ...reports.tables import count, measured, number, percent, seconds
+from ...reports.tables import measured, number, percent, seconds
 from ...reports.text import Text, clean
 from .data import CriticalPath, NetworkLevel, SeedBlock, SimulationPlan, TrainingResult
 from .numbers import NANO, SimulatedTime, SimulationNumbers
@@ -63,14 +63,14 @@ def _banner(plan: SimulationPlan, numbers: SimulationNumbers) -> Banner:
     subject = clean(plan.subject)
     took = _time(numbers.seconds)
     sentence: list[Text] = [
-        f"{subject} on {count(plan.ranks)} virtual ranks takes ",
+        f"{subject} on {plan.ranks:,} virtual ranks takes ",
         took,
         ".",
     ]
     figures: list[tuple[Text, Text]] = [
-        ("ranks", count(plan.ranks)),
-        ("messages", count(plan.messages)),
-        ("events", count(numbers.events)),
+        ("ranks", f"{plan.ranks:,}"),
+        ("messages", f"{plan.messages:,}"),
+        ("events", f"{numbers.events:,}"),
     ]
     return Banner(sentence, sentence, figures=figures, pill="simulated")
 
@@ -106,7 +106,7 @@ def _path(path: CriticalPath | None) -> list[Block]:
     for name, nanoseconds in path.activities.items():
         share = nanoseconds / total if total else 0.0
         rows.append([name, seconds(nanoseconds / NANO), percent(share, 3)])
-    title = f"The critical path ({count(path.length)} parts)"
+    title = f"The critical path ({path.length:,} parts)"
     return [Section(title, [Table(["on the path", "time", "share"], rows, "lrr")])]
 
 
@@ -114,7 +114,7 @@ def _training(training: TrainingResult | None) -> list[Block]:
     if training is None:
         return []
     rows: list[list[Text]] = [
-        ["steps", count(training.steps)],
+        ["steps", f"{training.steps:,}"],
         ["first loss", number(training.losses[0])],
         ["last loss", number(training.losses[-1])],
     ]
@@ -138,7 +138,7 @@ def _notes(record: PageRecord, numbers: SimulationNumbers) -> list[str]:
     lines = [
         f"The network: {clean(plan.calibration)}.",
         _seeds(plan, numbers.seconds),
-        f"The schedule has {count(plan.operations)} operations; its hash is {clean(plan.fingerprint)}.",
+        f"The schedule has {plan.operations:,} operations; its hash is {clean(plan.fingerprint)}.",
     ]
     return [*lines, *_pairs(plan.setting), *_pairs(plan.disturbances)]
 

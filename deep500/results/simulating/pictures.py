@@ -8,24 +8,16 @@ from ...reports.blocks import Picture
 from .data import PathPart, SeedBlock
 from .numbers import NANO, SimulationNumbers
 
-COLOURED = (
-    "work",
-    "overhead",
-    "bytes",
-    "receive",
-    "noise",
-    "latency",
-    "gap",
-    "waiting",
-)
+COLOURED = ("work", "overhead", "bytes", "noise", "latency", "gap", "waiting")
 TIMELINE = (
-    "What every rank did: a line per rank, from left to right; where nothing is drawn it waited. The thin black line is "
-    "the critical path: the chain of causes that ended last."
+    "What every rank did: a line per rank, from left to right; where nothing is drawn it waited. The thin line is the "
+    "critical path: the chain of causes that ended last."
 )
 SHARES = (
     "Where the time went: of all ranks' time, and of the critical path. Only what is on the critical path makes the "
     "whole shorter if it is made faster."
 )
+IDLE = "#cccccc"
 Lines: TypeAlias = Sequence[PathPart]
 
 
@@ -64,9 +56,13 @@ def _timeline(block: SeedBlock, timeline: Lines) -> Picture:
     return Picture(name, "Timeline of the ranks", svg(canvas, name, TIMELINE), TIMELINE)
 
 
-def _bars(axes: Any, activity: str, parts: Lines) -> None:
+def _shade(activity: str) -> str:
     from ...reports.canvas import colour
 
+    return IDLE if activity == "waiting" else colour(COLOURED.index(activity))
+
+
+def _bars(axes: Any, activity: str, parts: Lines) -> None:
     if not parts:
         return
     axes.barh(
@@ -74,14 +70,14 @@ def _bars(axes: Any, activity: str, parts: Lines) -> None:
         [(part.end - part.begin) / NANO for part in parts],
         left=[part.begin / NANO for part in parts],
         height=0.7,
-        color=colour(COLOURED.index(activity)),
+        color=_shade(activity),
         label=activity,
         linewidth=0,
     )
 
 
 def _where(numbers: SimulationNumbers) -> Picture:
-    from ...reports.canvas import colour, figure, legend_below, svg
+    from ...reports.canvas import figure, legend_below, svg
 
     bars = {"all ranks": dict(numbers.shares)}
     if numbers.path is not None:
@@ -91,14 +87,14 @@ def _where(numbers: SimulationNumbers) -> Picture:
     canvas = figure(1.1 + 0.4 * len(bars))
     axes = canvas.subplots()
     left = dict.fromkeys(bars, 0.0)
-    for place, activity in enumerate(COLOURED):
+    for activity in COLOURED:
         widths = [shares.get(activity, 0.0) for shares in bars.values()]
         if any(widths):
             axes.barh(
                 list(bars),
                 [100 * width for width in widths],
                 left=[100 * start for start in left.values()],
-                color=colour(place),
+                color=_shade(activity),
                 label=activity,
                 linewidth=0,
             )
