@@ -25,6 +25,7 @@ from .memory import check_memory
 from .network import NANO, ClusterNetwork
 from .schedule import CALC, RECV, SEND, Operation, Schedule, ScheduleBuilder
 
+NOTHING = np.empty(0, np.uint8)
 NATIVE_TAG = 1 << 30  # of the messages of an engine's own collectives
 Progress = Callable[[float, str], None]
 Numbers = tuple[int, ...]  # of the operations that end a step
@@ -53,6 +54,16 @@ class RankTrace:
                 return
         self.last = tuple(dict.fromkeys((*self.last, *waited)))
 
+    def repeat(self, other: "RankTrace", tag: int) -> Numbers:
+        """The operations of another trace behind all that was waited for, with this tag; those that end it."""
+        first = len(self.operations)
+        for kind, size, peer, _, cpu, nic, after, behind in other.operations:
+            before = tuple(first + number for number in after) or self.last
+            self.operations.append(
+                Operation(kind, size, peer, tag, cpu, nic, before, behind)
+            )
+        return tuple(first + number for number in other.last)
+
     def work(self, nanoseconds: float) -> None:
         """A calculation, for which the program waits."""
         duration = round(nanoseconds)
@@ -68,6 +79,8 @@ class Tracer:
         self.network = network
         self.trace = RankTrace()
         self.array_class = _silent_class(self._combined)
+        # an engine's own collectives, which are the same again and again
+        self.natives: dict[tuple[Any, ...], RankTrace] = {}
 
     def array(self, count: int, dtype: Any) -> np.ndarray:
         """An array whose elements nobody reads: its memory is never touched."""
@@ -121,13 +134,16 @@ class Tracer:
 
     def _native(self, rank: int, step: Any, tag: int) -> Numbers:
         """The messages of an engine's own collective, beside which the program goes on."""
-        before = self.trace.last
-        array = getattr(step, "array", np.empty(0, np.uint8))
-        silent = self.array(array.size, array.dtype)
-        self.drive(rank, native_program(rank, self.size, step, silent, tag))
-        last = self.trace.last
-        self.trace.last = before
-        return last
+        array = getattr(step, "array", NOTHING)
+        root = getattr(step, "root", 0)
+        key = rank, type(step), array.size, array.dtype, root
+        if key not in self.natives:
+            own = self.trace
+            self.trace = self.natives[key] = RankTrace()
+            silent = self.array(array.size, array.dtype)
+            self.drive(rank, native_program(rank, self.size, step, silent, tag))
+            self.trace = own
+        return self.trace.repeat(self.natives[key], tag)
 
     def waited(self, begun: Sequence[tuple[Numbers, Any]]) -> None:
         self.trace.wait([number for numbers, _ in begun for number in numbers])

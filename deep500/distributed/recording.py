@@ -27,9 +27,14 @@ class RecordedVirtual(Virtual):
     """Virtual ranks whose operations are kept while `recording` is set."""
 
     def __init__(
-        self, size: int, network: ClusterNetwork, loggp: LogGP, **settings: float
+        self,
+        size: int,
+        network: ClusterNetwork,
+        loggp: LogGP,
+        example: float = 0.0,
+        update: float = 0.0,
     ):
-        super().__init__(size, loggp, **settings)
+        super().__init__(size, loggp, compute=example, example=example, update=update)
         self.tracer = Tracer(size, network)
         self.traces = [RankTrace() for _ in range(size)]
         self.natives = [0] * size

@@ -26,7 +26,7 @@ def path_of(schedule, network=None, disturbances=None, seed=0):
 
 
 def totals(path):
-    spent = Counter()
+    spent: Counter[str] = Counter()
     for stretch in path:
         spent[stretch.activity] += stretch.end - stretch.begin
     return dict(spent)

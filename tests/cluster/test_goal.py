@@ -118,8 +118,9 @@ def test_the_bytes_of_the_format(tmp_path):
 )
 def test_text_that_is_wrong(tmp_path, change, expected):
     file = tmp_path / "x.goal"
-    assert change[0] in TEXT
-    file.write_text(TEXT.replace(*change, 1))
+    right, wrong = change
+    assert right in TEXT
+    file.write_text(TEXT.replace(right, wrong, 1))
     with pytest.raises(Deep500Error, match=expected) as caught:
         read_goal(file)
     assert "\n" not in str(caught.value)

@@ -30,5 +30,5 @@ def test_a_faster_network_does_not_help():
     fast = barrier_times(1024, faster(network, 10), NOISE, SEEDS)
     assert slow.quiet == 10 * fast.quiet
     assert network_does_not_help(slow, fast)
-    without_noise = [BarrierTimes(8, t, (t,)) for t in (1000, 100)]
-    assert not network_does_not_help(*without_noise)
+    quiet, fast_quiet = (BarrierTimes(8, time, (time,)) for time in (1000, 100))
+    assert not network_does_not_help(quiet, fast_quiet)

@@ -126,10 +126,9 @@ def recipe_subject(
     virtual = RecordedVirtual(
         choice.ranks,
         network,
-        loggp=_loggp(network),
-        compute=choice.compute,
-        example=choice.compute,
-        update=choice.update,
+        _loggp(network),
+        choice.compute,
+        choice.update,
     )
     epochs = _epochs(recipe, choice)
     events = [] if progress is None else [StepProgress(choice.steps, progress)]
