@@ -3,8 +3,8 @@
     .venv/bin/python benchmarks/simulator.py                      64 Ki, 256 Ki and 1 Mi ranks, a ring of 1,024
     .venv/bin/python benchmarks/simulator.py --beside LogGOPSim   the same files by LogGOPSim (built with -O3), in turn
 
-Every row is a process of its own, which reads a GOAL file and simulates it: its CPU seconds and its peak memory. An event
-is an operation or a message, as LogGOPSim counts.
+Every row is a process of its own, which reads a GOAL file and simulates it: its CPU seconds and its peak memory. An
+event is an operation or a message, as LogGOPSim counts.
 """
 
 import argparse

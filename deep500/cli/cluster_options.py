@@ -64,7 +64,7 @@ def cluster_arguments(parser: argparse.ArgumentParser) -> None:
         default=None,
         metavar="NOISE",
         help="what interrupts the processors: 'Periodic(every=1e-2, lasting=25e-6)', 'RandomDetours(every=1e-3)', "
-        "'Recorded(\"noise.txt\")', as `d5 doctor --noise` records it",
+        "'RecordedDetours(\"noise.txt\")', as `d5 doctor --noise` records it",
     )
     add(
         "--seeds",

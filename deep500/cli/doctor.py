@@ -79,6 +79,6 @@ def _record_noise(args: argparse.Namespace) -> int:
         f"{numbers['detours']} detours in {numbers['seconds']:.3g} s took {numbers['share']:.3%} of the time "
         f"(median {numbers['median_us']:.3g} µs, longest {numbers['longest_us']:.4g} µs)"
     )
-    replay = f"d5 simulate 'Ring()' --noise 'Recorded(\"{args.noise}\")'"
+    replay = f"d5 simulate 'Ring()' --noise 'RecordedDetours(\"{args.noise}\")'"
     print(f"replay them: {visible(replay)}")
     return 0

@@ -13,7 +13,7 @@ from .output import show_record
 from .run import noting_how_to_resume
 
 if TYPE_CHECKING:
-    from ..bench.simulated.subjects import Subject
+    from ..bench.simulated.subjects import SimulatedSubject
     from ..cluster.network import ClusterNetwork
 
 GOAL_ENDINGS = {".goal", ".bin"}
@@ -129,7 +129,7 @@ def call(args: argparse.Namespace) -> int:
 
 def _subject(
     args: argparse.Namespace, network: "ClusterNetwork", progress: ProgressLine
-) -> "Subject":
+) -> "SimulatedSubject":
     from .. import registry
     from ..bench.simulated import subjects
 
@@ -153,7 +153,7 @@ def _subject(
 
 def _trained(
     args: argparse.Namespace, network: "ClusterNetwork", progress: ProgressLine
-) -> "Subject":
+) -> "SimulatedSubject":
     from ..bench.simulated import subjects
     from ..frameworks import framework
     from ..rerun.recipe_files import load_recipe

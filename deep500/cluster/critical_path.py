@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from .network import ClusterNetwork
-from .outcome import GAP, NO_CAUSE, PROCESSOR, WIRE, Outcome
-from .schedule import CALC, LARGEST, RECV, SEND, Schedule
+from .outcome import GAP, NO_CAUSE, PROCESSOR, WIRE, SimulatedRun
+from .schedule import CALC, LARGEST, RECV, SEND, MessageSchedule
 
 ACTIVITIES = ("work", "overhead", "latency", "gap", "bytes", "noise", "waiting")
 
 
 @dataclass(frozen=True)
-class Stretch:
+class PathStretch:
     """So long was spent on one thing, on one rank."""
 
     rank: int
@@ -23,17 +23,17 @@ class Stretch:
 
 
 def critical_path(
-    schedule: Schedule,
+    schedule: MessageSchedule,
     network: ClusterNetwork,
-    outcome: Outcome,
+    outcome: SimulatedRun,
     speeds: np.ndarray | None,
-) -> list[Stretch]:
+) -> list[PathStretch]:
     """The stretches of the path, in the order of time; together they are as long as the whole simulation."""
     assert outcome.intervals is not None
     intervals = outcome.intervals
     if not len(intervals):
         return []
-    walk = _Walk(schedule, network, intervals, speeds)
+    walk = _PathWalk(schedule, network, intervals, speeds)
     current = int(np.argmax(intervals["end"]))
     stretches = list(walk.own(current, int(intervals["end"][current])))
     while True:
@@ -41,7 +41,7 @@ def critical_path(
         begin, cause, why = int(row["begin"]), int(row["cause"]), int(row["why"])
         if cause == NO_CAUSE:
             if begin:
-                stretches.append(Stretch(int(row["rank"]), 0, begin, "waiting"))
+                stretches.append(PathStretch(int(row["rank"]), 0, begin, "waiting"))
             break
         stretches += walk.between(cause, why, current, begin)
         current = cause
@@ -50,24 +50,24 @@ def critical_path(
 
 
 def timeline(
-    schedule: Schedule,
+    schedule: MessageSchedule,
     network: ClusterNetwork,
-    outcome: Outcome,
+    outcome: SimulatedRun,
     speeds: np.ndarray | None,
-) -> list[Stretch]:
+) -> list[PathStretch]:
     """What every rank did, and when; while nothing is told of it, it waited."""
     assert outcome.intervals is not None
-    walk = _Walk(schedule, network, outcome.intervals, speeds)
-    stretches: list[Stretch] = []
+    walk = _PathWalk(schedule, network, outcome.intervals, speeds)
+    stretches: list[PathStretch] = []
     for number, end in enumerate(outcome.intervals["end"].tolist()):
         stretches += [one for one in walk.own(number, end) if one.end > one.begin]
     return stretches
 
 
-class _Walk:
+class _PathWalk:
     def __init__(
         self,
-        schedule: Schedule,
+        schedule: MessageSchedule,
         network: ClusterNetwork,
         intervals: np.ndarray,
         speeds: np.ndarray | None,
@@ -83,23 +83,23 @@ class _Walk:
 
     def between(
         self, cause: int, why: int, later: int, begin: int
-    ) -> Iterator[Stretch]:
+    ) -> Iterator[PathStretch]:
         """What lies between the beginning of an interval's cause and its own one; the last comes first."""
         row = self.intervals[cause]
         rank, start, end = int(row["rank"]), int(row["begin"]), int(row["end"])
         if why == GAP:
-            yield Stretch(rank, start, begin, "gap")
+            yield PathStretch(rank, start, begin, "gap")
             return
         if why == WIRE:
             to = int(self.intervals[later]["rank"])
             latency = self.network.level(rank, to).L
-            yield Stretch(rank, begin - latency, begin, "latency")
+            yield PathStretch(rank, begin - latency, begin, "latency")
             end = begin - latency
         elif why == PROCESSOR and end < begin:
-            yield Stretch(rank, end, begin, "waiting")
+            yield PathStretch(rank, end, begin, "waiting")
         yield from self.own(cause, min(end, begin))
 
-    def own(self, number: int, end: int) -> Iterator[Stretch]:
+    def own(self, number: int, end: int) -> Iterator[PathStretch]:
         """What an interval was spent on until a time: what is longer than it should be is noise."""
         row = self.intervals[number]
         rank, begin = int(row["rank"]), int(row["begin"])
@@ -107,7 +107,7 @@ class _Walk:
         noise = max(0, end - begin - sum(length for _, length in parts))
         for activity, length in [*parts, ("noise", noise)][::-1]:
             place = max(begin, end - length)
-            yield Stretch(rank, place, end, activity)
+            yield PathStretch(rank, place, end, activity)
             end = place
 
     def _parts(self, row: np.void) -> list[tuple[str, int]]:

@@ -13,10 +13,17 @@ from ..custom.loops import Loops
 from ..errors import Deep500Error, Unsupported
 from .disturbances import Disturbances
 from .network import FEMTO, MOST_KNOTS, ClusterNetwork, Level
-from .outcome import INTERVAL, Blocked, Outcome
-from .schedule import CALC, SEND, Schedule, kinds
+from .outcome import INTERVAL, BlockedRanks, SimulatedRun
+from .schedule import CALC, SEND, MessageSchedule, kinds
 
-HEADERS = ("_events.h", "_matching.h", "_network.h", "_noise.h", "_schedule.h")
+HEADERS = (
+    "_events.h",
+    "_matching.h",
+    "_network.h",
+    "_noise.h",
+    "_schedule.h",
+    "_task.h",
+)
 SLICE = 200_000  # events between two looks at Ctrl-C and the progress line
 LEVEL = np.dtype(
     [
@@ -43,7 +50,7 @@ WORDS = ("ranks", "cpus", "nics", "levels", "wildcards", "starts", "recorded")
 
 
 class TASK(ctypes.Structure):
-    """As struct Task in _engine.cpp."""
+    """As struct Task in _task.h."""
 
     _fields_ = (
         *((name, ctypes.c_int64) for name in WORDS),
@@ -56,14 +63,14 @@ class TASK(ctypes.Structure):
 
 
 def simulate_schedule(
-    schedule: Schedule,
+    schedule: MessageSchedule,
     network: ClusterNetwork,
     disturbances: Disturbances | None = None,
     seed: int = 0,
     *,
     record: bool = False,
     progress: Progress | None = None,
-) -> Outcome:
+) -> SimulatedRun:
     """Simulate a schedule; the same seed gives the same nanoseconds. With `record`, intervals are kept."""
     library = engine_library()
     arrays = _Arrays(schedule, network, disturbances or Disturbances(), seed, record)
@@ -87,15 +94,15 @@ def simulate_schedule(
         library.engine_delete(engine)
     events, _, intervals = numbers.tolist()
     recorded = arrays.intervals[:intervals] if record else None
-    blocked = Blocked(reason, node) if reason.any() else None
-    return Outcome(arrays.finish, arrays.spent, events, recorded, blocked)
+    blocked = BlockedRanks(reason, node) if reason.any() else None
+    return SimulatedRun(arrays.finish, arrays.spent, events, recorded, blocked)
 
 
 def _tell(progress: Progress, events: int, most: int) -> None:
     progress(min(events / max(most, 1), 1.0), f"{events:,} events")
 
 
-def _out_of_memory(schedule: Schedule) -> Deep500Error:
+def _out_of_memory(schedule: MessageSchedule) -> Deep500Error:
     return Deep500Error(
         f"the memory does not suffice for {schedule.size} ranks with {len(schedule.nodes)} operations: take fewer"
     )
@@ -106,7 +113,7 @@ class _Arrays:
 
     def __init__(
         self,
-        schedule: Schedule,
+        schedule: MessageSchedule,
         network: ClusterNetwork,
         disturbances: Disturbances,
         seed: int,

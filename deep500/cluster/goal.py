@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import Deep500Error
 from .engine import compiled
 from .memory import check_memory
-from .schedule import ANY, CALC, NODE, RANK, RECV, Operation, Schedule
+from .schedule import ANY, CALC, NODE, RANK, RECV, MessageSchedule, Operation
 
 MAGIC = (4223).to_bytes(8, "little")
 USED = (2342).to_bytes(8, "little")  # what LogGOPSim leaves of a file with --save-mem
@@ -24,7 +24,7 @@ RANKS = 2_000
 Progress = Callable[[float, str], None]
 
 
-def read_goal(path: Path, progress: Progress | None = None) -> Schedule:
+def read_goal(path: Path, progress: Progress | None = None) -> MessageSchedule:
     """The schedule in a GOAL file; a Deep500Error names the line or the byte that is wrong."""
     try:
         size = path.stat().st_size
@@ -42,7 +42,7 @@ def read_goal(path: Path, progress: Progress | None = None) -> Schedule:
     return reader(path, size, progress).schedule()
 
 
-class _Reader:
+class _GoalReader:
     """A file that is read in slices, so that Ctrl-C is heard."""
 
     node_bytes: int
@@ -55,7 +55,7 @@ class _Reader:
         self.progress = progress
         self.file: Any = None
 
-    def schedule(self) -> Schedule:
+    def schedule(self) -> MessageSchedule:
         self.open()
         if not self.file:
             raise Deep500Error(f"{self.path} cannot be read")
@@ -64,7 +64,7 @@ class _Reader:
         finally:
             self.call("close")
 
-    def _read(self) -> Schedule:
+    def _read(self) -> MessageSchedule:
         self._check()
         ranks = self.call("ranks")
         # so much at most; what no node touches is never paid for
@@ -86,7 +86,7 @@ class _Reader:
         self._check()
         self.call("counts", counts.ctypes.data)
         _, cpus, nics, wildcards, starts, used_nodes, used_edges = counts.tolist()
-        return Schedule(
+        return MessageSchedule(
             nodes[:used_nodes],
             edges[:used_edges],
             rows,
@@ -122,7 +122,7 @@ class _Reader:
         raise NotImplementedError
 
 
-class _Binary(_Reader):
+class _Binary(_GoalReader):
     node_bytes, edge_bytes, prefix = BINARY_NODE, BINARY_EDGE, "goal"
 
     def library(self) -> Any:
@@ -142,7 +142,7 @@ class _Binary(_Reader):
         return min(1.0, counts[5] * (BINARY_NODE + BINARY_EDGE) / self.size)
 
 
-class _Text(_Reader):
+class _Text(_GoalReader):
     node_bytes, edge_bytes, prefix = TEXT_NODE, TEXT_EDGE, "text"
 
     def library(self) -> Any:
@@ -164,7 +164,7 @@ class _Text(_Reader):
         return min(1.0, (counts[5] * TEXT_NODE + counts[6] * TEXT_EDGE) / self.size)
 
 
-def write_goal(schedule: Schedule, path: Path, binary: bool) -> None:
+def write_goal(schedule: MessageSchedule, path: Path, binary: bool) -> None:
     """Write a schedule as a GOAL file."""
     try:
         if binary:
@@ -178,7 +178,7 @@ def write_goal(schedule: Schedule, path: Path, binary: bool) -> None:
         raise Deep500Error(f"cannot write {path}: {error.strerror}") from None
 
 
-def _write_binary(schedule: Schedule, path: Path) -> None:
+def _write_binary(schedule: MessageSchedule, path: Path) -> None:
     path.touch()  # raises what is wrong with the path
     error = ctypes.c_int64(0)
     binary_library().goal_write(
@@ -195,7 +195,7 @@ def _write_binary(schedule: Schedule, path: Path) -> None:
         raise Deep500Error(f"cannot write {path}: the disk may be full")
 
 
-def _block(schedule: Schedule, rank: int) -> Iterator[str]:
+def _block(schedule: MessageSchedule, rank: int) -> Iterator[str]:
     yield f"\nrank {rank} {{\n"
     for number, operation in enumerate(schedule.operations(rank), 1):
         yield f"l{number}: {_statement(operation)}\n"

@@ -12,7 +12,7 @@ NOTHING, PROCESSOR, GAP, WIRE = range(4)
 FINISHED, UNMATCHED, NOT_RECEIVED, LEFT_OVER, CIRCLE, DIED = range(6)
 NO_CAUSE = 0xFFFFFFFF
 
-# As struct Interval in _engine.cpp
+# As struct Interval in _task.h
 INTERVAL = np.dtype(
     [
         ("begin", "<i8"),
@@ -29,7 +29,7 @@ INTERVAL = np.dtype(
 
 
 @dataclass(frozen=True, eq=False)
-class Blocked:
+class BlockedRanks:
     """The ranks that have not finished: why, and the operation that they are at."""
 
     reason: np.ndarray
@@ -37,7 +37,7 @@ class Blocked:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class SimulatedRun:
     """One simulation.
 
     nanoseconds  When each rank was done.
@@ -51,7 +51,7 @@ class Outcome:
     spent: np.ndarray
     events: int
     intervals: np.ndarray | None = None
-    blocked: Blocked | None = None
+    blocked: BlockedRanks | None = None
 
     @property
     def makespan(self) -> int:

@@ -3,21 +3,21 @@
 import numpy as np
 
 from ..contracts.collective_cost import rounds_to_all
-from .schedule import NODE, RANK, RECV, SEND, Schedule
+from .schedule import NODE, RANK, RECV, SEND, MessageSchedule
 
 
-def dissemination(ranks: int, nbytes: int = 1) -> Schedule:
+def dissemination(ranks: int, nbytes: int = 1) -> MessageSchedule:
     """A barrier: in round k every rank sends to the one 2^k further on, once it has what was sent to it before."""
     rounds = rounds_to_all(ranks)
     return _rounds(ranks, nbytes, 1 << np.arange(rounds))
 
 
-def ring(ranks: int, nbytes: int, rounds: int) -> Schedule:
+def ring(ranks: int, nbytes: int, rounds: int) -> MessageSchedule:
     """In every round each rank sends to the next one, once it has what was sent to it before."""
     return _rounds(ranks, nbytes, np.ones(rounds, np.int64))
 
 
-def _rounds(ranks: int, nbytes: int, distances: np.ndarray) -> Schedule:
+def _rounds(ranks: int, nbytes: int, distances: np.ndarray) -> MessageSchedule:
     """In every round each rank sends so far, and receives from as far behind it."""
     rounds = len(distances)
     own = np.arange(ranks)[:, None]
@@ -37,4 +37,4 @@ def _rounds(ranks: int, nbytes: int, distances: np.ndarray) -> Schedule:
     rows["nodes"] = 2 * rounds
     rows["edge"] = np.arange(ranks) * each
     rows["edges"] = each
-    return Schedule(nodes.reshape(-1), edges, rows)
+    return MessageSchedule(nodes.reshape(-1), edges, rows)

@@ -18,17 +18,17 @@ from .outcome import (
     OVERHEAD,
     UNMATCHED,
     WORK,
-    Blocked,
-    Outcome,
+    BlockedRanks,
+    SimulatedRun,
 )
 from .reference_noise import HostNoise, noise_of_hosts
-from .schedule import ANY, RECV, SEND, Operation, Schedule
+from .schedule import ANY, RECV, SEND, MessageSchedule, Operation
 
 Key = tuple[int, int]  # rank, and number of the operation
 
 
 @dataclass
-class Host:
+class ReferenceHost:
     """A rank: when its processors and cards are free, and the queues in which messages meet receives."""
 
     operations: list[Operation]
@@ -48,7 +48,7 @@ class ReferenceEngine:
 
     def __init__(
         self,
-        schedule: Schedule,
+        schedule: MessageSchedule,
         network: ClusterNetwork,
         disturbances: Disturbances | None = None,
         seed: int = 0,
@@ -64,7 +64,7 @@ class ReferenceEngine:
         self.serial = 0
         self.now = 0
         self.freed: list[Key] = []
-        self.hosts: list[Host] = []
+        self.hosts: list[ReferenceHost] = []
         for rank in range(size):
             operations = list(schedule.operations(rank))
             waits = [len(one.after) + len(one.behind) for one in operations]
@@ -72,11 +72,13 @@ class ReferenceEngine:
             cards = [0] * schedule.nics
             cpus = [0] * schedule.cpus
             dependants = schedule.dependants(rank)
-            host = Host(operations, dependants, waits, ready, cpus, cards, list(cards))
+            host = ReferenceHost(
+                operations, dependants, waits, ready, cpus, cards, list(cards)
+            )
             self.hosts.append(host)
         self.first_node = schedule.ranks["node"]
 
-    def run(self) -> Outcome:
+    def run(self) -> SimulatedRun:
         for rank, host in enumerate(self.hosts):
             for number, waits in enumerate(host.waits):
                 if not waits:
@@ -88,7 +90,7 @@ class ReferenceEngine:
                 self.handle(serial, rank, key, is_message)
             self.release()
         finish = np.array([max(host.cpu) for host in self.hosts], np.int64)
-        return Outcome(finish, self.spent, self.serial, None, self.blocked())
+        return SimulatedRun(finish, self.spent, self.serial, None, self.blocked())
 
     def is_alive(self, rank: int) -> bool:
         return self.deaths is None or not 0 <= self.deaths[rank] <= self.now
@@ -237,7 +239,7 @@ class ReferenceEngine:
 
     # The end
 
-    def blocked(self) -> Blocked | None:
+    def blocked(self) -> BlockedRanks | None:
         """Why ranks have not finished: the reasons of engine_blocked in _engine.cpp."""
         reasons = [FINISHED] * len(self.hosts)
         numbers = [0] * len(self.hosts)
@@ -262,7 +264,7 @@ class ReferenceEngine:
         if not any(reasons):
             return None
         nodes = np.where(reasons, self.first_node + np.array(numbers), 0)
-        return Blocked(np.array(reasons, np.uint8), nodes.astype(np.uint32))
+        return BlockedRanks(np.array(reasons, np.uint8), nodes.astype(np.uint32))
 
 
 def _matches(receive: Operation, source: int, tag: int) -> bool:

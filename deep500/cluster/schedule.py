@@ -43,7 +43,7 @@ class Operation(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Schedule:
+class MessageSchedule:
     """The operations of all ranks. A rank's nodes are neighbours, and so are its edges: see NODE and RANK."""
 
     nodes: np.ndarray
@@ -137,7 +137,7 @@ class ScheduleBuilder:
         self.add_arrays(np.array(rows, NODE), np.array(flat, np.uint32))
 
     def add_arrays(self, nodes: np.ndarray, edges: np.ndarray) -> None:
-        """The same as arrays, as a Schedule holds them."""
+        """The same as arrays, as a MessageSchedule holds them."""
         row = self._node_count, len(nodes), self._edge_count, len(edges)
         self._ranks.append(row)
         self._nodes.append(nodes)
@@ -149,8 +149,8 @@ class ScheduleBuilder:
                 f"a schedule of more than {MOST_NODES} operations cannot be simulated: take fewer ranks or steps"
             )
 
-    def schedule(self) -> Schedule:
-        return Schedule(
+    def schedule(self) -> MessageSchedule:
+        return MessageSchedule(
             np.concatenate([*self._nodes, np.empty(0, NODE)]),
             np.concatenate([*self._edges, np.empty(0, np.uint32)]),
             np.array(self._ranks, RANK),
@@ -166,7 +166,7 @@ def _row(operation: Operation, first: int) -> tuple[int, int, int, int, int]:
     return packed, operation.peer, operation.tag, operation.kind << 30, first
 
 
-def schedule_of(programs: Sequence[Sequence[Operation]]) -> Schedule:
+def schedule_of(programs: Sequence[Sequence[Operation]]) -> MessageSchedule:
     """The schedule of these operations by rank."""
     builder = ScheduleBuilder()
     for operations in programs:

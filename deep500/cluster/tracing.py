@@ -23,7 +23,7 @@ from ..contracts.transport import (
 from ..errors import Deep500Error, Unsupported
 from .memory import check_memory
 from .network import NANO, ClusterNetwork
-from .schedule import CALC, RECV, SEND, Operation, Schedule, ScheduleBuilder
+from .schedule import CALC, RECV, SEND, MessageSchedule, Operation, ScheduleBuilder
 
 NOTHING = np.empty(0, np.uint8)
 NATIVE_TAG = 1 << 30  # of the messages of an engine's own collectives
@@ -71,7 +71,7 @@ class RankTrace:
             self.last = (self.begin(CALC, duration),)
 
 
-class Tracer:
+class ProgramTracer:
     """Runs programs of one rank each without other ranks: nothing is received, and nothing is computed."""
 
     def __init__(self, size: int, network: ClusterNetwork):
@@ -174,7 +174,7 @@ def _result(step: Any) -> Any:
 def _silent_class(combined: Callable[[np.ndarray], None]) -> type[np.ndarray]:
     """A class of arrays that compute nothing, and tell how much they would have."""
 
-    class Silent(np.ndarray):
+    class SilentArray(np.ndarray):
         def __array_ufunc__(
             self, ufunc: Any, method: str, *inputs: Any, **settings: Any
         ) -> Any:
@@ -185,7 +185,7 @@ def _silent_class(combined: Callable[[np.ndarray], None]) -> type[np.ndarray]:
         def __setitem__(self, key: Any, value: Any) -> None:
             pass
 
-    return Silent
+    return SilentArray
 
 
 def native_program(
@@ -215,15 +215,15 @@ def _dissemination(rank: int, size: int, array: np.ndarray, tag: int) -> Program
 
 
 def traced_schedule(
-    programs: Callable[[Tracer, int], Program],
+    programs: Callable[[ProgramTracer, int], Program],
     size: int,
     network: ClusterNetwork,
     subject: str,
     progress: Progress | None = None,
-) -> Schedule:
+) -> MessageSchedule:
     """The schedule of all ranks' programs; raises a Deep500Error before more memory is taken than there is."""
     builder = ScheduleBuilder()
-    tracer = Tracer(size, network)
+    tracer = ProgramTracer(size, network)
     for rank in range(size):
         operations = tracer.run(rank, programs(tracer, rank))
         if rank == 0:

@@ -9,15 +9,15 @@ from .outcome import (
     LEFT_OVER,
     NOT_RECEIVED,
     UNMATCHED,
-    Blocked,
+    BlockedRanks,
 )
-from .schedule import ANY, LARGEST, Schedule
+from .schedule import ANY, LARGEST, MessageSchedule
 
 SHOWN = 4  # ranks of a circle whose reasons are told
 LONGEST_RING = 8  # ranks of a circle that are listed
 
 
-def check_finished(schedule: Schedule, blocked: Blocked | None) -> None:
+def check_finished(schedule: MessageSchedule, blocked: BlockedRanks | None) -> None:
     """Raise a Deadlock, or another Deep500Error, if not all ranks have finished and all messages were received."""
     if blocked is None:
         return
@@ -42,7 +42,7 @@ def check_finished(schedule: Schedule, blocked: Blocked | None) -> None:
 
 
 class _Operation:
-    def __init__(self, schedule: Schedule, node: int):
+    def __init__(self, schedule: MessageSchedule, node: int):
         packed, peer, tag, _, _ = schedule.nodes[node].tolist()
         self.size = packed & LARGEST
         self.peer = peer
@@ -52,7 +52,7 @@ class _Operation:
 class _Waiting:
     """The ranks that have not finished, and what each waits for."""
 
-    def __init__(self, schedule: Schedule, blocked: Blocked):
+    def __init__(self, schedule: MessageSchedule, blocked: BlockedRanks):
         self.schedule = schedule
         self.blocked = blocked
         self.ranks: list[int] = blocked.reason.nonzero()[0].tolist()

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..cluster.network import NANO, ClusterNetwork
-from ..cluster.schedule import Schedule, ScheduleBuilder
-from ..cluster.tracing import Numbers, RankTrace, Tracer
+from ..cluster.schedule import MessageSchedule, ScheduleBuilder
+from ..cluster.tracing import Numbers, ProgramTracer, RankTrace
 from ..contracts.loggp import LogGP
 from ..contracts.transport import (
     COLLECTIVES,
@@ -35,7 +35,7 @@ class RecordedVirtual(Virtual):
         update: float = 0.0,
     ):
         super().__init__(size, loggp, compute=example, example=example, update=update)
-        self.tracer = Tracer(size, network)
+        self.tracer = ProgramTracer(size, network)
         self.traces = [RankTrace() for _ in range(size)]
         self.natives = [0] * size
         self.recording = False
@@ -50,7 +50,7 @@ class RecordedVirtual(Virtual):
         finally:
             engine.close()
 
-    def schedule(self) -> Schedule:
+    def schedule(self) -> MessageSchedule:
         """What was recorded."""
         builder = ScheduleBuilder()
         for trace in self.traces:

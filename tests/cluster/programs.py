@@ -7,13 +7,15 @@ from deep500.cluster.schedule import (
     CALC,
     RECV,
     SEND,
+    MessageSchedule,
     Operation,
-    Schedule,
     schedule_of,
 )
 
 
-def random_schedule(seed: int, cpus: int = 1, wildcards: bool = False) -> Schedule:
+def random_schedule(
+    seed: int, cpus: int = 1, wildcards: bool = False
+) -> MessageSchedule:
     """Ranks that compute and exchange messages of all sizes, in an order that is mostly free."""
     draw = random.Random(seed)
     ranks = draw.randint(1, 7)
@@ -43,7 +45,7 @@ def random_schedule(seed: int, cpus: int = 1, wildcards: bool = False) -> Schedu
     return schedule_of(programs)
 
 
-def binomial_reduce(nbytes: int = 1024) -> Schedule:
+def binomial_reduce(nbytes: int = 1024) -> MessageSchedule:
     """Eight ranks whose arrays are reduced to rank 0: LogGOPSim's example."""
     programs: list[list[Operation]] = []
     for rank in range(8):

@@ -12,7 +12,7 @@ from deep500.contracts.noise_trace import NoiseTrace, read_noise_trace
 from deep500.errors import Deep500Error
 from deep500.noises.periodic import Periodic
 from deep500.noises.random_detours import RandomDetours
-from deep500.noises.recorded import Recorded
+from deep500.noises.recorded_detours import RecordedDetours
 
 
 def work_of(noise, nanoseconds=10_000_000, ranks=50, parts=10, seed=1):
@@ -74,7 +74,7 @@ def test_a_trace_is_read_as_it_was_written(tmp_path):
     assert read.period == 1000
     assert read.machine == "a machine"
     assert (read.ends - read.starts).tolist()[1:] == [12, 1]
-    assert Recorded(str(file)).detours().share == pytest.approx(0.013)
+    assert RecordedDetours(str(file)).detours().share == pytest.approx(0.013)
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ...bundle.records.recording import recording
-from ...cluster.critical_path import ACTIVITIES, Stretch, critical_path, timeline
+from ...cluster.critical_path import ACTIVITIES, PathStretch, critical_path, timeline
 from ...cluster.disturbances import Disturbances
 from ...cluster.engine import simulate_schedule
 from ...cluster.network import ClusterNetwork
 from ...cluster.outcome import BYTES, NOISE, OVERHEAD, WORK
-from ...cluster.schedule import Schedule
+from ...cluster.schedule import MessageSchedule
 from ...cluster.waiting import check_finished
 from ...contracts.result import Record
 from ...results.simulating.data import (
@@ -24,7 +24,7 @@ from ...results.simulating.data import (
     SeedBlock,
     SimulationPlan,
 )
-from .subjects import Subject
+from .subjects import SimulatedSubject
 
 Progress = Callable[[float, str], None]
 MOST_RECORDED = 4_000_000  # operations of which intervals are kept: 32 bytes each
@@ -43,7 +43,7 @@ class Cluster:
 
 
 def run_simulation(
-    subject: Subject,
+    subject: SimulatedSubject,
     cluster: Cluster,
     seeds: Sequence[int],
     folder: Path | None = None,
@@ -53,7 +53,9 @@ def run_simulation(
     """Simulate a subject for every seed; raises a Deep500Error if its ranks cannot finish."""
     plan = _plan(subject, cluster, seeds)
     name = f"simulation-{subject.kind}"
-    with recording("simulation", plan, folder, name=name, resume=resume) as record:
+    with recording(
+        "cluster_simulation", plan, folder, name=name, resume=resume
+    ) as record:
         done = len(record.blocks)
         for number, seed in list(enumerate(seeds))[done:]:
             block = _block(subject, cluster, seed, number, len(seeds), progress)
@@ -61,7 +63,9 @@ def run_simulation(
         return record.finish()
 
 
-def _plan(subject: Subject, cluster: Cluster, seeds: Sequence[int]) -> SimulationPlan:
+def _plan(
+    subject: SimulatedSubject, cluster: Cluster, seeds: Sequence[int]
+) -> SimulationPlan:
     schedule = subject.schedule
     levels = [NetworkLevel(**asdict(level)) for level in cluster.network.levels]
     return SimulationPlan(
@@ -81,7 +85,7 @@ def _plan(subject: Subject, cluster: Cluster, seeds: Sequence[int]) -> Simulatio
     )
 
 
-def fingerprint(schedule: Schedule) -> str:
+def fingerprint(schedule: MessageSchedule) -> str:
     """The hash of all operations and of what waits for what."""
     digest = hashlib.sha256()
     for array in (schedule.ranks, schedule.nodes, schedule.edges):
@@ -111,7 +115,7 @@ def _by_rank(values: Mapping[int, Any]) -> str:
 
 
 def _block(
-    subject: Subject,
+    subject: SimulatedSubject,
     cluster: Cluster,
     seed: int,
     number: int,
@@ -162,16 +166,16 @@ def _block(
     return replace(block, timeline=_parts(drawn))
 
 
-def _path(stretches: Sequence[Stretch]) -> CriticalPath:
+def _path(stretches: Sequence[PathStretch]) -> CriticalPath:
     activities = dict.fromkeys(ACTIVITIES, 0)
     for stretch in stretches:
         activities[stretch.activity] += stretch.end - stretch.begin
-    shown: Iterable[Stretch] = stretches
+    shown: Iterable[PathStretch] = stretches
     if len(stretches) > MOST_PARTS:
         half = MOST_PARTS // 2
         shown = [*stretches[:half], *stretches[-half:]]
     return CriticalPath(activities, _parts(shown), len(stretches))
 
 
-def _parts(stretches: Iterable[Stretch]) -> list[PathPart]:
+def _parts(stretches: Iterable[PathStretch]) -> list[PathPart]:
     return [PathPart(s.rank, s.begin, s.end, s.activity) for s in stretches]  # type: ignore[arg-type]

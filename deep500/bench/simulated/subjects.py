@@ -10,8 +10,8 @@ import numpy as np
 from ...cluster.goal import read_goal
 from ...cluster.memory import check_memory
 from ...cluster.network import NANO, ClusterNetwork
-from ...cluster.schedule import Schedule
-from ...cluster.tracing import Tracer, traced_schedule
+from ...cluster.schedule import MessageSchedule
+from ...cluster.tracing import ProgramTracer, traced_schedule
 from ...contracts.collective import OPERATIONS, Collective
 from ...contracts.dataset_splits import loaded_splits
 from ...contracts.loggp import LogGP
@@ -31,12 +31,12 @@ NOT_TRACED = {"sparse_all_reduce", "neighbor_all_gather"}
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class SimulatedSubject:
     """A schedule, where it comes from, and what was chosen for it."""
 
     name: str
     kind: str
-    schedule: Schedule
+    schedule: MessageSchedule
     setting: Mapping[str, str] = field(default_factory=dict)
     training: TrainingResult | None = None
 
@@ -67,13 +67,13 @@ class TrainingChoice:
     seed: int = 1
 
 
-def goal_subject(path: Path, progress: Progress | None = None) -> Subject:
-    return Subject(path.name, "goal", read_goal(path, progress))
+def goal_subject(path: Path, progress: Progress | None = None) -> SimulatedSubject:
+    return SimulatedSubject(path.name, "goal", read_goal(path, progress))
 
 
 def collective_subject(
     choice: CollectiveChoice, network: ClusterNetwork, progress: Progress | None = None
-) -> Subject:
+) -> SimulatedSubject:
     """An operation of a collective: its programs are the ones that run on MPI."""
     collective: Collective = definition_of(choice.text, "collectives")
     if choice.ranks < 1:
@@ -99,7 +99,7 @@ def collective_subject(
         most = 2 * choice.ranks * round(cost.messages)
         check_memory(choice.text, choice.ranks, most, most)
 
-    def program(tracer: Tracer, rank: int) -> Program:
+    def program(tracer: ProgramTracer, rank: int) -> Program:
         array = tracer.array(count, choice.dtype)
         return operation_program(
             collective, choice.operation, rank, choice.ranks, array
@@ -110,7 +110,7 @@ def collective_subject(
         "operation": choice.operation,
         "array of every rank": f"{choice.nbytes} bytes of {choice.dtype}",
     }
-    return Subject(choice.text, "collective", schedule, setting)
+    return SimulatedSubject(choice.text, "collective", schedule, setting)
 
 
 def recipe_subject(
@@ -118,7 +118,7 @@ def recipe_subject(
     choice: TrainingChoice,
     network: ClusterNetwork,
     progress: Progress | None = None,
-) -> Subject:
+) -> SimulatedSubject:
     """A recipe trained on virtual ranks with real numerics; what they did is the schedule."""
     if choice.steps < 1:
         raise Deep500Error(f"--steps {choice.steps}: give 1 or more")
@@ -147,7 +147,7 @@ def recipe_subject(
         "seed of the training": str(choice.seed),
     }
     result = TrainingResult(losses, qualities, len(losses))
-    return Subject(recipe.name, "recipe", virtual.schedule(), setting, result)
+    return SimulatedSubject(recipe.name, "recipe", virtual.schedule(), setting, result)
 
 
 def _epochs(recipe: Recipe, choice: TrainingChoice) -> int:

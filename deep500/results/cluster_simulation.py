@@ -13,7 +13,7 @@ from .simulating.page import page
 SimulationRecord: TypeAlias = Record[SimulationPlan, SeedBlock, SimulationNumbers]
 
 
-class Simulation(ResultKind[SimulationPlan, SeedBlock, SimulationNumbers]):
+class ClusterSimulation(ResultKind[SimulationPlan, SeedBlock, SimulationNumbers]):
     """One block per seed; the first one also has the ranks' times, the timeline and the critical path."""
 
     def check_blocks(

@@ -6,7 +6,7 @@ from ..contracts.noise import Detours, Noise
 from ..contracts.noise_trace import read_noise_trace
 
 
-class Recorded(Noise):
+class RecordedDetours(Noise):
     """The detours of a file, again and again; every host begins at another place in it, unless all do it `together`."""
 
     file: str = "noise.txt"
