@@ -9,7 +9,7 @@ from ..errors import Deep500Error
 
 if TYPE_CHECKING:
     from ..bench.simulated.runner import Cluster
-    from ..cluster.network import ClusterNetwork, Level
+    from ..cluster.network import ClusterLevel, ClusterNetwork
 
 PARAMETERS = {
     "L": "latency (2500)",
@@ -145,13 +145,13 @@ def _numbers(option: str, text: str) -> tuple[float, float]:
 
 def _network(args: argparse.Namespace) -> "tuple[ClusterNetwork, str]":
     """The network, and a warning if its figures are another machine's."""
-    from ..cluster.network import ClusterNetwork, Level, cluster_network
+    from ..cluster.network import ClusterLevel, ClusterNetwork, cluster_network
 
     given = {name: getattr(args, name) for name in [*PARAMETERS, "S"]}
     own = {name: value for name, value in given.items() if value is not None}
     nearer = [_level(text) for text in args.level]
     if args.network is None:
-        level = Level(**_checked(own))
+        level = ClusterLevel(**_checked(own))
         calibration = "parameters as given, beside LogGOPSim's defaults"
         if not own:
             calibration = ClusterNetwork().calibration
@@ -169,13 +169,13 @@ def _network(args: argparse.Namespace) -> "tuple[ClusterNetwork, str]":
     elsewhere = "; ".join(str(warning.message) for warning in caught)
     if elsewhere:
         warnings.warn(elsewhere, stacklevel=2)
-    eager = own.get("S", Level().S)
+    eager = own.get("S", ClusterLevel().S)
     return cluster_network(fitted, nearer, eager), elsewhere
 
 
-def _level(text: str) -> "Level":
+def _level(text: str) -> "ClusterLevel":
     """A nearer level: 8:L=300,o=200,g=100,G=0.1."""
-    from ..cluster.network import Level
+    from ..cluster.network import ClusterLevel
 
     ranks, _, rest = text.partition(":")
     settings: dict[str, float] = {}
@@ -190,11 +190,11 @@ def _level(text: str) -> "Level":
         raise Deep500Error(
             f"--level {text}: give neighbouring ranks and parameters, as in 8:L=300,o=200,g=100,G=0.1"
         )
-    return Level(int(ranks), **_checked(settings))
+    return ClusterLevel(int(ranks), **_checked(settings))
 
 
 def _checked(settings: dict[str, Any]) -> dict[str, Any]:
-    """Whole numbers as such; Level says which have to be."""
+    """Whole numbers as such; ClusterLevel says which have to be."""
     checked = {}
     for name, value in settings.items():
         if not math.isfinite(value):

@@ -26,7 +26,7 @@ def critical_path(
     schedule: MessageSchedule,
     network: ClusterNetwork,
     outcome: SimulatedRun,
-    speeds: np.ndarray | None,
+    speeds: np.ndarray | None = None,
 ) -> list[PathStretch]:
     """The stretches of the path, in the order of time; together they are as long as the whole simulation."""
     assert outcome.intervals is not None

@@ -12,7 +12,7 @@ from ..contracts.noise import Detours
 from ..custom.loops import Loops
 from ..errors import Deep500Error, Unsupported
 from .disturbances import Disturbances
-from .network import FEMTO, MOST_KNOTS, ClusterNetwork, Level
+from .network import FEMTO, MOST_KNOTS, ClusterLevel, ClusterNetwork
 from .outcome import INTERVAL, BlockedRanks, SimulatedRun
 from .schedule import CALC, SEND, MessageSchedule, kinds
 
@@ -171,7 +171,7 @@ def _detours(detours: Detours | None, seed: int) -> DETOURS:
     )
 
 
-def _level(level: Level) -> tuple[Any, ...]:
+def _level(level: ClusterLevel) -> tuple[Any, ...]:
     gap, overhead = level.per_byte
     gaps = [round(value * FEMTO) for value in level.gaps]
     fill = [0] * (MOST_KNOTS - len(gaps))

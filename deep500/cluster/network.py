@@ -16,7 +16,7 @@ UNSIGNED = 1 << 64
 
 
 @dataclass(frozen=True)
-class Level:
+class ClusterLevel:
     """Ranks that share a core, node or rack, and what messages between them cost, in nanoseconds.
 
     ranks   So many neighbouring ranks: rank r is in group r // ranks. 0: all.
@@ -96,7 +96,7 @@ class ClusterNetwork:
     element, per byte), of an operation, and of a message (and each of its bytes) that is sent while another one comes.
     """
 
-    levels: tuple[Level, ...] = (Level(),)
+    levels: tuple[ClusterLevel, ...] = (ClusterLevel(),)
     calibration: str = "LogGOPSim's defaults, of an InfiniBand cluster of 2010"
     element: float = 0.0
     byte: float = 0.0
@@ -115,7 +115,7 @@ class ClusterNetwork:
                 f"levels of {groups} ranks: give ascending numbers of neighbouring ranks, as in 8 and 64"
             )
 
-    def level(self, a: int, b: int) -> Level:
+    def level(self, a: int, b: int) -> ClusterLevel:
         """The level of messages between two ranks."""
         for level in self.levels[:-1]:
             if a // level.ranks == b // level.ranks:
@@ -124,7 +124,7 @@ class ClusterNetwork:
 
 
 def cluster_network(
-    own: LogGP, nearer: Sequence[Level] = (), eager_bytes: int = 65535
+    own: LogGP, nearer: Sequence[ClusterLevel] = (), eager_bytes: int = 65535
 ) -> ClusterNetwork:
     """A LogGP in seconds as a network of the virtual cluster, for ranks that are on none of the nearer levels together.
 
@@ -141,7 +141,7 @@ def cluster_network(
             settings[name] = getattr(own, name) * NANO
         where = own.machine or "an unnamed machine"
         calibration = f"a model fitted to {where}, over {own.library or 'MPI'}"
-    level = Level(
+    level = ClusterLevel(
         0,
         round(own.L * NANO),
         round(own.o * NANO),

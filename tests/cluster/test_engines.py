@@ -5,7 +5,7 @@ import pytest
 
 from deep500.cluster.disturbances import Disturbances
 from deep500.cluster.engine import simulate_schedule
-from deep500.cluster.network import ClusterNetwork, Level
+from deep500.cluster.network import ClusterLevel, ClusterNetwork
 from deep500.cluster.patterns import dissemination
 from deep500.cluster.reference import ReferenceEngine
 from deep500.contracts.noise import Noise
@@ -16,12 +16,16 @@ from .programs import binomial_reduce, random_schedule
 
 NETWORKS = {
     "loggopsim": ClusterNetwork(),
-    "fast": ClusterNetwork((Level(0, 500, 100, 50, 0.08, 0.02, 4096),)),
+    "fast": ClusterNetwork((ClusterLevel(0, 500, 100, 50, 0.08, 0.02, 4096),)),
     "levels": ClusterNetwork(
-        (Level(2, 300, 200, 100, 0.1), Level(4, 900, 300, 100, 0.25, 0.5), Level())
+        (
+            ClusterLevel(2, 300, 200, 100, 0.1),
+            ClusterLevel(4, 900, 300, 100, 0.25, 0.5),
+            ClusterLevel(),
+        )
     ),
     "knots": ClusterNetwork(
-        (Level(0, 800, 90, 70, knots=(0, 1000, 65536), gaps=(2.0, 0.25, 0.13)),)
+        (ClusterLevel(0, 800, 90, 70, knots=(0, 1000, 65536), gaps=(2.0, 0.25, 0.13)),)
     ),
 }
 NOISES: dict[str, Noise | None] = {

@@ -4,7 +4,7 @@ import pytest
 
 from deep500.cluster.disturbances import Disturbances
 from deep500.cluster.engine import simulate_schedule
-from deep500.cluster.network import ClusterNetwork, Level
+from deep500.cluster.network import ClusterLevel, ClusterNetwork
 from deep500.cluster.patterns import dissemination, ring
 from deep500.cluster.reference import ReferenceEngine
 from deep500.cluster.schedule import CALC, RECV, SEND, Operation, schedule_of
@@ -46,7 +46,7 @@ def test_rendezvous(times):
     taken = work + OVERHEAD + (size - 1) * BYTE
     assert times(schedule_of([sender, receiver])) == [work + 10, taken]
     # up to S bytes it goes on at once
-    network = ClusterNetwork((Level(S=size),))
+    network = ClusterNetwork((ClusterLevel(S=size),))
     assert times(schedule_of([sender, receiver]), network) == [OVERHEAD + 10, taken]
 
 
@@ -61,7 +61,7 @@ def test_the_gap_between_messages(times):
 
 
 def test_overhead_per_byte(times):
-    network = ClusterNetwork((Level(O=2.0, G=1.0),))
+    network = ClusterNetwork((ClusterLevel(O=2.0, G=1.0),))
     program = [[Operation(SEND, 101, 1)], [Operation(RECV, 101, 0)]]
     assert times(schedule_of(program), network) == [
         OVERHEAD + 200,
@@ -70,13 +70,13 @@ def test_overhead_per_byte(times):
 
 
 def test_a_fraction_of_a_nanosecond_per_byte(times):
-    network = ClusterNetwork((Level(G=0.08),))
+    network = ClusterNetwork((ClusterLevel(G=0.08),))
     program = [[Operation(SEND, 1001, 1)], [Operation(RECV, 1001, 0)]]
     assert times(schedule_of(program), network)[1] == OVERHEAD + LATENCY + OVERHEAD + 80
 
 
 def test_levels(times):
-    network = ClusterNetwork((Level(2, 100, 10, 1, 0.0), Level()))
+    network = ClusterNetwork((ClusterLevel(2, 100, 10, 1, 0.0), ClusterLevel()))
     near = schedule_of([[Operation(SEND, 1, 1)], [Operation(RECV, 1, 0)], []])
     far = schedule_of([[], [Operation(SEND, 1, 2)], [Operation(RECV, 1, 1)]])
     assert times(near, network) == [10, 120, 0]

@@ -6,14 +6,14 @@ import pytest
 from deep500.bench.collectives.arrays import operation_program, source
 from deep500.bench.simulated.subjects import CollectiveChoice, collective_subject
 from deep500.cluster.engine import simulate_schedule
-from deep500.cluster.network import ClusterNetwork, Level
+from deep500.cluster.network import ClusterLevel, ClusterNetwork
 from deep500.cluster.schedule import CALC, SEND, kinds, sizes
 from deep500.contracts.loggp import LogGP
 from deep500.definition_text import definition_of
 from deep500.errors import Deep500Error
 from deep500.transports.virtual import Virtual
 
-EAGER = ClusterNetwork((Level(S=2**40),))
+EAGER = ClusterNetwork((ClusterLevel(S=2**40),))
 ALGORITHMS = ["Ring()", "Rabenseifner()", "RecursiveDoubling()", "BinomialTree()"]
 
 

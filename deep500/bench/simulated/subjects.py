@@ -113,6 +113,19 @@ def collective_subject(
     return SimulatedSubject(choice.text, "collective", schedule, setting)
 
 
+def collective_schedule(
+    text: str,
+    ranks: int,
+    nbytes: int = 4,
+    network: ClusterNetwork | None = None,
+    operation: str = "all_reduce",
+    dtype: str = "float32",
+) -> MessageSchedule:
+    """What every rank does in an operation of a collective, such as "Ring()"; the network says what combining costs."""
+    choice = CollectiveChoice(text, ranks, nbytes, operation, dtype)
+    return collective_subject(choice, network or ClusterNetwork()).schedule
+
+
 def recipe_subject(
     recipe: Recipe,
     choice: TrainingChoice,
