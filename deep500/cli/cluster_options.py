@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from ..cluster.network import ClusterLevel, ClusterNetwork
 
 PARAMETERS = {
-    "L": "latency (2500)",
-    "o": "overhead of the processor per message (1500)",
-    "g": "gap between messages (1000)",
-    "G": "gap per byte (6)",
-    "O": "overhead of the processor per byte (0)",
+    "L": "latency of the network in nanoseconds (2500)",
+    "o": "overhead of the processor per message in nanoseconds (1500)",
+    "g": "gap between messages in nanoseconds (1000)",
+    "G": "gap per byte in nanoseconds (6)",
+    "O": "overhead of the processor per byte in nanoseconds (0)",
+    "S": "the longest message that does not wait for its receive (65535)",
 }
 SEEDS = 10  # if something is drawn
 
@@ -24,22 +25,11 @@ SEEDS = 10  # if something is drawn
 def cluster_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     for name, meaning in PARAMETERS.items():
-        add(
-            f"-{name}",
-            f"--{name}",
-            type=float,
-            default=None,
-            metavar="NS",
-            help=f"of the network, in nanoseconds: {meaning}",
-        )
-    add(
-        "-S",
-        "--S",
-        type=int,
-        default=None,
-        metavar="BYTES",
-        help="longer messages wait for their receive (65535)",
-    )
+        metavar = "BYTES" if name == "S" else "NS"
+        add(f"-{name}", type=float, default=None, metavar=metavar, help=meaning)
+        # the long spelling of other simulators
+        hidden = argparse.SUPPRESS
+        add(f"--{name}", dest=name, type=float, default=hidden, help=hidden)
     add(
         "--network",
         default=None,
@@ -49,11 +39,11 @@ def cluster_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--transport",
         default="mpi",
-        metavar="NAME",
-        help="of that benchmark, whose network (mpi)",
+        metavar="TRANSPORT",
+        help="what carries messages in that benchmark (mpi)",
     )
     add(
-        "--level",
+        "--near",
         action="append",
         default=[],
         metavar="RANKS:L=NS,…",
@@ -63,7 +53,7 @@ def cluster_arguments(parser: argparse.ArgumentParser) -> None:
         "--noise",
         default=None,
         metavar="NOISE",
-        help="what interrupts the processors: 'Periodic(every=1e-2, lasting=25e-6)', 'RandomDetours(every=1e-3)', "
+        help="what interrupts processors: 'Periodic(every=1e-2, lasting=25e-6)', 'RandomDetours(every=1e-3)', "
         "'RecordedDetours(\"noise.txt\")', as `d5 doctor --noise` records it",
     )
     add(
@@ -71,7 +61,7 @@ def cluster_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=None,
         metavar="N",
-        help=f"over how many seeds of what is drawn the interval is ({SEEDS}; 1 if nothing is)",
+        help=f"how many seeds of what is drawn the interval is over ({SEEDS}; 1 if nothing is)",
     )
     add(
         "--speed",
@@ -147,9 +137,9 @@ def _network(args: argparse.Namespace) -> "tuple[ClusterNetwork, str]":
     """The network, and a warning if its figures are another machine's."""
     from ..cluster.network import ClusterLevel, ClusterNetwork, cluster_network
 
-    given = {name: getattr(args, name) for name in [*PARAMETERS, "S"]}
+    given = {name: getattr(args, name) for name in PARAMETERS}
     own = {name: value for name, value in given.items() if value is not None}
-    nearer = [_level(text) for text in args.level]
+    nearer = [_level(text) for text in args.near]
     if args.network is None:
         level = ClusterLevel(**_checked(own))
         calibration = "parameters as given, beside LogGOPSim's defaults"
@@ -158,7 +148,7 @@ def _network(args: argparse.Namespace) -> "tuple[ClusterNetwork, str]":
         return ClusterNetwork((*nearer, level), calibration), ""
     if set(own) - {"S"}:
         raise Deep500Error(
-            f"--network brings its own parameters: leave out --{min(set(own) - {'S'})}"
+            f"--network brings its own parameters: leave out -{min(set(own) - {'S'})}"
         )
     from ..bench.collectives.from_python import fitted_network
 
@@ -169,7 +159,7 @@ def _network(args: argparse.Namespace) -> "tuple[ClusterNetwork, str]":
     elsewhere = "; ".join(str(warning.message) for warning in caught)
     if elsewhere:
         warnings.warn(elsewhere, stacklevel=2)
-    eager = own.get("S", ClusterLevel().S)
+    eager = _checked(own).get("S", ClusterLevel().S)
     return cluster_network(fitted, nearer, eager), elsewhere
 
 
@@ -179,7 +169,7 @@ def _level(text: str) -> "ClusterLevel":
 
     ranks, _, rest = text.partition(":")
     settings: dict[str, float] = {}
-    known = [*PARAMETERS, "S"]
+    known = PARAMETERS
     for part in rest.split(",") if rest else []:
         name, _, value = part.partition("=")
         try:
@@ -188,7 +178,7 @@ def _level(text: str) -> "ClusterLevel":
             settings = {"": 0.0}
     if not ranks.isdecimal() or not set(settings) <= set(known):
         raise Deep500Error(
-            f"--level {text}: give neighbouring ranks and parameters, as in 8:L=300,o=200,g=100,G=0.1"
+            f"--near {text}: give neighbouring ranks and parameters, as in 8:L=300,o=200,g=100,G=0.1"
         )
     return ClusterLevel(int(ranks), **_checked(settings))
 

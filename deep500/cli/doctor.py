@@ -22,8 +22,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--noise",
         type=Path,
         default=None,
-        metavar="PATH",
-        help="what interrupts a processor instead: recorded for --budget seconds in a file that `d5 simulate` replays",
+        metavar="NOISE",
+        help="what interrupts processors, recorded for --budget seconds in this file, which `d5 simulate` replays",
     )
     options.wait_for_quiet(parser)
 

@@ -37,19 +37,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--size",
         default="4",
         metavar="SIZE",
-        help="of a collective, the array of every rank: 8, 64KiB, 1MiB (4)",
+        help="bytes of a rank's array, of a collective: 8, 64KiB, 1MiB (4)",
     )
     add(
         "--operation",
         default="all_reduce",
         metavar="NAME",
-        help="of a collective, the operation (all_reduce)",
+        help="all_reduce, all_gather, broadcast …: the operation of a collective (all_reduce)",
     )
     add(
         "--dtype",
         default="float32",
         metavar="DTYPE",
-        help="of a collective, the dtype of the array (float32)",
+        help="the dtypes of floats: that of a collective's array (float32)",
     )
     _training_arguments(parser)
     cluster_arguments(parser)
@@ -58,7 +58,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=None,
         metavar="PATH",
-        help="where to write the schedule for other simulators: GOAL, binary if the name ends with .bin",
+        help="the schedule as well, for other simulators: a GOAL file, binary if its name ends with .bin",
     )
     add(
         "--resume",
@@ -74,29 +74,29 @@ def _training_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--scheme",
         default="AllReduce",
-        metavar="SCHEME",
-        help="of a recipe, how its ranks train together (AllReduce)",
+        metavar="NAME",
+        help="how ranks train together, of a recipe (AllReduce)",
     )
     add(
         "--steps",
         type=int,
         default=100,
         metavar="N",
-        help="of a recipe, the steps, in whole epochs (100)",
+        help="the steps of a recipe, in whole epochs (100)",
     )
     add(
         "--compute",
         type=float,
         default=0.0,
         metavar="SECONDS",
-        help="of a recipe, backprop of one example (0)",
+        help="backprop of one example, of a recipe (0)",
     )
     add(
         "--update",
         type=float,
         default=0.0,
         metavar="SECONDS",
-        help="of a recipe, one update by the optimizer (0)",
+        help="one update by the optimizer, of a recipe (0)",
     )
     options.framework(parser, "the recipe's", several=False)
     options.set_(parser, "an entry of the recipe, such as batch_size=512")

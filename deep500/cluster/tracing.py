@@ -103,29 +103,31 @@ class ProgramTracer:
                 step = program.send(answer)
             except StopIteration:
                 return
-            if isinstance(step, Wait):
+            kind = type(step)
+            if kind is Wait:
                 waited = [begun[handle] for handle in step.handles]
                 self.waited(waited)
                 answer = [_result(one) for _, one in waited]
-            elif isinstance(step, Compute):
+            elif kind is Compute:
                 answer = step.function()
                 self.trace.work((step.seconds or 0.0) * NANO)
             else:
                 begun.append((self.begun(rank, step, natives), step))
-                natives += isinstance(step, COLLECTIVES)
+                natives += kind in COLLECTIVES
                 answer = len(begun) - 1
 
     def begun(self, rank: int, step: Any, natives: int) -> Numbers:
         """A step that was begun, as the operations that end it; `natives` collectives of the engine came before."""
-        if isinstance(step, Send):
+        kind = type(step)
+        if kind is Send:
             self._check(rank, step.to)
             nbytes = step.array.nbytes
             return (self.trace.begin(SEND, nbytes, step.to, step.tag),)
-        if isinstance(step, Recv):
+        if kind is Recv:
             self._check(rank, step.source)
             nbytes = step.into.nbytes
             return (self.trace.begin(RECV, nbytes, step.source, step.tag),)
-        if isinstance(step, COLLECTIVES):
+        if kind in COLLECTIVES:
             return self._native(rank, step, NATIVE_TAG + natives)
         raise Unsupported(
             f"a program with {type(step).__name__} cannot be simulated without its arrays, since what it does next may "
@@ -147,6 +149,8 @@ class ProgramTracer:
 
     def waited(self, begun: Sequence[tuple[Numbers, Any]]) -> None:
         self.trace.wait([number for numbers, _ in begun for number in numbers])
+        if not self.network.exchange and not self.network.exchange_byte:
+            return
         sent = [step.array.nbytes for _, step in begun if isinstance(step, Send)]
         if sent and len(sent) < len(begun):  # something comes at the same time
             network = self.network
@@ -166,7 +170,7 @@ class ProgramTracer:
 
 
 def _result(step: Any) -> Any:
-    if isinstance(step, Recv):
+    if type(step) is Recv:
         return step.into
     return getattr(step, "array", None)
 
