@@ -23,7 +23,16 @@ from ..contracts.transport import (
 from ..errors import Deep500Error, Unsupported
 from .memory import check_memory
 from .network import NANO, ClusterNetwork
-from .schedule import CALC, RECV, SEND, MessageSchedule, Operation, ScheduleBuilder
+from .schedule import (
+    CALC,
+    RANK,
+    RECV,
+    SEND,
+    MessageSchedule,
+    Operation,
+    ScheduleBuilder,
+    kinds,
+)
 
 NOTHING = np.empty(0, np.uint8)
 NATIVE_TAG = 1 << 30  # of the messages of an engine's own collectives
@@ -216,6 +225,32 @@ def _dissemination(rank: int, size: int, array: np.ndarray, tag: int) -> Program
         to, source = (rank + distance) % size, (rank - distance) % size
         yield from exchange(to, array, source, incoming, tag)
         distance *= 2
+
+
+def rotated_schedule(
+    program: Callable[[ProgramTracer, int], Program],
+    size: int,
+    network: ClusterNetwork,
+    subject: str,
+) -> MessageSchedule:
+    """The schedule of ranks that all do what rank 0 does, with every other rank shifted."""
+    tracer = ProgramTracer(size, network)
+    builder = ScheduleBuilder()
+    builder.add_rank(tracer.run(0, program(tracer, 0)))
+    first = builder.schedule()
+    count, edges = len(first.nodes), len(first.edges)
+    check_memory(subject, size, size * count, size * edges)
+    nodes = np.tile(first.nodes, (size, 1))
+    to_others = kinds(first.nodes) != CALC
+    peers = first.nodes["peer"][to_others].astype(np.int64)
+    for rank in range(size):
+        nodes["peer"][rank, to_others] = (peers + rank) % size
+    rows = np.zeros(size, RANK)
+    rows["node"] = np.arange(size) * count
+    rows["nodes"] = count
+    rows["edge"] = np.arange(size) * edges
+    rows["edges"] = edges
+    return MessageSchedule(nodes.reshape(-1), np.tile(first.edges, size), rows)
 
 
 def traced_schedule(

@@ -8,6 +8,7 @@ from deep500.bench.simulated.subjects import CollectiveChoice, collective_subjec
 from deep500.cluster.engine import simulate_schedule
 from deep500.cluster.network import ClusterLevel, ClusterNetwork
 from deep500.cluster.schedule import CALC, SEND, kinds, sizes
+from deep500.collectives.ring import Ring
 from deep500.contracts.loggp import LogGP
 from deep500.definition_text import definition_of
 from deep500.errors import Deep500Error
@@ -51,6 +52,18 @@ def test_where_no_rank_is_busy_both_clocks_agree(text, ranks):
     outcome = simulate_schedule(schedule, EAGER)
     seconds = virtual_run(text, ranks, count).seconds
     assert outcome.makespan == round(seconds * 1e9)
+
+
+@pytest.mark.parametrize("operation", ["all_reduce", "reduce_scatter", "all_gather"])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+def test_what_rotates_is_what_every_rank_does(ranks, operation, monkeypatch):
+    network = ClusterNetwork(EAGER.levels, element=2.0, exchange=30.0, call=500.0)
+    choice = CollectiveChoice("Ring()", ranks, 4 * 5 * ranks, operation)
+    short = collective_subject(choice, network).schedule
+    monkeypatch.setattr(Ring, "rotates", lambda *_: False)
+    full = collective_subject(choice, network).schedule
+    for rank in range(ranks):
+        assert list(short.operations(rank)) == list(full.operations(rank))
 
 
 def test_every_operation_can_be_traced():

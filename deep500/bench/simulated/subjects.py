@@ -11,7 +11,7 @@ from ...cluster.goal import read_goal
 from ...cluster.memory import check_memory
 from ...cluster.network import NANO, ClusterNetwork
 from ...cluster.schedule import MessageSchedule
-from ...cluster.tracing import ProgramTracer, traced_schedule
+from ...cluster.tracing import ProgramTracer, rotated_schedule, traced_schedule
 from ...contracts.collective import OPERATIONS, Collective
 from ...contracts.dataset_splits import loaded_splits
 from ...contracts.loggp import LogGP
@@ -105,7 +105,11 @@ def collective_subject(
             collective, choice.operation, rank, choice.ranks, array
         )
 
-    schedule = traced_schedule(program, choice.ranks, network, choice.text, progress)
+    ranks, name = choice.ranks, choice.text
+    if collective.rotates(choice.operation, ranks, count):
+        schedule = rotated_schedule(program, ranks, network, name)
+    else:
+        schedule = traced_schedule(program, ranks, network, name, progress)
     setting = {
         "operation": choice.operation,
         "array of every rank": f"{choice.nbytes} bytes of {choice.dtype}",
