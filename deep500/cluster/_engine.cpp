@@ -325,6 +325,5 @@ API void engine_finish(Engine* engine, i64* numbers) {
     numbers[2] = engine->interval_count;
 }
 API void engine_blocked(Engine* engine, u8* reason, u32* node) { engine->blocked(reason, node); }
-API i64 engine_now(const Engine* engine) { return engine->now; }
 API u64 engine_events(const Engine* engine) { return engine->events(); }
 API void engine_delete(Engine* engine) { delete engine; }

@@ -10,7 +10,6 @@ GIB = 2**30
 PER_RANK = 250  # bytes: clocks, queues of messages, events that wait
 PER_EDGE = 4
 SHARE = 0.9  # of the free memory that may be taken
-INTERVAL_BYTES = 32
 
 
 def needed_bytes(ranks: int, nodes: int, edges: int) -> int:

@@ -14,7 +14,6 @@ ANY = 0xFFFFFFFF  # a receive takes any source, or any tag
 START = 1 << 31  # of an edge: its target waits for the start only
 LARGEST = (1 << 48) - 1  # bytes, or nanoseconds of work
 MOST_NODES = (1 << 32) - 2
-MOST_OF_A_RANK = (1 << 30) - 1
 
 # As struct Node and struct Rank in _schedule.h
 NODE = np.dtype(
