@@ -30,11 +30,11 @@ LAYERS = [
     "onnx",
     "convolutions",
     "operators networks optimizers schedules losses initializers datasets samplers frameworks metrics tasks"
-    " augmentations precisions claims audit logs elementary",
+    " augmentations precisions claims audit logs elementary noises",
     "formats transformations costs testing",
     "topologies reductions",
     "codecs collectives transports fixed",
-    "schemes",
+    "schemes cluster",
     "training",
     "distributed",
     "check",

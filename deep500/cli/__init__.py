@@ -46,6 +46,7 @@ VERBS = {
     "bench elementary": "bench_elementary",
     "bench collective": "bench_collective",
     "bench compression": "bench_compression",
+    "simulate": "simulate",
     "run": "run",
     "compare": "compare",
     "show": "show",

@@ -209,6 +209,7 @@ KINDS = (
     "topologies",
     "collectives",
     "reductions",
+    "noises",
     "results",
 )
 LISTS: dict[str, Callable[[int], tuple[list[str], list[list]]]] = {
