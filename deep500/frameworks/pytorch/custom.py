@@ -156,11 +156,11 @@ def _eager(op: CustomPythonOp) -> type[torch.autograd.Function]:
                 arrays = [_array(x) for x in saved]
                 ctx.arrays = arrays[:-m], arrays[-m:]
             dys = [_array(g) for g in grads]
-            gradients = op.gradients(dys, *ctx.arrays)
+            gradients = op.needed_gradients(ctx.needs_input_grad, dys, *ctx.arrays)
             ctx.arrays = None
             by_input: list[torch.Tensor | None] = []
             for dx in gradients:
-                is_float = dx.dtype.kind not in "iub"
+                is_float = dx is not None and dx.dtype.kind not in "iub"
                 by_input.append(_tensor(dx) if is_float else None)
             return tuple(by_input)
 
