@@ -46,6 +46,8 @@ VERBS = {
     "bench elementary": "bench_elementary",
     "bench collective": "bench_collective",
     "bench compression": "bench_compression",
+    "bench convolution": "bench_convolution",
+    "bench microbatch": "bench_micro_batch",
     "run": "run",
     "compare": "compare",
     "show": "show",
