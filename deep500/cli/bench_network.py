@@ -12,6 +12,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "of a file an open dimension (length=64), else the network's (depth=44)",
     )
+    options.transform(parser, "a transformation to measure beside the network as it is")
     options.framework(parser, "pytorch", ["pytorch"])
     options.batch(parser, [1], " (1; several: each is measured)")
     add(
@@ -45,5 +46,6 @@ def call(args: argparse.Namespace) -> int:
         MODES if args.train else MODES[:1],
         tuple(args.execution),
         checked_threads(args.threads),
+        args.transform,
     )
     return benchmarking.run(args, benchmark)

@@ -55,10 +55,19 @@ class MicroBatchedConv(CustomPythonOp):
         self.plans = tuple(plans)
         self.threads = threads
         self.own_workspaces = own_workspaces
-        self._parts = dict(zip(DIRECTIONS, map(parts_of, plans), strict=True))
+        self._parts = self.parsed(plans)
         self._workspaces = {direction: SHARED for direction in DIRECTIONS}
         if own_workspaces:
             self._workspaces = {direction: Workspaces() for direction in DIRECTIONS}
+
+    @staticmethod
+    def parsed(plans: Sequence[str]) -> dict[str, Parts]:
+        """The parts of these plans, one for each direction."""
+        return dict(zip(DIRECTIONS, map(parts_of, plans), strict=True))
+
+    def use(self, parts: dict[str, Parts]) -> None:
+        """Compute by other plans from now on."""
+        self._parts = parts
 
     @property
     def attributes(self) -> dict[str, Any]:

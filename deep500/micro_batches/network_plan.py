@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ..contracts.convolution import DIRECTIONS, ConvolutionProblem
-from ..contracts.network import Network
+from ..contracts.network import Network, Node
 from ..costs.units import nbytes
 from ..errors import Deep500Error
 from ..operators.conv import Conv
@@ -22,6 +22,10 @@ from .times_table import TimedPlan
 from .timing import Timing
 
 Progress = Callable[[float, str], None]
+
+
+def say_nothing(fraction: float, text: str) -> None:
+    pass
 
 
 @dataclass(frozen=True)
@@ -62,20 +66,17 @@ class LayerPlan:
 
 def convolution_layers(network: Network, batch: int | None) -> list[Layer]:
     """The convolutions of two axes in float32, with the shapes that they have for this batch."""
-    if network.dimensions and batch is None:
+    nodes = _planar_convolutions(network)
+    if nodes and network.dimensions and batch is None:
         names = ", ".join(network.dimensions)
         raise Deep500Error(
             f"the network takes any {names}, and plans are for one batch: give it, as in MicroBatch(batch=64)"
         )
     specs = network.specs(dict.fromkeys(network.dimensions, batch or 1))
     layers = []
-    for node in network.nodes:
-        if type(node.operator) is not Conv:
-            continue
+    for node in nodes:
         x, w, *bias = node.inputs
         given = specs[x]
-        if len(given.shape) != 4 or given.dtype != "float32":
-            continue
         directions = DIRECTIONS
         if x in network.inputs:  # nobody asks for its gradient
             directions = ("forward", "filter")
@@ -86,11 +87,23 @@ def convolution_layers(network: Network, batch: int | None) -> list[Layer]:
     return layers
 
 
+def _planar_convolutions(network: Network) -> list[Node]:
+    specs = network.specs()
+    nodes = []
+    for node in network.nodes:
+        if type(node.operator) is not Conv:
+            continue
+        spec = specs.get(node.inputs[0])
+        if spec and len(spec.shape) == 4 and spec.dtype == "float32":
+            nodes.append(node)
+    return nodes
+
+
 def plan_layers(
     layers: Sequence[Layer],
     request: Request,
     timing: Timing,
-    progress: Progress = lambda fraction, text: None,
+    progress: Progress = say_nothing,
 ) -> list[LayerPlan]:
     """The fastest plan for every direction of every layer; raises a Deep500Error for a limit that is too small.
 

@@ -1,19 +1,16 @@
 """A benchmark of convolutions: who wins where, against PyTorch's best layout; rates, workspace and errors."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ..measure.bench_blocks import TimedBlock
 from ..measure.bench_plan import BenchPlan
-from ..reports.blocks import Figures, PageOnly, Report, Section
-from ..reports.text import clean
+from ..reports.blocks import Report, Section
 from .bench import Bench, BenchRecord
+from .benching.page_around import page_around
 from .benching.times_kind import report_data
 from .convolutions.numbers import ConvolutionNumbers, convolution_cells
-from .convolutions.page import answer, cell_table, legend, winners
+from .convolutions.page import answer, cell_table, legend, title, winners
 from .convolutions.pictures import pictures
-
-BEFORE = 2  # blocks of any benchmark: the banner and its problems
 
 
 class ConvolutionBench(Bench):
@@ -29,24 +26,18 @@ class ConvolutionBench(Bench):
         return ConvolutionNumbers(**vars(times), cells=cells)
 
     def report(self, record: BenchRecord) -> Report:
-        report = super().report(record)
-        numbers = report_data(record).derived
-        if not isinstance(numbers, ConvolutionNumbers):
-            return report
-        banner, problems = report.blocks[:BEFORE]
-        said = answer(numbers.cells)
-        banner = replace(banner, sentence=said, headline=said, verdicts={})  # type: ignore[type-var]
-        drawn = Section("Who wins where", [Figures(lambda: pictures(numbers.cells))])
-        blocks = [
-            banner,
-            problems,
-            Section("Who wins where", [winners(numbers.cells)], quiet=True),
-            Section("Every way", [cell_table(numbers.cells), legend()], quiet=True),
-            PageOnly([drawn]),
-            PageOnly(report.blocks[BEFORE:-1]),
-            report.blocks[-1],
+        data = report_data(record)
+        assert isinstance(data.derived, ConvolutionNumbers)  # `derive` returns no other
+        cells = data.derived.cells
+        sections = [
+            Section("Who wins where", [winners(cells)], quiet=True),
+            Section("Every way", [cell_table(cells), legend()], quiet=True),
         ]
-        title = " · ".join(dict.fromkeys(clean(cell.shape) for cell in numbers.cells))
-        return replace(
-            report, kicker="Deep500 convolutions", title=title[:100], blocks=blocks
+        return page_around(
+            data,
+            "Deep500 convolutions",
+            title(cells),
+            answer(cells),
+            sections,
+            lambda: pictures(cells),
         )

@@ -10,10 +10,12 @@ from ..measure.sensing.others import allowed_cpus
 from ..micro_batches.micro_batched_conv import MicroBatchedConv
 from ..micro_batches.network_plan import (
     LayerPlan,
+    Progress,
     Request,
     convolution_layers,
     plan_layers,
     plan_texts,
+    say_nothing,
 )
 from ..micro_batches.planning import POWERS, micro_batches
 from ..micro_batches.running import algorithm, algorithm_names
@@ -55,6 +57,10 @@ class MicroBatch(Transformation):
             algorithm(name)  # raises for an unknown name
 
     @property
+    def _threads(self) -> int:
+        return self.threads or len(allowed_cpus())
+
+    @property
     def request(self) -> Request:
         limit = byte_count(self.workspace)
         assert limit is not None  # __post_init__ has seen to it
@@ -62,26 +68,20 @@ class MicroBatch(Transformation):
         return Request(limit, self.policy, self.division, names)
 
     def plans(
-        self, network: Network, table: TimesTable | None = None
+        self, network: Network, progress: Progress = say_nothing
     ) -> Sequence[LayerPlan]:
-        """The plan of every direction of every convolution; what is not known of its times is measured, with progress."""
+        """The plan of every direction of every convolution; what is not known of its times is measured."""
         layers = convolution_layers(network, self.batch)
-        if not layers:
-            raise Deep500Error(
-                f"the network {network.name!r} has no convolution of two axes in float32 to divide"
-            )
-        threads = self.threads or len(allowed_cpus())
-        timing = Timing(table or TimesTable(), threads)
-        with ProgressLine() as progress:
-            return plan_layers(layers, self.request, timing, progress)
+        timing = Timing(TimesTable(), self._threads)
+        return plan_layers(layers, self.request, timing, progress)
 
     def apply(self, network: Network) -> None:
-        plans = self.plans(network)
+        with ProgressLine() as progress:
+            plans = self.plans(network, progress)
         texts = plan_texts(plans)
         layers = {each.layer.node: each.layer for each in plans}
-        threads = self.threads or len(allowed_cpus())
         for node, layer in layers.items():
             divided = MicroBatchedConv(
-                layer.conv, texts[node], threads, layer.bias, self.division
+                layer.conv, texts[node], self._threads, layer.bias, self.division
             )
             network.replace_node(node, divided.operator)

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
+from ...costs.units import nbytes
 from ...reports.blocks import Bullets, Table
 from ...reports.tables import NOTHING, measured, number
-from ...reports.text import Code, Text, clean
-from ..collectives.words import nbytes
+from ...reports.text import Code, Text, clean, shortened
 from .numbers import ConvolutionCell
 
 Cells = Sequence[ConvolutionCell]
+LONGEST_TITLE = 100
 HEADERS = [
     "shape",
     "direction",
@@ -43,6 +44,11 @@ def answer(cells: Cells) -> str:
     order = sorted(wins, key=lambda name: -wins[name])
     listed = ", ".join(f"{clean(name)} in {wins[name]}" for name in order)
     return f"fastest of {len(places)} convolutions: {listed}"
+
+
+def title(cells: Cells) -> str:
+    shapes = dict.fromkeys(clean(cell.shape) for cell in cells)
+    return shortened(" · ".join(shapes), LONGEST_TITLE)
 
 
 def by_place(cells: Cells) -> dict[tuple[str, str], list[ConvolutionCell]]:
