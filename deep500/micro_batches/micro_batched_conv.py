@@ -13,11 +13,12 @@ from ..custom.description import TensorDesc
 from ..custom.operators import Arrays, Differentiable
 from ..custom.python import CustomPythonOp
 from ..errors import Deep500Error
+from ..frameworks import evaluate, gradient
 from ..operators.conv import Conv
 from .kernel import parts_of
-from .running import Parts, algorithm, parts_workspace, run_parts
+from .running import Parts, parts_workspace, run_parts
 
-FALLBACK = "direct"  # for a dtype that a plan's algorithm does not compute in
+DTYPE = "float32"  # of all algorithms; the formula computes in others, such as float64 for a check
 
 
 class Workspaces(threading.local):
@@ -81,6 +82,8 @@ class MicroBatchedConv(CustomPythonOp):
         return self._conv.infer(*inputs)
 
     def forward(self, inputs: Arrays) -> np.ndarray:
+        if inputs[0].dtype != DTYPE:
+            return evaluate(self._conv, inputs, composed=True)[0]
         x, w, *bias = map(np.ascontiguousarray, inputs)
         problem = convolution_problem(self._conv, x, w)
         y = np.empty(problem.out_shape, x.dtype)
@@ -100,6 +103,8 @@ class MicroBatchedConv(CustomPythonOp):
         inputs: Arrays,
         outputs: Arrays,
     ) -> tuple[np.ndarray | None, ...]:
+        if inputs[0].dtype != DTYPE:
+            return tuple(gradient(self._conv, inputs, grads=grads))
         x, w, *bias = map(np.ascontiguousarray, inputs)
         dy = np.ascontiguousarray(grads[0])
         problem = convolution_problem(self._conv, x, w)
@@ -117,7 +122,7 @@ class MicroBatchedConv(CustomPythonOp):
 
     def workspace(self, direction: str, problem: ConvolutionProblem) -> int:
         """The bytes that a direction uses for this problem."""
-        parts = self._usable(problem, direction)
+        parts = self._parts[direction]
         return parts_workspace(parts, problem, direction, self.threads)
 
     def _run(
@@ -131,24 +136,10 @@ class MicroBatchedConv(CustomPythonOp):
         if problem.batch == 0:
             out.fill(0)
             return
-        parts = self._usable(problem, direction)
+        parts = self._parts[direction]
         nbytes = parts_workspace(parts, problem, direction, self.threads)
         memory = self._workspaces[direction].take(nbytes)
         run_parts(parts, problem, direction, a, b, out, memory, self.threads)
-
-    def _usable(self, problem: ConvolutionProblem, direction: str) -> Parts:
-        """The parts of the plan; those whose algorithm cannot compute this go to the fallback."""
-        if problem.dtype == "float32":  # which plans are made for
-            return self._parts[direction]
-        parts = []
-        for examples, name in self._parts[direction]:
-            if algorithm(name).refusal(problem, direction) is not None:
-                name = FALLBACK
-            parts.append((examples, name))
-        refusal = algorithm(FALLBACK).refusal(problem, direction)
-        if refusal is not None:
-            raise Deep500Error(f"MicroBatchedConv in {problem.dtype}: {refusal}")
-        return parts
 
 
 class MicroBatched(Differentiable):

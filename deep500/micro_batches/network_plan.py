@@ -11,7 +11,7 @@ from ..errors import Deep500Error
 from ..operators.conv import Conv
 from .dividing import divided
 from .kernel import Kernel, Plan
-from .micro_batched_conv import FALLBACK, convolution_problem
+from .micro_batched_conv import convolution_problem
 from .planning import (
     fastest_plan,
     least_workspace,
@@ -21,6 +21,7 @@ from .planning import (
 from .times_table import TimedPlan
 from .timing import Timing
 
+UNPLANNED = "direct"  # computes a gradient that a training step does not need
 Progress = Callable[[float, str], None]
 
 
@@ -188,7 +189,7 @@ def plan_texts(plans: Sequence[LayerPlan]) -> dict[str, tuple[str, ...]]:
     batches = {each.layer.node: each.layer.problem.batch for each in plans}
     complete = {}
     for node, own in texts.items():
-        usual = f"{batches[node]} {FALLBACK}"
+        usual = f"{batches[node]} {UNPLANNED}"
         complete[node] = tuple(own.get(each, usual) for each in DIRECTIONS)
     return complete
 

@@ -13,16 +13,34 @@ from ..contracts.convolution import ConvolutionAlgorithm, ConvolutionProblem
 Parts = Sequence[tuple[int, str]]  # examples, and the name of the algorithm
 
 
+# im2col on all images of a micro-batch at once, where im2col itself takes one after the other
+WHOLE = "im2col_whole"
+
+
+def algorithm(name: str, examples: int = 1) -> ConvolutionAlgorithm:
+    """The algorithm of this name, for so many examples; raises a Deep500Error that lists them if there is none."""
+    if name == WHOLE:
+        return _made("im2col", images=examples)
+    return _made(name)
+
+
 @cache
-def algorithm(name: str) -> ConvolutionAlgorithm:
-    """The algorithm of this name, in any spelling; raises a Deep500Error that lists them if there is none."""
+def _made(name: str, **settings: int) -> ConvolutionAlgorithm:
     algorithm_class = registry.named("convolutions", name)
-    return cast(ConvolutionAlgorithm, algorithm_class())
+    return cast(ConvolutionAlgorithm, algorithm_class(**settings))
 
 
 def algorithm_names() -> list[str]:
     """All algorithms, as plans spell them."""
-    return [name.lower() for name in registry.known("convolutions")]
+    names = [*map(registry.file_stem, registry.known("convolutions"))]
+    return sorted([*names, WHOLE])
+
+
+def refusal(name: str, problem: ConvolutionProblem, direction: str) -> str | None:
+    """Why an algorithm cannot compute this; None if it can."""
+    if name == WHOLE and direction != "forward":
+        return "gradients go image by image: im2col computes the same"
+    return algorithm(name, problem.batch).refusal(problem, direction)
 
 
 def parts_workspace(
@@ -32,7 +50,8 @@ def parts_workspace(
     sizes = []
     for examples, name in {*parts}:
         part = problem.with_batch(min(examples, problem.batch))
-        sizes.append(algorithm(name).workspace(part, direction, threads))
+        own = algorithm(name, part.batch)
+        sizes.append(own.workspace(part, direction, threads))
     return max(sizes)
 
 
@@ -55,7 +74,7 @@ def run_parts(
         stop = min(start + examples, problem.batch)
         rows = slice(start, stop)
         adds_up = direction == "filter"
-        algorithm(name).run(
+        algorithm(name, stop - start).run(
             problem.with_batch(stop - start),
             direction,
             a[rows],

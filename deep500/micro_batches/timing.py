@@ -12,7 +12,7 @@ from ..contracts.convolution_text import problem_text
 from ..measure.clock import now
 from ..measure.running import run
 from .kernel import Kernel, parts_of
-from .running import algorithm, parts_workspace, run_parts
+from .running import algorithm, parts_workspace, refusal, run_parts
 from .times_table import AGAIN, SEARCH, TimedPlan, TimesTable
 
 # A plan that takes so many times as long as one with no more workspace in a first look is not measured further.
@@ -59,8 +59,8 @@ class Timing:
         """The bytes of every algorithm of these names that can compute this."""
         workspaces = {}
         for name in names:
-            own = algorithm(name)
-            if own.refusal(problem, direction) is None:
+            if refusal(name, problem, direction) is None:
+                own = algorithm(name, problem.batch)
                 workspaces[name] = own.workspace(problem, direction, self.threads)
         return workspaces
 

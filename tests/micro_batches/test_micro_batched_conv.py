@@ -70,8 +70,8 @@ def test_an_empty_batch() -> None:
 class LastPartOnly:
     """An algorithm that gets the caller's word on whether to add up, as the published code of µ-cuDNN hands it on."""
 
-    def __init__(self, name: str):
-        self.own = algorithm(name)
+    def __init__(self, name: str, examples: int):
+        self.own = algorithm(name, examples)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.own, name)

@@ -9,7 +9,7 @@ from ...contracts.convolution import ConvolutionProblem
 from ...errors import Unsupported
 from ...frameworks import framework
 from ...micro_batches.micro_batched_conv import SHARED
-from ...micro_batches.running import algorithm
+from ...micro_batches.running import algorithm, refusal
 
 TORCH = "PyTorch"
 CHANNELS_LAST = "PyTorch, channels last"
@@ -41,7 +41,7 @@ def workspace(
     """The bytes that an algorithm of ours declares; PyTorch does not tell."""
     if name in NATIVE or name == REORDER:
         return None
-    return algorithm(name).workspace(problem, direction, threads)
+    return algorithm(name, problem.batch).workspace(problem, direction, threads)
 
 
 def operations(name: str, problem: ConvolutionProblem, direction: str) -> int:
@@ -50,7 +50,7 @@ def operations(name: str, problem: ConvolutionProblem, direction: str) -> int:
         return 0
     if name in NATIVE:
         return problem.direct_operations
-    return algorithm(name).operations(problem, direction)
+    return algorithm(name, problem.batch).operations(problem, direction)
 
 
 def _own(
@@ -61,10 +61,10 @@ def _own(
     b: np.ndarray,
     threads: int,
 ) -> Prepared:
-    own = algorithm(name)
-    refusal = own.refusal(problem, direction)
-    if refusal is not None:
-        raise Unsupported(f"{name}: {refusal}")
+    reason = refusal(name, problem, direction)
+    if reason is not None:
+        raise Unsupported(f"{name}: {reason}")
+    own = algorithm(name, problem.batch)
     out = np.empty(problem.shapes(direction)[2], problem.dtype)
     memory = SHARED.take(own.workspace(problem, direction, threads))
 
