@@ -16,9 +16,9 @@ from .running import algorithm, parts_workspace, refusal, run_parts
 from .times_table import AGAIN, SEARCH, TimedPlan, TimesTable
 
 # A plan that takes so many times as long as one with no more workspace in a first look is not measured further.
-HOPELESS = 3.0
-VISITS = 24  # of each plan, as far as the budget allows
-SHORTEST_S, LONGEST_S = 0.2, 8.0  # the budget of plans that are measured together
+HOPELESS = 2.0
+VISITS = 16  # of each plan, as far as the budget allows
+SHORTEST_S, LONGEST_S = 0.05, 4.0  # the budget of plans that are measured together
 PRECISION = 0.03
 
 

@@ -31,7 +31,7 @@ class ConvolutionCell:
     n: int
     direct_rate: float | None
     done_rate: float | None
-    workspace: int | None
+    workspace: float | None
     error: float | None
     rival: str | None
     ratio: float | None
@@ -87,8 +87,8 @@ def _cell(
         n=entry.n,
         direct_rate=_rate(work.get("direct"), entry.median),
         done_rate=_rate(work.get("flops"), entry.median),
-        workspace=int(workspace) if is_number(workspace) else None,
-        error=float(error) if is_number(error) else None,
+        workspace=workspace if is_number(workspace) else None,
+        error=error if is_number(error) else None,
         rival=rival.name if rival else None,
         ratio=ratio,
         ratio_low=low,

@@ -33,10 +33,10 @@ class StepNumbers:
     """
 
     network: str
-    batch: int
+    batch: float
     limit: str
     policy: str
-    used: int | None
+    used: float | None
     predicted: float | None
     again: float | None
     step: float | None
@@ -95,33 +95,34 @@ def _first(
 ) -> EntryNumbers | None:
     """The entry of this network and batch with a policy; an empty one stands for PyTorch's own."""
     for each in entries:
-        same_network = all(
-            each.levels[key] == entry.levels[key] for key in ("network", "batch")
-        )
-        limit = each.levels["workspace"]
-        if not same_network:
+        if _place(each) != _place(entry):
             continue
-        if same_limit and limit != entry.levels["workspace"]:
+        if same_limit and _limit(each) != _limit(entry):
             continue
-        wanted = works[each.name].get("policy") == policy if policy else limit == ANY_LIMIT
-        if wanted:
+        own_policy = works[each.name].get("policy")
+        if own_policy == policy or (not policy and _limit(each) == ANY_LIMIT):
             return each
     return None
 
 
+def _place(entry: EntryNumbers) -> tuple[object, ...]:
+    return entry.levels.get("network"), entry.levels.get("batch")
+
+
+def _limit(entry: EntryNumbers) -> str:
+    return str(entry.levels.get("workspace"))
+
+
 def _step(entry: EntryNumbers, work: Mapping[str, object]) -> StepNumbers:
-    used = work.get("used")
-    predicted = work.get("predicted")
-    again = work.get("again")
-    plans = work.get("plans")
+    network, batch = _place(entry)
     return StepNumbers(
-        network=str(entry.levels["network"]),
-        batch=int(entry.levels["batch"]),
-        limit=str(entry.levels["workspace"]),
+        network=str(network),
+        batch=_number(batch) or 0,
+        limit=_limit(entry),
         policy=str(work.get("policy")),
-        used=int(used) if is_number(used) else None,
-        predicted=float(predicted) if is_number(predicted) else None,
-        again=float(again) if is_number(again) else None,
+        used=_number(work.get("used")),
+        predicted=_number(work.get("predicted")),
+        again=_number(work.get("again")),
         step=None,
         seconds=entry.median,
         low=entry.low,
@@ -130,8 +131,22 @@ def _step(entry: EntryNumbers, work: Mapping[str, object]) -> StepNumbers:
         to_undivided=None,
         to_pytorch=None,
         on_front=False,
-        plans=dict(plans) if isinstance(plans, Mapping) else {},
+        plans=_plans(work.get("plans")),
     )
+
+
+def _number(value: object) -> float | None:
+    """A number of a plan, which may come from anyone."""
+    return value if is_number(value) else None
+
+
+def _plans(value: object) -> dict[str, list[str]]:
+    plans = {}
+    if isinstance(value, Mapping):
+        for node, texts in value.items():
+            listed = texts if isinstance(texts, list | tuple) else []
+            plans[str(node)] = [str(text) for text in listed]
+    return plans
 
 
 def _ratio(

@@ -33,7 +33,7 @@ def answer(steps: Steps) -> str:
     if not ratios:
         return f"training steps under {len(steps)} limits and policies"
     value, best = min(ratios, key=lambda pair: pair[0])
-    at = f"{clean(best.network)}, batch {best.batch}, within {clean(best.limit)}"
+    at = f"{clean(best.network)}, batch {best.batch:g}, within {clean(best.limit)}"
     if value >= 1:
         return f"micro-batches gain nothing: at best the step takes {value:.3f} of the undivided one ({at})"
     ratio = _ratio(best.to_undivided)
@@ -60,7 +60,7 @@ def step_table(steps: Steps) -> Table:
         rows.append(
             [
                 clean(step.network),
-                str(step.batch),
+                f"{step.batch:g}",
                 clean(step.limit),
                 clean(step.policy),
                 NOTHING if step.used is None else nbytes(step.used),
@@ -90,7 +90,7 @@ def choices(steps: Steps) -> list[Block]:
         for node, texts in step.plans.items():
             rows.append([Code(clean(node)), *(clean(text) for text in texts)])
         summary = (
-            f"{clean(step.network)}, batch {step.batch}, within {clean(step.limit)}, "
+            f"{clean(step.network)}, batch {step.batch:g}, within {clean(step.limit)}, "
             f"{clean(step.policy)}"
         )
         table = Table(["layer", "forward", "data", "filter"], rows, "llll")

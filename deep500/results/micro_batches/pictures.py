@@ -24,14 +24,14 @@ def pictures(steps: Steps) -> list[Picture]:
     firsts = {(step.network, step.batch): step for step in steps}
     found = []
     with settings():
-        for first in firsts.values():
+        for place, first in enumerate(firsts.values()):
             own = alike(first, steps)
             if len({step.limit for step in own}) > 1:
-                found.append(_picture(first, own, steps))
+                found.append(_picture(place, first, own, steps))
     return found
 
 
-def _picture(first: StepNumbers, own: Steps, steps: Steps) -> Picture:
+def _picture(place: int, first: StepNumbers, own: Steps, steps: Steps) -> Picture:
     from ...reports.canvas import INK, figure, legend_below, svg, time_axis
 
     canvas = figure(3.8)
@@ -43,16 +43,16 @@ def _picture(first: StepNumbers, own: Steps, steps: Steps) -> Picture:
             axes.axhline(step.seconds, color=INK, linewidth=1.5, label=clean(step.policy))
             times.append(step.seconds)
     limits = list(dict.fromkeys(step.limit for step in own))
-    for place, policy in enumerate(dict.fromkeys(step.policy for step in own)):
+    for index, policy in enumerate(dict.fromkeys(step.policy for step in own)):
         line = [step for step in own if step.policy == policy]
-        _line(axes, place, line, limits)
+        _line(axes, index, line, limits)
     time_axis(axes, "y", min(times) / 1.1, max(times) * 1.1, log=True)
     axes.set_xticks(range(len(limits)), [clean(limit) for limit in limits])
     axes.set_xlabel("limit of workspace")
     axes.grid(True)
     legend_below(canvas, 3, *axes.get_legend_handles_labels())
-    name = f"memory-{first.network}-{first.batch}"
-    title = f"{clean(first.network)}, batch {first.batch}: memory against time"
+    name = f"memory-{place}"
+    title = f"{clean(first.network)}, batch {first.batch:g}: memory against time"
     return Picture(name, title, svg(canvas, name, CAPTION), CAPTION)
 
 
