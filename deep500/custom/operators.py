@@ -133,6 +133,10 @@ class Custom(Operator):
     def adapted(self) -> CustomOp:
         return self.op
 
+    @property
+    def on_host(self) -> bool:
+        return True
+
     def _in_dtype_of(self, xs: Sequence[Any]) -> CustomOp:
         """The operator in the dtype of its first float input, such as float64, in which checks compute references."""
         for x in xs:
