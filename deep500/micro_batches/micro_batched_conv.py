@@ -14,6 +14,7 @@ from ..custom.operators import Arrays, Differentiable
 from ..custom.python import CustomPythonOp
 from ..errors import Deep500Error
 from ..frameworks import evaluate, gradient
+from ..operators._convolving import problem_of
 from ..operators.conv import Conv
 from .kernel import parts_of
 from .running import Parts, parts_workspace, run_parts
@@ -172,20 +173,4 @@ def convolution_problem(conv: Conv, x: Any, w: Any) -> ConvolutionProblem:
         raise Deep500Error(
             f"a convolution of {len(x.shape) - 2} axes cannot be divided: there are algorithms for two"
         )
-    strides, pads, dilations = conv._windows(x, w)
-    (top, bottom), (left, right) = pads
-    batch, channels, height, width = x.shape
-    dtype = x.dtype if isinstance(x.dtype, str) else x.dtype.name
-    return ConvolutionProblem(
-        batch,
-        channels,
-        height,
-        width,
-        w.shape[0],
-        (w.shape[2], w.shape[3]),
-        (strides[0], strides[1]),
-        (top, left, bottom, right),
-        (dilations[0], dilations[1]),
-        conv.group,
-        dtype,
-    )
+    return problem_of(x, w, conv._windows(x, w), conv.group)

@@ -92,7 +92,7 @@ def _planar_convolutions(network: Network) -> list[Node]:
     specs = network.specs()
     nodes = []
     for node in network.nodes:
-        if type(node.operator) is not Conv:
+        if type(node.operator) is not Conv or node.operator.algorithm is not None:
             continue
         spec = specs.get(node.inputs[0])
         if spec and len(spec.shape) == 4 and spec.dtype == "float32":
