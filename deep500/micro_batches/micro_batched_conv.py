@@ -2,8 +2,7 @@
 
 import threading
 from collections.abc import Sequence
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -75,9 +74,9 @@ class MicroBatchedConv(CustomPythonOp):
     def attributes(self) -> dict[str, Any]:
         return {**self._conv.settings, **super().attributes}
 
-    @cached_property
-    def operator(self) -> "MicroBatched":
-        return MicroBatched(self)
+    @property
+    def operator_base(self) -> "type[MicroBatched]":
+        return MicroBatched
 
     def infer(self, *inputs: TensorSpec) -> tuple[TensorSpec, ...]:
         return self._conv.infer(*inputs)
@@ -145,8 +144,6 @@ class MicroBatchedConv(CustomPythonOp):
 
 class MicroBatched(Differentiable):
     """The operator in a network, which costs what the convolution costs."""
-
-    outputs: ClassVar[tuple[str, ...]] = ("*ys",)
 
     def flops(self, *xs: TensorSpec) -> int:
         return self._op._conv.flops(*xs)

@@ -66,9 +66,10 @@ def _own(
         raise Unsupported(f"{name}: {reason}")
     own = algorithm(name, problem.batch)
     out = np.empty(problem.shapes(direction)[2], problem.dtype)
-    memory = SHARED.take(own.workspace(problem, direction, threads))
+    nbytes = own.workspace(problem, direction, threads)
 
     def run() -> None:
+        memory = SHARED.take(nbytes)
         own.run(problem, direction, a, b, out, memory, threads=threads)
 
     return run, lambda: out
