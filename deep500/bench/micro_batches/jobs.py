@@ -36,6 +36,10 @@ class MicroBatchJob(Job):
         return self.network, self.batch
 
     @property
+    def text(self) -> str:
+        return self.name({})
+
+    @property
     def noun(self) -> str:
         return self.network
 
