@@ -550,6 +550,7 @@ def heavy_imports(code: str) -> list[str]:
 INSTANCES = {
     "codecs",
     "collectives",
+    "convolutions",
     "elementary",
     "frameworks",
     "initializers",

@@ -191,6 +191,7 @@ THROUGH_DEEP500 = (
 )
 KINDS = (
     "operators",
+    "convolutions",
     "networks",
     "transformations",
     "optimizers",

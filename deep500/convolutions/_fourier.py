@@ -28,8 +28,6 @@ class Fourier(Kernel):
     A subclass says how large its tiles are: `tile(problem, direction)`.
     """
 
-    number: int
-
     @property
     def spreads(self) -> bool:
         return True

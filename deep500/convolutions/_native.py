@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from ..contracts.convolution import DIRECTIONS, ConvolutionProblem
-from ..custom.building import LIBRARY, build
+from ..custom.building import build
 from ._cook_toom import header
 
 FOLDER = Path(__file__).with_name("_kernels")
@@ -20,7 +20,7 @@ DIRECT, IM2COL, WINOGRAD, FFT, FFT_TILED = range(5)
 @cache
 def library(*flags: str) -> ctypes.CDLL:
     """The compiled kernels; a Deep500Error without a compiler. Further flags compile for lesser processors."""
-    path = build("convolutions", _text(), FOLDER, (*FLAGS, *flags), "", kind=LIBRARY)
+    path = build("convolutions", _text(), FOLDER, (*FLAGS, *flags), "")
     loaded = ctypes.CDLL(str(path))
     loaded.convolve.restype = ctypes.c_int64
     return loaded
@@ -32,7 +32,7 @@ def _text() -> str:
     pieces = {"matrices.h": header()}
     for name in ("vectors", "problem", "product", "planes", "direct", "im2col"):
         pieces[f"{name}.h"] = _source(f"{name}.h")
-    for name in ("transformed", "winograd", "fft"):
+    for name in ("domain_products", "transformed", "winograd", "fft"):
         pieces[f"{name}.h"] = _source(f"{name}.h")
     pieces[SOURCE.name] = _source(SOURCE.name)
     lines = []

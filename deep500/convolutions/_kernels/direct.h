@@ -128,7 +128,7 @@ class Direct {
             pass.weights = arena.take<float>(outputs * count);
             pass.offsets = arena.take<int64_t>(count);
         }
-        padded = arena.take<float>(inputs * planes.size() + MOST_LANES);
+        padded = arena.take<float>(inputs * planes.size() + p.extent_w() + MOST_LANES);  // vectors end behind it
     }
 
     void run(const Arrays& arrays, int threads) const {

@@ -10,7 +10,6 @@ class Patches {
     int64_t images, panels;  // at once
     int64_t entries, pixels;
     float *weights, *patches;
-    int64_t* offsets;
 
     // panel[entry][pixel] for PAIR pixels from `first` on
     void build(const float* x, int64_t first, int64_t count, float* panel) const {

@@ -2,7 +2,7 @@
 #pragma once
 #include <omp.h>
 
-#include "product.h"
+#include "domain_products.h"
 
 // A transform T maps tiles of tile_h x tile_w inputs to `positions` numbers per channel; the first `reals` of them are
 // real, the others pairs that are complex. LANES channels are transformed together.
@@ -12,19 +12,16 @@
 //   output(from, step, tile, pitch)    a tile of out_h x out_w outputs
 //   taps(from, step, taps)             the gradient of a filter
 template <class T>
-class Transformed {
+class Transformed : DomainProducts {
     static constexpr int CHUNK_VECTORS = 2;
     T transform;
     Problem p;
     Direction direction;
-    int64_t inputs, outputs;         // channels of one group
     int64_t in_h, in_w, top, left;   // the planes that are read
     int64_t result_h, result_w;      // the planes that are written; for a filter gradient those of dy
     int64_t across, down, tiles, block;
-    int64_t chunk, chunks, channels, lines;  // filters per product; channels and filters in whole vectors
-    int64_t in_step, out_step, strip_pitch;  // between positions; and rows of tiles
+    int64_t strip_pitch;  // between rows of tiles
     int64_t per_thread;
-    float *filters, *in_block, *out_block;
     char* scratch;
     int threads;
 
@@ -56,10 +53,10 @@ class Transformed {
 
     // As many tiles at once as stay in the cache beside the filters, and as give every thread the same work.
     void set_block(bool whole) {
-        int64_t filter_bytes = 4 * transform.positions * inputs * lines;
+        int64_t filter_bytes = 4 * positions * inputs * lines;
         int64_t budget = std::clamp<int64_t>(filter_bytes / 2, 512 << 10, 4 << 20);
         int64_t numbers = direction == FILTER ? channels + lines : channels;
-        block = std::max<int64_t>(1, budget / (4 * transform.positions * numbers));
+        block = std::max<int64_t>(1, budget / (4 * positions * numbers));
         if (block > ROWS) block = block / ROWS * ROWS;
         if (whole) block = tiles;
         int64_t teams = direction == FILTER ? 1 : threads;
@@ -69,17 +66,17 @@ class Transformed {
 
   public:
     Transformed(const T& t, const Problem& problem, Direction direction, bool whole, int threads, Arena& arena)
-        : transform(t), p(problem), direction(direction), threads(threads) {
+        : DomainProducts(t.positions, t.reals), transform(t), p(problem), direction(direction), threads(threads) {
         set_sizes();
         set_block(whole);
         bool backward = direction == FILTER;
         strip_pitch = across * transform.out_w + transform.tile_w - transform.out_w;
         in_step = block * channels + LANES;
         out_step = block * (backward ? lines : chunk) + LANES;
-        filters = arena.take<float>(chunks * transform.positions * inputs * chunk);
+        filters = arena.take<float>(chunks * positions * inputs * chunk);
         int64_t blocks = backward ? 1 : threads;
-        in_block = arena.take<float>(blocks * transform.positions * in_step);
-        out_block = arena.take<float>(blocks * transform.positions * out_step);
+        in_block = arena.take<float>(blocks * positions * in_step);
+        out_block = arena.take<float>(blocks * positions * out_step);
         int64_t vectors = transform.tile_h * strip_pitch + transform.out_h * across * transform.out_w;
         per_thread = (vectors + p.taps() + transform.scratch()) * sizeof(V);
         scratch = arena.take<char>(threads * per_thread);
@@ -98,10 +95,6 @@ class Transformed {
     int64_t tap_place(int64_t output, int64_t input) const {
         int64_t filter = direction == DATA ? input : output, channel = direction == DATA ? output : input;
         return (filter * p.group_channels() + channel) * p.taps();
-    }
-
-    float* filter_place(int64_t chunk_number, int64_t position, int64_t input) const {
-        return filters + ((chunk_number * transform.positions + position) * inputs + input) * chunk;
     }
 
     void transform_filters(const float* w, const Scratch& own) const {
@@ -183,64 +176,13 @@ class Transformed {
                                out_step, own.work);
     }
 
-    // -- products
-    template <int R, int VECTORS, class Left, class Right>
-    INLINE void positions_of(int64_t position, int64_t count, Left left, Right right, float* to, int64_t step,
-                             int64_t line_step, bool add) const {
-        V sums[R][VECTORS] = {};
-        if (position < transform.reals) {
-            multiply(sums, count, left(position), right(position));
-            put<R, VECTORS>(sums, to, line_step, add);
-            return;
-        }
-        // the first factor times the conjugate of the second one
-        multiply(sums, count, left(position), right(position));
-        multiply(sums, count, left(position + 1), right(position + 1));
-        put<R, VECTORS>(sums, to, line_step, add);
-        V imaginary[R][VECTORS] = {};
-        multiply(imaginary, count, left(position + 1), right(position));
-        multiply<R, VECTORS, true>(imaginary, count, left(position), right(position + 1));
-        put<R, VECTORS>(imaginary, to + step, line_step, add);
-    }
-
-    template <int R, int VECTORS>
-    __attribute__((noinline)) void forward_product(int64_t position, int64_t number, const float* from, int64_t tile,
-                                                   float* to) const {
-        auto left = [&](int64_t at) { return Strided<R>(from + at * in_step + tile * channels, channels); };
-        auto right = [&](int64_t at) { return Lines{filter_place(number, at, 0), chunk}; };
-        positions_of<R, VECTORS>(position, inputs, left, right, to + position * out_step + tile * chunk, out_step, chunk,
-                                 false);
-    }
-
-    template <int R, int VECTORS>
-    __attribute__((noinline)) void gradient_product(int64_t position, int64_t number, int64_t channel, int64_t count,
-                                                    bool add) const {
-        auto left = [&](int64_t at) { return Packed{in_block + at * in_step + channel, channels}; };
-        auto right = [&](int64_t at) { return Lines{out_block + at * out_step + number * chunk, lines}; };
-        positions_of<R, VECTORS>(position, count, left, right, filter_place(number, position, channel), inputs * chunk,
-                                 chunk, add);
-    }
-
-    int64_t products() const { return transform.reals + (transform.positions - transform.reals) / 2; }
-    int64_t position_of(int64_t product) const {
-        return product < transform.reals ? product : 2 * product - transform.reals;
-    }
-
-    template <class F>
-    INLINE void with_sizes(int64_t rows, F f) const {
-        with_rows(rows, [&]<int R>() {
-            if (chunk == LANES) f.template operator()<R, 1>();
-            else f.template operator()<R, 2>();
-        });
-    }
-
     // -- y from x and w, and dx from dy and turned filters
     void forward(const Arrays& arrays, int64_t group) const {
         int thread = omp_get_thread_num();
         Scratch own = scratch_of(thread);
         transform_filters(arrays.b + group * p.group_filters() * p.group_channels() * p.taps(), own);
-        float* from = in_block + thread * transform.positions * in_step;
-        float* to = out_block + thread * transform.positions * out_step;
+        float* from = in_block + thread * positions * in_step;
+        float* to = out_block + thread * positions * out_step;
 #pragma omp for schedule(dynamic)
         for (int64_t first = 0; first < tiles; first += block) {
             int64_t count = std::min(block, tiles - first);
@@ -258,15 +200,6 @@ class Transformed {
             for (int64_t channel = 0; channel < inputs; channel += LANES)
                 transform_inputs(planes, channel, row, column, some, place, to, own);
         });
-    }
-
-    void multiply_block(int64_t number, int64_t count, const float* from, float* to) const {
-        Blocks blocks(count);
-        for (int64_t product = 0; product < products(); product++)
-            for (int64_t b = 0; b < blocks.blocks; b++)
-                with_sizes(blocks.rows(b), [&]<int R, int VECTORS>() {
-                    forward_product<R, VECTORS>(position_of(product), number, from, blocks.first(b), to);
-                });
     }
 
     void write_block(const Arrays& arrays, int64_t group, int64_t number, int64_t first, int64_t count,
@@ -317,16 +250,5 @@ class Transformed {
             else
                 transform_gradients(dy, (part - input_parts) * LANES, row, column, to - from, from - first, own);
         }
-    }
-
-    void add_products(int64_t count, bool add) const {
-        Blocks blocks(inputs);
-        int64_t each = products();
-#pragma omp for schedule(static)
-        for (int64_t item = 0; item < chunks * each; item++)
-            for (int64_t b = 0; b < blocks.blocks; b++)
-                with_sizes(blocks.rows(b), [&]<int R, int VECTORS>() {
-                    gradient_product<R, VECTORS>(position_of(item % each), item / each, blocks.first(b), count, add);
-                });
     }
 };
