@@ -6,8 +6,10 @@ from typing import Any
 from ..errors import InternalError
 from .kernel import Plan
 
-# The solver stops at differences of 1e-6 and takes sums that are so far off: times are scaled to this sum.
+# The solver knows differences down to 1e-6 only. Times are scaled to this sum; the budget gets this share more, so that
+# what fits to the byte is not lost, and what does not fit is refused afterwards.
 SCALE = 1e6
+SLACK = 1e-5
 
 
 def divided(choices: Sequence[Sequence[Plan]], budget: int) -> list[Plan] | None:
@@ -47,7 +49,7 @@ def _solved(
     one_of_each[owners, range(len(flat))] = 1
     constraints: list[Any] = [
         LinearConstraint(one_of_each, 1, 1),
-        LinearConstraint(workspaces / max(budget, 1), ub=budget / max(budget, 1)),
+        LinearConstraint(workspaces / max(budget, 1), ub=1 + SLACK),
     ]
     starts = np.concatenate([[0], np.cumsum([len(plans) for plans in choices])])
     for combination in refused:

@@ -83,7 +83,7 @@ class MicroBatchedConv(CustomPythonOp):
 
     def forward(self, inputs: Arrays) -> np.ndarray:
         if inputs[0].dtype != DTYPE:
-            return evaluate(self._conv, inputs, composed=True)[0]
+            return evaluate(self._conv, inputs)[0]
         x, w, *bias = map(np.ascontiguousarray, inputs)
         problem = convolution_problem(self._conv, x, w)
         y = np.empty(problem.out_shape, x.dtype)

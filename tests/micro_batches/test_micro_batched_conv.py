@@ -33,7 +33,7 @@ def check_equal(
     inputs = arrays(batch, dtype)
     wide = [x.astype("float64") for x in inputs]
     (y,) = d5.evaluate(divided, inputs, framework=framework)
-    (exact,) = d5.evaluate(CONV, wide, composed=True)
+    (exact,) = d5.evaluate(CONV, wide)
     bound = 1e-12 if dtype == "float64" else 1e-4
     np.testing.assert_allclose(y, exact, bound, bound)
     dy = np.random.default_rng(0).standard_normal(y.shape).astype(dtype)
