@@ -163,7 +163,7 @@ def check_limit(
         node, direction = max(needs, key=lambda need: needs[need])
         raise Deep500Error(
             f"a workspace of {nbytes(request.limit)} is too small: the convolutions need {least_limit} bytes at least "
-            f"({node!r} alone, {direction}, {needs[node, direction]}); give that, or name more algorithms"
+            f"(most of all {node!r}, {direction}: {needs[node, direction]}); give that, or name more algorithms"
         )
 
 

@@ -2,15 +2,19 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 
 import numpy as np
 
 from ..contracts.convolution import ConvolutionProblem
 from ..contracts.convolution_text import problem_text
-from ..measure.clock import now
-from ..measure.running import run
+from ..measure.bench_plan import check_plan
+from ..measure.clock import calibrate, now
+from ..measure.numbers import EntryNumbers
+from ..measure.plan import make_plan
+from ..measure.results import Result
+from ..measure.running import measure_plan
 from .kernel import Kernel, parts_of
 from .running import algorithm, parts_workspace, refusal, run_parts
 from .times_table import AGAIN, SEARCH, TimedPlan, TimesTable
@@ -143,10 +147,21 @@ def _measured(runs: Mapping[str, Run]) -> dict[str, Measured]:
             promising[name] = each.call
     round_s = math.fsum(looks[name] for name in promising)
     budget_s = min(max(SHORTEST_S, VISITS * round_s), LONGEST_S)
-    result = run(promising, budget_s=budget_s, precision=PRECISION, seed=0)
-    for entry in result.derived.entries:
+    for entry in _entries(promising, budget_s):
         measured[entry.name] = entry.median, entry.low, entry.high, entry.n
     return measured
+
+
+def _entries(
+    calls: Mapping[str, Callable[[], None]], budget_s: float
+) -> Sequence[EntryNumbers]:
+    """The numbers of a measurement in this process, of which no bundle is written."""
+    plan = make_plan(calls, budget_s=budget_s, precision=PRECISION, seed=0)
+    clock = calibrate()
+    written = check_plan(plan.to_json() | {"clock": asdict(clock)})
+    result = Result(written, [])
+    measure_plan(plan, clock, written, result.blocks.append)
+    return result.derived.entries
 
 
 def _look(call: Callable[[], None]) -> float:
