@@ -106,7 +106,12 @@ class MicroBatchBenchmark(Benchmark):
         policy: str,
         progress: Any,
     ) -> MicroBatchJob:
-        plans = self._transformation(limit, policy, batch).plans(network, progress)
+        transformation = self._transformation(limit, policy, batch)
+        try:
+            plans = transformation.plans(network, progress)
+        except Deep500Error as error:  # a limit that is too small
+            levels = (name, batch, limit, policy, self._threads())
+            return MicroBatchJob(*levels, refusal=str(error))
         texts = plan_texts(plans)
         workspaces = [each.plan.workspace for each in plans]
         return MicroBatchJob(

@@ -30,7 +30,7 @@ def benchmark(**settings: Any) -> MicroBatchBenchmark:
     usual = {
         "network": ("digits",),
         "batch": (BATCH,),
-        "workspace": ("64KiB", "4KiB"),
+        "workspace": ("64KiB", "16KiB"),
         "algorithm": ("direct", "im2col"),
         "threads": 1,
     }
@@ -42,21 +42,27 @@ def test_jobs_hold_their_plans() -> None:
     names = [(job.workspace, job.policy) for job in jobs]
     assert names == [
         ("", PYTORCH),
-        ("4KiB", "undivided"),
-        ("4KiB", "powers of two"),
+        ("16KiB", "undivided"),
+        ("16KiB", "powers of two"),
         ("64KiB", "undivided"),
         ("64KiB", "powers of two"),
     ]
     for job in jobs[1:]:
-        assert job.used <= {"4KiB": 4096, "64KiB": 65536}[job.workspace]
+        assert job.used <= {"16KiB": 16384, "64KiB": 65536}[job.workspace]
         assert [node for node, *_ in job.plans] == ["conv1", "conv2"]
         assert job.predicted > 0
         assert job.again > 0
     assert jobs[2].predicted <= jobs[1].predicted
 
 
+def test_a_limit_that_is_too_small_is_left_out_with_its_reason() -> None:
+    *_, job = benchmark(workspace=("1KiB",)).jobs()
+    with pytest.raises(d5.Deep500Error, match="a workspace of 1 KiB is too small"):
+        job.subject()
+
+
 def test_steps_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    job = benchmark(workspace=("4KiB",)).jobs()[-1]
+    job = benchmark(workspace=("16KiB",)).jobs()[-1]
     plans = tuple((node, *["1 im2col"] * 3) for node, *_ in job.plans)
     divided = MicroBatchJob(**{**job.settings, "plans": plans})
     divided.subject().check()

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ...errors import Unsupported
 from ..benchmark import Job, Subject
 
 PYTORCH = "PyTorch"  # its own convolutions, without a limit
@@ -22,6 +23,8 @@ class MicroBatchJob(Job):
     used: int = 0
     predicted: float = 0.0
     again: float = 0.0
+    # why there are no plans; empty if there are
+    refusal: str = ""
 
     @property
     def levels(self) -> dict[str, Any]:
@@ -63,4 +66,6 @@ class MicroBatchJob(Job):
     def subject(self) -> Subject:
         from .subject import MicroBatchSubject
 
+        if self.refusal:
+            raise Unsupported(self.refusal)
         return MicroBatchSubject(self)
