@@ -9,7 +9,7 @@ from .bench import Bench, BenchRecord
 from .benching.page_around import page_around
 from .benching.times_kind import report_data
 from .convolutions.numbers import ConvolutionNumbers, convolution_cells
-from .convolutions.page import answer, cell_table, legend, title, winners
+from .convolutions.page import answer, tables, title, winners
 from .convolutions.pictures import pictures
 
 
@@ -31,7 +31,7 @@ class ConvolutionBench(Bench):
         cells = data.derived.cells
         sections = [
             Section("Who wins where", [winners(cells)], quiet=True),
-            Section("Every way", [cell_table(cells), legend()], quiet=True),
+            Section("Every way", tables(cells), quiet=True),
         ]
         return page_around(
             data,

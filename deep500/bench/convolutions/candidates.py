@@ -11,9 +11,9 @@ from ...frameworks import framework
 from ...micro_batches.micro_batched_conv import SHARED
 from ...micro_batches.running import algorithm, refusal
 
-TORCH = "PyTorch"
-CHANNELS_LAST = "PyTorch, channels last"
-REORDER = "PyTorch, to channels last and back"
+TORCH = "torch"
+CHANNELS_LAST = "torch channels_last"
+REORDER = "torch reordering"
 NATIVE = {TORCH, CHANNELS_LAST}
 MASKS = {"data": [True, False, False], "filter": [False, True, False]}
 Prepared = tuple[Callable[[], Any], Callable[[], np.ndarray]]

@@ -14,11 +14,11 @@ from ...reports.blocks import (
     Section,
 )
 from ...reports.surroundings import environment_section, raw_data
-from .cautions import cautions
+from .cautions import cautions, run_cautions
 from .data import ReportData
 from .measurement_report import comparison_tables, measurement_banner
 from .plan import plan_table
-from .rates import remarks
+from .rates import omissions, remarks
 
 
 def page_around(
@@ -29,11 +29,12 @@ def page_around(
     sections: Sequence[Block],
     draw: Callable[[], Sequence[Picture]],
 ) -> Report:
-    """The answer, the sections, comparisons and notes; a page has pictures, the plan and the environment, too."""
+    """The answer, the sections and what is wrong; a page has pictures, notes, comparisons and the environment, too."""
     banner = replace(measurement_banner(data), sentence=answer, headline=answer)
-    notes = Bullets([*remarks(data), *cautions(data)])
+    wrong = replace(data.plan.about, left_out={}, differing={})
     only_on_page = [
         Section("Pictures", [Figures(draw)]),
+        Section("Notes and warnings", [Bullets([*remarks(data), *cautions(data)])]),
         Section("Comparisons", comparison_tables(data)),
         Section("What was varied and how", [plan_table(data)]),
         environment_section(data.environment, data.sensors),
@@ -42,7 +43,7 @@ def page_around(
         banner,
         Problems(data.problems),
         *sections,
-        Section("Notes and warnings", [notes], quiet=True),
+        Section("Cautions", [Bullets([*omissions(wrong), *run_cautions(data)])], quiet=True),
         PageOnly(only_on_page),
         raw_data(data.bundle, data.hash),
     ]

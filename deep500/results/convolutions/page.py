@@ -3,30 +3,29 @@
 from collections.abc import Sequence
 
 from ...costs.units import nbytes
-from ...reports.blocks import Bullets, Table
+from ...reports.blocks import Block, Bullets, PageOnly, Sentence, Table
 from ...reports.tables import NOTHING, measured, number
 from ...reports.text import Code, Text, clean, shortened
 from .numbers import ConvolutionCell
 
 Cells = Sequence[ConvolutionCell]
 LONGEST_TITLE = 100
+MOST_SHOWN = 6  # tables in the terminal
 HEADERS = [
-    "shape",
-    "direction",
     "computed by",
     "median [interval], n",
-    "ratio to PyTorch's best",
-    "GF/s of the direct count",
-    "GF/s of operations done",
+    "to torch's best",
+    "GF/s direct",
+    "GF/s done",
     "workspace",
     "error",
 ]
 LEGEND = [
     "Shapes: images NxCxHxW, filters KxRxS. Directions: forward, data (gradient by the images), filter (by the "
     "filters).",
-    "GF/s of the direct count divide the operations of the direct algorithm by the time, whatever was done: they "
-    "compare times, and may exceed the machine's peak. GF/s of operations done are what the roofline limits.",
-    "Ratios are to the faster of PyTorch's layouts, chosen by its median: below 1 is faster than PyTorch. Reordering "
+    "GF/s direct divide the operations of the direct algorithm by the time, whatever was done: they compare times, and "
+    "may exceed the machine's peak. GF/s done count the operations that were done, which the roofline limits.",
+    "Ratios are of times, to the faster of PyTorch's layouts by its median: below 1 is faster than PyTorch. Reordering "
     "between the layouts is not in PyTorch's times; it has a row of its own.",
     "Errors are the largest of some elements against sums in float64, per the largest element. PyTorch does not tell "
     "its workspace.",
@@ -65,48 +64,53 @@ def fastest(cells: Cells) -> ConvolutionCell | None:
 
 
 def winners(cells: Cells) -> Table:
-    """The fastest of every convolution, and our fastest beside PyTorch's."""
+    """Our fastest of every convolution beside PyTorch's."""
     rows: list[list[Text]] = []
     for (shape, direction), own in by_place(cells).items():
         ours = fastest([cell for cell in own if not cell.native])
         native = fastest([cell for cell in own if cell.native])
-        winner = fastest(own)
-        assert winner is not None  # a place has a cell
         rows.append(
             [
                 Code(clean(shape)),
                 direction,
-                clean(winner.candidate),
                 clean(ours.candidate) if ours else NOTHING,
                 _ratio(ours) if ours else NOTHING,
                 clean(native.candidate) if native else NOTHING,
             ]
         )
-    headers = ["shape", "direction", "fastest", "ours", "ratio to PyTorch", "PyTorch's"]
-    return Table(headers, rows, "llllrl")
+    headers = ["shape", "direction", "our fastest", "to torch's best", "torch's best"]
+    return Table(headers, rows, "lllrl")
 
 
-def cell_table(cells: Cells) -> Table:
+def tables(cells: Cells) -> list[Block]:
+    """A table for every convolution in every direction; only a page shows many."""
+    places: dict[tuple[str, str], list[ConvolutionCell]] = {}
+    for cell in cells:
+        places.setdefault((cell.shape, cell.direction), []).append(cell)
+    blocks: list[Block] = []
+    for (shape, direction), own in places.items():
+        introduction: Text = [Code(clean(shape)), f", {direction}:"]
+        blocks += [Sentence(introduction), _table(own)]
+    if len(places) <= MOST_SHOWN:
+        return [*blocks, Bullets(LEGEND)]
+    return [PageOnly(blocks), Bullets(LEGEND)]
+
+
+def _table(cells: Cells) -> Table:
     rows: list[list[Text]] = []
     for cell in cells:
         rows.append(
             [
-                Code(clean(cell.shape)),
-                cell.direction,
                 clean(cell.candidate),
                 measured(cell.seconds, cell.low, cell.high, cell.n),
                 _ratio(cell),
                 _giga(cell.direct_rate),
                 _giga(cell.done_rate),
                 NOTHING if cell.workspace is None else nbytes(cell.workspace),
-                NOTHING if cell.error is None else f"{cell.error:.1e}",
+                NOTHING if cell.error is None else f"{cell.error:.0e}",
             ]
         )
-    return Table(HEADERS, rows, "lllrrrrrr")
-
-
-def legend() -> Bullets:
-    return Bullets(LEGEND)
+    return Table(HEADERS, rows, "lrrrrrr")
 
 
 def _ratio(cell: ConvolutionCell) -> str:
