@@ -1,11 +1,11 @@
 """Training steps in micro-batches against undivided ones within the same limit of workspace.
 
-    python benchmarks/microbatch.py [--network alexnet resnet18] [--batch 16] [--workspace 8MiB 64MiB 512MiB] [--budget 300]
+    python benchmarks/microbatch.py [--network alexnet resnet18] [--batch 16] [--workspace 8MiB 64MiB …] [--budget 300]
 
-One run of `d5 bench microbatch`. Goal: at 8 MiB the divided step takes less time than the undivided one, for AlexNet and
-ResNet-18 with our own algorithms. At larger limits it is only reported: algorithms whose workspace does not grow with the
-batch have nothing to gain. The talks' figures stand beside: DeepBench's convolutions with cuDNN on a V100, 1.60 times as
-fast in the mean and 4.54 at most. They are another machine, other algorithms, and single layers.
+One run of `d5 bench microbatch` for each network. Goal: at 8 MiB the divided step takes less time than the undivided
+one, for AlexNet and ResNet-18 with our own algorithms. At larger limits it is only reported: algorithms whose
+workspace does not grow with the batch have nothing to gain. The talks' figures stand beside: DeepBench's convolutions
+with cuDNN on a V100, 1.60 times as fast in the mean and 4.54 at most: another machine, other algorithms, single layers.
 """
 
 import argparse
@@ -16,7 +16,9 @@ import deep500 as d5
 from deep500.bench.micro_batch_benchmark import MicroBatchBenchmark
 
 JUDGED = "8MiB"
-TALKS = "the talks (cuDNN, V100, DeepBench): 1.60 times as fast in the mean, 4.54 at most"
+TALKS = (
+    "the talks (cuDNN, V100, DeepBench): 1.60 times as fast in the mean, 4.54 at most"
+)
 
 
 def ratio_text(ratio: Any) -> str:

@@ -43,7 +43,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "of a file an open dimension (length=64), else the network's (depth=44)",
     )
-    options.transform(parser, "a transformation whose result is compared with the network")
+    options.transform(
+        parser, "a transformation whose result is compared with the network"
+    )
     options.batch(parser, None, " (2 or what the network needs)")
     add(
         "--optimizer",

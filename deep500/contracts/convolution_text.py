@@ -6,7 +6,10 @@ from ..errors import Deep500Error, unknown
 from .convolution import ConvolutionProblem
 
 OPTIONS = ("pad", "stride", "dilation", "groups", "dtype")
-FORM = "NxCxHxW,KxRxS, and pad=1, stride=2, dilation=1, groups=1 or dtype=float64 behind them, as in 8x64x56x56,64x3x3,pad=1"
+FORM = (
+    "NxCxHxW,KxRxS, and pad=1, stride=2, dilation=1, groups=1 or dtype=float64 behind them, as in "
+    "8x64x56x56,64x3x3,pad=1"
+)
 
 
 def problem_text(problem: ConvolutionProblem) -> str:

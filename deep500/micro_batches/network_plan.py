@@ -129,7 +129,9 @@ def plan_layers(
     if request.division:
         chosen = divided(choices, request.limit)
         assert chosen is not None
-        plans = [replace(each, plan=own) for each, own in zip(plans, chosen, strict=True)]
+        plans = [
+            replace(each, plan=own) for each, own in zip(plans, chosen, strict=True)
+        ]
     final = []
     for done, plan in enumerate(plans):
         says = _saying(progress, 0.5 + done / (2 * len(plans)))
@@ -198,9 +200,7 @@ def _kernels(
     layer: Layer, direction: str, request: Request, timing: Timing
 ) -> list[Kernel]:
     sizes = micro_batches(request.policy, layer.problem.batch)
-    return timing.kernels(
-        layer.problem, direction, sizes, request.names, request.limit
-    )
+    return timing.kernels(layer.problem, direction, sizes, request.names, request.limit)
 
 
 def _measured_again(each: LayerPlan, timing: Timing) -> LayerPlan:
@@ -215,9 +215,7 @@ def _measured_again(each: LayerPlan, timing: Timing) -> LayerPlan:
     whole = times[each.undivided.text]
     keeps_within = each.undivided.workspace <= each.plan.workspace
     if whole.seconds < again.seconds and keeps_within:
-        return replace(
-            each, plan=each.undivided, again=whole, undivided_again=whole
-        )
+        return replace(each, plan=each.undivided, again=whole, undivided_again=whole)
     return replace(each, again=again, undivided_again=whole)
 
 

@@ -179,7 +179,5 @@ def _is_hopeless(
     runs: Mapping[str, Run],
 ) -> bool:
     """Whether another plan is far faster in no more memory."""
-    for name, rival in runs.items():
-        if rival.workspace <= workspace and looks[name] * HOPELESS < seconds:
-            return True
-    return False
+    rivals = [name for name, run in runs.items() if run.workspace <= workspace]
+    return any(looks[name] * HOPELESS < seconds for name in rivals)

@@ -75,7 +75,9 @@ class Halved:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.own, name)
 
-    def run(self, problem: Any, direction: str, a: Any, *rest: Any, **options: Any) -> None:
+    def run(
+        self, problem: Any, direction: str, a: Any, *rest: Any, **options: Any
+    ) -> None:
         half = a.copy()
         half[:, a.shape[1] // 2 :] = 0
         self.own.run(problem, direction, half, *rest, **options)
@@ -161,6 +163,9 @@ def test_factors_that_make_no_sense_are_refused() -> None:
 
 
 def test_rivals_share_their_inputs() -> None:
-    first, second = job("direct", "forward").subject(), job("im2col", "forward").subject()
+    first, second = (
+        job("direct", "forward").subject(),
+        job("im2col", "forward").subject(),
+    )
     assert first.a is second.a
     assert jobs._truth.cache_info().currsize <= 64

@@ -83,13 +83,22 @@ def test_steps_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
         divided.subject().check()
 
 
-def step(limit: str, policy: str, used: int, seconds: float, **more: Any) -> StepNumbers:
+def step(
+    limit: str, policy: str, used: int, seconds: float, **more: Any
+) -> StepNumbers:
     usual: dict[str, Any] = dict.fromkeys(
         ("predicted", "again", "step", "low", "high", "to_undivided", "to_pytorch")
     )
     usual |= {"network": "digits", "batch": 4, "n": 9, "on_front": False, "plans": {}}
     return StepNumbers(
-        **{**usual, "limit": limit, "policy": policy, "used": used, "seconds": seconds, **more}
+        **{
+            **usual,
+            "limit": limit,
+            "policy": policy,
+            "used": used,
+            "seconds": seconds,
+            **more,
+        }
     )
 
 

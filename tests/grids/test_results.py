@@ -141,7 +141,13 @@ SLOW: dict[str, tuple[str, Callable[[Path], None]]] = {
     "convolution bench": (
         "convolution_bench",
         command(
-            "bench", "convolution", "--shape", "1x3x8x8,4x3x3", "--threads", "1", *BUDGET
+            "bench",
+            "convolution",
+            "--shape",
+            "1x3x8x8,4x3x3",
+            "--threads",
+            "1",
+            *BUDGET,
         ),
     ),
     "collective bench": (

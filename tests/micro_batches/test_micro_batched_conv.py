@@ -11,7 +11,11 @@ from deep500.micro_batches.micro_batched_conv import MicroBatchedConv
 from deep500.micro_batches.running import algorithm
 
 CONV = d5.operators.Conv(pads=(1, 1, 1, 1), strides=(2, 1))
-PLANS = ("2 x 2 im2col_whole + 1 direct", "4 direct + 1 im2col", "3 im2col + 2 x 1 direct")
+PLANS = (
+    "2 x 2 im2col_whole + 1 direct",
+    "4 direct + 1 im2col",
+    "3 im2col + 2 x 1 direct",
+)
 ENGINES = ["reference", "pytorch", "jax", "tensorflow", "onnxruntime"]
 
 

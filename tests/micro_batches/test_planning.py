@@ -92,7 +92,9 @@ def test_a_divided_batch_is_never_slower_than_the_whole() -> None:
         kernels = random_kernels(seed, batch)
         whole = [kernel for kernel in kernels if kernel.examples == batch]
         for limit in (kernel.workspace for kernel in whole):
-            undivided, best = (fastest_plan(some, batch, limit) for some in (whole, kernels))
+            undivided, best = (
+                fastest_plan(some, batch, limit) for some in (whole, kernels)
+            )
             assert undivided is not None
             assert best is not None
             assert best.seconds <= undivided.seconds

@@ -69,7 +69,9 @@ def test_the_network_computes_the_same(framework: str, kind: Any) -> None:
     expected = trained(network, framework)
     for name, value in trained(after, framework).items():
         size = np.abs(expected[name]).max()
-        np.testing.assert_allclose(value, expected[name], 1e-4, 1e-4 * size, err_msg=name)
+        np.testing.assert_allclose(
+            value, expected[name], 1e-4, 1e-4 * size, err_msg=name
+        )
 
 
 def test_the_check_of_networks_finds_nothing() -> None:

@@ -13,8 +13,8 @@ from deep500.transformations import (
     DeadNodes,
     EvaluationMode,
     FoldBatchNorm,
-    SplitBatch,
     ReplaceOperator,
+    SplitBatch,
 )
 
 from .equivalence import assert_equivalent, passes_the_check

@@ -100,7 +100,9 @@ def _torch(
     else:
         shape = problem.input_shape if direction == "data" else problem.filter_shape
         like = torch.empty(shape, dtype=first.dtype).contiguous(memory_format=layout)
-        x, w, dy = (like, second, first) if direction == "data" else (first, like, second)
+        x, w, dy = (
+            (like, second, first) if direction == "data" else (first, like, second)
+        )
         others = (None, *window, False, [0, 0], problem.groups, MASKS[direction])
         place = 0 if direction == "data" else 1
 

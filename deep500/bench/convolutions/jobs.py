@@ -46,7 +46,10 @@ class ConvolutionJob(Job):
 
     def work(self, facts: Mapping[str, Any]) -> dict[str, Any]:
         work = {key: facts[key] for key in facts if key != "state"}
-        return work | {"candidate": self.candidate, "dtype": problem_of(self.shape).dtype}
+        return work | {
+            "candidate": self.candidate,
+            "dtype": problem_of(self.shape).dtype,
+        }
 
     def subject(self) -> Subject:
         return ConvolutionSubject(self)
@@ -91,9 +94,7 @@ class ConvolutionSubject(Subject):
             "flops": operations(job.candidate, problem, job.direction),
             "direct": 0 if job.candidate == REORDER else problem.direct_operations,
             "bytes": nbytes + int(np.prod(shape)) * self.a.itemsize,
-            "workspace": workspace(
-                job.candidate, problem, job.direction, job.threads
-            ),
+            "workspace": workspace(job.candidate, problem, job.direction, job.threads),
             "error": self.error,
             "native": job.candidate in NATIVE,
         }

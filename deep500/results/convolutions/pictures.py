@@ -41,7 +41,9 @@ def _map(direction: str, cells: Cells) -> Picture | None:
 
     places = by_place(cells)
     shapes = [shape for shape, _ in places][:MOST_ROWS]
-    columns = list(dict.fromkeys(cell.candidate for own in places.values() for cell in own))
+    columns = list(
+        dict.fromkeys(cell.candidate for own in places.values() for cell in own)
+    )
     if not any(cell.ratio is not None for cell in cells):
         return None
     canvas = figure(1.3 + 0.24 * len(shapes))

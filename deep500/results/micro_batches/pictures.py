@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 Steps = Sequence[StepNumbers]
 CAPTION = (
-    "Median time of a step over the limit of workspace: dots with intervals are measured, dashed lines predicted, rings "
-    "mark the Pareto front of used memory and time; the grey line is PyTorch's own."
+    "Median time of a step over the limit of workspace: dots with intervals are measured, dashed lines predicted, "
+    "rings mark the Pareto front of used memory and time; the grey line is PyTorch's own."
 )
 
 
@@ -40,7 +40,9 @@ def _picture(place: int, first: StepNumbers, own: Steps, steps: Steps) -> Pictur
     for step in steps:
         same = (step.network, step.batch) == (first.network, first.batch)
         if same and step.limit == ANY_LIMIT:
-            axes.axhline(step.seconds, color=INK, linewidth=1.5, label=clean(step.policy))
+            axes.axhline(
+                step.seconds, color=INK, linewidth=1.5, label=clean(step.policy)
+            )
             times.append(step.seconds)
     limits = list(dict.fromkeys(step.limit for step in own))
     for index, policy in enumerate(dict.fromkeys(step.policy for step in own)):
@@ -56,14 +58,19 @@ def _picture(place: int, first: StepNumbers, own: Steps, steps: Steps) -> Pictur
     return Picture(name, title, svg(canvas, name, CAPTION), CAPTION)
 
 
-def _line(
-    axes: "Axes", place: int, steps: Steps, limits: Sequence[str]
-) -> None:
+def _line(axes: "Axes", place: int, steps: Steps, limits: Sequence[str]) -> None:
     from ...reports.canvas import INK, colour
 
     ink = colour(place)
     at = [limits.index(step.limit) + 0.04 * place for step in steps]
-    axes.plot(at, [step.seconds for step in steps], "o", color=ink, markersize=4, label=clean(steps[0].policy))
+    axes.plot(
+        at,
+        [step.seconds for step in steps],
+        "o",
+        color=ink,
+        markersize=4,
+        label=clean(steps[0].policy),
+    )
     for x, step in zip(at, steps, strict=True):
         if step.low is not None and step.high is not None:
             axes.plot([x, x], [step.low, step.high], color=ink, linewidth=1)
