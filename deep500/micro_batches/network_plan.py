@@ -67,37 +67,36 @@ class LayerPlan:
 
 def convolution_layers(network: Network, batch: int | None) -> list[Layer]:
     """The convolutions of two axes in float32, with the shapes that they have for this batch."""
-    nodes = _planar_convolutions(network)
-    if nodes and network.dimensions and batch is None:
+    found = _planar_convolutions(network)
+    if found and network.dimensions and batch is None:
         names = ", ".join(network.dimensions)
         raise Deep500Error(
             f"the network takes any {names}, and plans are for one batch: give it, as in MicroBatch(batch=64)"
         )
     specs = network.specs(dict.fromkeys(network.dimensions, batch or 1))
     layers = []
-    for node in nodes:
-        x, w, *bias = node.inputs
-        given = specs[x]
-        directions = DIRECTIONS
+    for node, conv in found:
+        x, w = map(str, node.inputs[:2])
+        directions: tuple[str, ...] = DIRECTIONS
         if x in network.inputs:  # nobody asks for its gradient
             directions = ("forward", "filter")
-        problem = convolution_problem(node.operator, given, specs[w])
-        has_bias = any(value is not None for value in bias)
-        layer = Layer(node.name, node.operator, problem, has_bias, directions)
-        layers.append(layer)
+        problem = convolution_problem(conv, specs[x], specs[w])
+        has_bias = node.inputs[2:] not in ((), (None,))
+        layers.append(Layer(node.name, conv, problem, has_bias, directions))
     return layers
 
 
-def _planar_convolutions(network: Network) -> list[Node]:
+def _planar_convolutions(network: Network) -> list[tuple[Node, Conv]]:
     specs = network.specs()
-    nodes = []
+    found = []
     for node in network.nodes:
-        if type(node.operator) is not Conv or node.operator.algorithm is not None:
+        conv = node.operator
+        if type(conv) is not Conv or conv.algorithm is not None:
             continue
-        spec = specs.get(node.inputs[0])
+        spec = specs.get(str(node.inputs[0]))
         if spec and len(spec.shape) == 4 and spec.dtype == "float32":
-            nodes.append(node)
-    return nodes
+            found.append((node, conv))
+    return found
 
 
 def plan_layers(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ..measure.bench_blocks import TimedBlock
 from ..measure.bench_plan import BenchPlan
-from ..reports.blocks import PageOnly, Report, Section
+from ..reports.blocks import Block, PageOnly, Report, Section
 from .bench import Bench, BenchRecord
 from .benching.page_around import page_around
 from .benching.times_kind import report_data
@@ -29,7 +29,7 @@ class MicroBatchBench(Bench):
         data = report_data(record)
         assert isinstance(data.derived, MicroBatchNumbers)  # `derive` returns no other
         steps = data.derived.steps
-        sections = [
+        sections: list[Block] = [
             Section("Memory against time", [step_table(steps), legend()], quiet=True),
             PageOnly([Section("Which layer chose what", choices(steps))]),
         ]

@@ -164,8 +164,7 @@ def test_factors_that_make_no_sense_are_refused() -> None:
 
 def test_rivals_share_their_inputs() -> None:
     first, second = (
-        job("direct", "forward").subject(),
-        job("im2col", "forward").subject(),
+        jobs.ConvolutionSubject(job(name, "forward")) for name in ("direct", "im2col")
     )
     assert first.a is second.a
     assert jobs._truth.cache_info().currsize <= 64

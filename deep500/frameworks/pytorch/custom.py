@@ -160,8 +160,10 @@ def _eager(op: CustomPythonOp) -> type[torch.autograd.Function]:
             ctx.arrays = None
             by_input: list[torch.Tensor | None] = []
             for dx in gradients:
-                is_float = dx is not None and dx.dtype.kind not in "iub"
-                by_input.append(_tensor(dx) if is_float else None)
+                if dx is None or dx.dtype.kind in "iub":
+                    by_input.append(None)
+                else:
+                    by_input.append(_tensor(dx))
             return tuple(by_input)
 
     if m > 1 or described or n > 1:
