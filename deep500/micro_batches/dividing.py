@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import InternalError
-from .kernel import Plan
+from .batch_plan import BatchPlan
 
 # The solver knows differences down to 1e-6 only. Times are scaled to this sum; the budget gets this share more, so that
 # what fits to the byte is not lost, and what does not fit is refused afterwards.
@@ -12,7 +12,9 @@ SCALE = 1e6
 SLACK = 1e-5
 
 
-def divided(choices: Sequence[Sequence[Plan]], budget: int) -> list[Plan] | None:
+def divided(
+    choices: Sequence[Sequence[BatchPlan]], budget: int
+) -> list[BatchPlan] | None:
     """One plan of each sequence, with the least sum of times and workspaces that add up to the budget at most.
 
     None if the smallest workspaces exceed the budget.
@@ -35,7 +37,7 @@ def divided(choices: Sequence[Sequence[Plan]], budget: int) -> list[Plan] | None
 
 
 def _solved(
-    choices: Sequence[Sequence[Plan]], budget: int, refused: Sequence[list[int]]
+    choices: Sequence[Sequence[BatchPlan]], budget: int, refused: Sequence[list[int]]
 ) -> list[int]:
     """The index of the plan that the solver takes of each sequence, in a combination that is not refused."""
     import numpy as np

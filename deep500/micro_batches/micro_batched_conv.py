@@ -15,7 +15,7 @@ from ..errors import Deep500Error
 from ..frameworks import evaluate, gradient
 from ..operators._convolving import problem_of
 from ..operators.conv import Conv
-from .kernel import parts_of
+from .batch_plan import parts_of
 from .running import Parts, parts_workspace, run_parts
 
 DTYPE = "float32"  # of all algorithms; the formula computes in others, such as float64 for a check

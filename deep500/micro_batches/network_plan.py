@@ -9,8 +9,8 @@ from ..contracts.network import Network, Node
 from ..costs.units import nbytes
 from ..errors import Deep500Error
 from ..operators.conv import Conv
+from .batch_plan import BatchPlan, TimedKernel
 from .dividing import divided
-from .kernel import Kernel, Plan
 from .micro_batched_conv import convolution_problem
 from .planning import (
     fastest_plan,
@@ -59,8 +59,8 @@ class LayerPlan:
 
     layer: Layer
     direction: str
-    plan: Plan
-    undivided: Plan | None
+    plan: BatchPlan
+    undivided: BatchPlan | None
     again: TimedPlan | None = None
     undivided_again: TimedPlan | None = None
 
@@ -149,7 +149,7 @@ def check_limit(
             part = layer.problem.with_batch(size)
             workspaces = timing.workspaces(part, direction, request.names)
             for name, workspace in workspaces.items():
-                kernels.append(Kernel(name, size, 1.0, workspace))
+                kernels.append(TimedKernel(name, size, 1.0, workspace))
         least = least_workspace(kernels, layer.problem.batch)
         if least is None:
             names = ", ".join(request.names)
@@ -197,7 +197,7 @@ def plan_texts(plans: Sequence[LayerPlan]) -> dict[str, tuple[str, ...]]:
 
 def _kernels(
     layer: Layer, direction: str, request: Request, timing: Timing
-) -> list[Kernel]:
+) -> list[TimedKernel]:
     sizes = micro_batches(request.policy, layer.problem.batch)
     return timing.kernels(layer.problem, direction, sizes, request.names, request.limit)
 

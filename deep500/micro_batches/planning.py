@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from ..errors import unknown
-from .kernel import Kernel, Plan
+from .batch_plan import BatchPlan, TimedKernel
 
 UNDIVIDED = "undivided"
 POWERS = "powers of two"
@@ -25,15 +25,15 @@ def micro_batches(policy: str, batch: int) -> list[int]:
 
 
 def fastest_plan(
-    kernels: Iterable[Kernel], batch: int, limit: float = math.inf
-) -> Plan | None:
+    kernels: Iterable[TimedKernel], batch: int, limit: float = math.inf
+) -> BatchPlan | None:
     """The plan for this batch with the least sum of times, no kernel above the limit; None if there is none.
 
     Of equally fast kernels, it takes the one with the smaller workspace.
     """
     fastest = _fastest_kernels(kernels, limit)
     seconds = [0.0] + [math.inf] * batch
-    last: list[Kernel | None] = [None] * (batch + 1)
+    last: list[TimedKernel | None] = [None] * (batch + 1)
     for examples in range(1, batch + 1):
         for size, kernel in fastest.items():
             if size > examples:
@@ -45,13 +45,13 @@ def fastest_plan(
     return _traced_back(last, batch)
 
 
-def pareto_plans(kernels: Iterable[Kernel], batch: int) -> list[Plan]:
+def pareto_plans(kernels: Iterable[TimedKernel], batch: int) -> list[BatchPlan]:
     """The plans that no other beats in time and workspace, the fastest first.
 
     Each is the fastest one under a limit just below the workspace of the plan before.
     """
     kernels = list(kernels)
-    plans: list[Plan] = []
+    plans: list[BatchPlan] = []
     limit = math.inf
     while plan := fastest_plan(kernels, batch, limit):
         if plans and plans[-1].seconds >= plan.seconds:
@@ -61,7 +61,7 @@ def pareto_plans(kernels: Iterable[Kernel], batch: int) -> list[Plan]:
     return plans
 
 
-def least_workspace(kernels: Iterable[Kernel], batch: int) -> int | None:
+def least_workspace(kernels: Iterable[TimedKernel], batch: int) -> int | None:
     """The least limit under which there is a plan; None if there is none under any."""
     kernels = list(kernels)
     for limit in sorted({kernel.workspace for kernel in kernels}):
@@ -70,9 +70,11 @@ def least_workspace(kernels: Iterable[Kernel], batch: int) -> int | None:
     return None
 
 
-def _fastest_kernels(kernels: Iterable[Kernel], limit: float) -> Mapping[int, Kernel]:
+def _fastest_kernels(
+    kernels: Iterable[TimedKernel], limit: float
+) -> Mapping[int, TimedKernel]:
     """The fastest kernel for every number of examples, of those within the limit."""
-    fastest: dict[int, Kernel] = {}
+    fastest: dict[int, TimedKernel] = {}
     for kernel in kernels:
         if kernel.workspace > limit:
             continue
@@ -82,11 +84,11 @@ def _fastest_kernels(kernels: Iterable[Kernel], limit: float) -> Mapping[int, Ke
     return fastest
 
 
-def _order(kernel: Kernel) -> tuple[float, int]:
+def _order(kernel: TimedKernel) -> tuple[float, int]:
     return kernel.seconds, kernel.workspace
 
 
-def _traced_back(last: list[Kernel | None], batch: int) -> Plan | None:
+def _traced_back(last: list[TimedKernel | None], batch: int) -> BatchPlan | None:
     """The plan of which `last` holds the last kernel for every number of examples."""
     parts = []
     examples = batch
@@ -96,4 +98,4 @@ def _traced_back(last: list[Kernel | None], batch: int) -> Plan | None:
             return None
         parts.append(kernel)
         examples -= kernel.examples
-    return Plan(tuple(parts))
+    return BatchPlan(tuple(parts))

@@ -15,7 +15,7 @@ from ..measure.numbers import EntryNumbers
 from ..measure.plan import make_plan
 from ..measure.results import Result
 from ..measure.running import measure_plan
-from .kernel import Kernel, parts_of
+from .batch_plan import TimedKernel, parts_of
 from .running import algorithm, parts_workspace, refusal, run_parts
 from .times_table import AGAIN, SEARCH, TimedPlan, TimesTable
 
@@ -41,7 +41,7 @@ class Timing:
         sizes: Sequence[int],
         names: Sequence[str],
         most: int,
-    ) -> list[Kernel]:
+    ) -> list[TimedKernel]:
         """Every algorithm of these names that can compute this in `most` bytes, for micro-batches of every size."""
         kernels = []
         for size in sizes:
@@ -54,7 +54,7 @@ class Timing:
             times = self.times(part, direction, [*plans.values()], SEARCH)
             for name, plan in plans.items():
                 seconds = times[plan].seconds
-                kernels.append(Kernel(name, size, seconds, workspaces[name]))
+                kernels.append(TimedKernel(name, size, seconds, workspaces[name]))
         return kernels
 
     def workspaces(

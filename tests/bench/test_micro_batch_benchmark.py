@@ -118,13 +118,13 @@ def test_a_whole_run(tmp_path: Path) -> None:
 
 
 def test_answers_and_pictures() -> None:
-    from deep500.results.micro_batches.numbers import TimeRatio
+    from deep500.results.micro_batches.numbers import StepRatio
 
     steps = [
         step("1MiB", "undivided", 1, 2.0),
-        step("1MiB", "powers of two", 1, 1.0, to_undivided=TimeRatio(0.5, 0.4, 0.6)),
+        step("1MiB", "powers of two", 1, 1.0, to_undivided=StepRatio(0.5, 0.4, 0.6)),
         step("8MiB", "undivided", 2, 0.9),
-        step("8MiB", "powers of two", 2, 0.9, to_undivided=TimeRatio(1.0, 0.9, 1.1)),
+        step("8MiB", "powers of two", 2, 0.9, to_undivided=StepRatio(1.0, 0.9, 1.1)),
     ]
     assert answer(steps) == (
         "at best, micro-batches need 0.500 [0.400, 0.600] of the undivided step's time "

@@ -4,12 +4,12 @@ import itertools
 import random
 from collections.abc import Iterator
 
-from deep500.micro_batches.kernel import Kernel, Plan
+from deep500.micro_batches.batch_plan import BatchPlan, TimedKernel
 
 INSTANCES = range(200)
 
 
-def random_kernels(seed: int, batch: int) -> list[Kernel]:
+def random_kernels(seed: int, batch: int) -> list[TimedKernel]:
     """Some kernels of few sizes; the whole batch is always possible. Small numbers make ties."""
     draw = random.Random(seed)
     sizes = {batch, *draw.sample(range(1, batch + 1), k=min(batch, draw.randint(1, 4)))}
@@ -18,14 +18,14 @@ def random_kernels(seed: int, batch: int) -> list[Kernel]:
         for name in draw.sample(["direct", "im2col", "fft"], k=draw.randint(1, 3)):
             seconds = draw.choice([draw.randint(1, 9), draw.uniform(0.1, 9.0)])
             workspace = draw.choice([0, draw.randint(0, 6), draw.randint(0, 1 << 30)])
-            kernels.append(Kernel(name, size, float(seconds), workspace))
+            kernels.append(TimedKernel(name, size, float(seconds), workspace))
     return kernels
 
 
-def every_plan(kernels: list[Kernel], batch: int) -> Iterator[Plan]:
+def every_plan(kernels: list[TimedKernel], batch: int) -> Iterator[BatchPlan]:
     """Every multiset of kernels whose examples add up to the batch."""
 
-    def fill(first: int, rest: int) -> Iterator[tuple[Kernel, ...]]:
+    def fill(first: int, rest: int) -> Iterator[tuple[TimedKernel, ...]]:
         if rest == 0:
             yield ()
             return
@@ -34,10 +34,10 @@ def every_plan(kernels: list[Kernel], batch: int) -> Iterator[Plan]:
                 for more in fill(i, rest - kernels[i].examples):
                     yield (kernels[i], *more)
 
-    return map(Plan, fill(0, batch))
+    return map(BatchPlan, fill(0, batch))
 
 
-def front_of(plans: list[Plan]) -> list[tuple[int, float]]:
+def front_of(plans: list[BatchPlan]) -> list[tuple[int, float]]:
     """Workspace and time of every plan that no other beats, by increasing time."""
     points = {(plan.workspace, round(plan.seconds, 9)) for plan in plans}
     kept = []
@@ -48,7 +48,7 @@ def front_of(plans: list[Plan]) -> list[tuple[int, float]]:
     return sorted(kept, key=lambda point: point[1])
 
 
-def best_division(choices: list[list[Plan]], budget: int) -> float | None:
+def best_division(choices: list[list[BatchPlan]], budget: int) -> float | None:
     """The least sum of times of all combinations within the budget; None if there is none."""
     sums = []
     for combination in itertools.product(*choices):

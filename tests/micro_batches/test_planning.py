@@ -7,8 +7,8 @@ import pytest
 
 import deep500 as d5
 from deep500.micro_batches import planning
+from deep500.micro_batches.batch_plan import BatchPlan, TimedKernel, parts_of
 from deep500.micro_batches.dividing import divided
-from deep500.micro_batches.kernel import Kernel, Plan, parts_of
 from deep500.micro_batches.planning import (
     fastest_plan,
     least_workspace,
@@ -102,7 +102,9 @@ def test_a_divided_batch_is_never_slower_than_the_whole() -> None:
 
 def test_a_workspace_that_is_added_up_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        Plan, "workspace", property(lambda plan: sum(k.workspace for k in plan.kernels))
+        BatchPlan,
+        "workspace",
+        property(lambda plan: sum(k.workspace for k in plan.kernels)),
     )
     with pytest.raises(AssertionError):
         for seed in INSTANCES:
@@ -124,7 +126,9 @@ def test_a_limit_that_is_taken_as_exclusive_is_found(
 def test_a_budget_that_is_taken_for_each_alone_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def each_alone(choices: list[list[Plan]], budget: int) -> list[Plan] | None:
+    def each_alone(
+        choices: list[list[BatchPlan]], budget: int
+    ) -> list[BatchPlan] | None:
         within = [[p for p in plans if p.workspace <= budget] for plans in choices]
         return [plans[0] for plans in within] if all(within) else None
 
@@ -137,8 +141,8 @@ def test_a_budget_that_is_taken_for_each_alone_is_found(
 def test_a_budget_that_one_byte_exceeds() -> None:
     # differences that the solver cannot see
     large, small = 1 << 40, 1
-    dear = Plan((Kernel("fft", 1, 1.0, large),))
-    cheap = Plan((Kernel("direct", 1, 2.0, small),))
+    dear = BatchPlan((TimedKernel("fft", 1, 1.0, large),))
+    cheap = BatchPlan((TimedKernel("direct", 1, 2.0, small),))
     found = divided([[dear, cheap], [dear, cheap]], 2 * large - 1)
     assert found is not None
     assert sorted(plan.workspace for plan in found) == [small, large]
@@ -164,8 +168,8 @@ def test_an_unknown_policy_is_refused() -> None:
 
 
 def test_plans_as_text() -> None:
-    eight, four = Kernel("im2col", 8, 1.0, 5), Kernel("direct", 4, 1.0, 0)
-    plan = Plan((four, eight, eight))
+    eight, four = TimedKernel("im2col", 8, 1.0, 5), TimedKernel("direct", 4, 1.0, 0)
+    plan = BatchPlan((four, eight, eight))
     assert plan.text == "2 x 8 im2col + 4 direct"
     assert parts_of(plan.text) == [(8, "im2col"), (8, "im2col"), (4, "direct")]
     for text in ("", "im2col", "0 im2col", "4 im2col +", "2x8 im2col"):

@@ -1,4 +1,4 @@
-"""Training steps on PyTorch: one network whose convolutions change their plans, and one with PyTorch's own."""
+"""DividedTraining steps on PyTorch: one network whose convolutions change their plans, and one with PyTorch's own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ TOLERANCE = 2e-2
 
 
 @dataclass(frozen=True)
-class Training:
+class DividedTraining:
     """A network that is ready to train, with its inputs; `divided` are its convolutions in micro-batches, by node."""
 
     executor: Any
@@ -84,7 +84,7 @@ class MicroBatchSubject(Subject):
 
 
 @lru_cache(maxsize=4)
-def _training(name: str, batch: int, threads: int, divided: bool) -> Training:
+def _training(name: str, batch: int, threads: int, divided: bool) -> DividedTraining:
     kind, settings = NETWORKS[name]
     network = networks.create(kind, seed=0, **settings)
     operators = {}
@@ -101,4 +101,4 @@ def _training(name: str, batch: int, threads: int, divided: bool) -> Training:
     tensors = input_tensors(network, batch, {})
     inputs = random_inputs(network, tensors)
     native = {name: engine.tensor(value) for name, value in inputs.items()}
-    return Training(executor, step, native, operators)
+    return DividedTraining(executor, step, native, operators)

@@ -15,7 +15,7 @@ ANY_LIMIT = "any"
 
 
 @dataclass(frozen=True)
-class TimeRatio:
+class StepRatio:
     """A ratio of times with its interval, if there were samples enough."""
 
     value: float
@@ -44,8 +44,8 @@ class StepNumbers:
     low: float | None
     high: float | None
     n: int
-    to_undivided: TimeRatio | None
-    to_pytorch: TimeRatio | None
+    to_undivided: StepRatio | None
+    to_pytorch: StepRatio | None
     on_front: bool
     plans: Mapping[str, Sequence[str]]
 
@@ -151,14 +151,14 @@ def _plans(value: object) -> dict[str, list[str]]:
 
 def _ratio(
     base: EntryNumbers | None, entry: EntryNumbers, result: Result
-) -> TimeRatio | None:
+) -> StepRatio | None:
     if base is None or base.name == entry.name:
         return None
     try:
         compared = result.compare(base.name, entry.name)
     except TooFewSamples:
-        return TimeRatio(entry.median / base.median, None, None)
-    return TimeRatio(compared.ratio, compared.low, compared.high)
+        return StepRatio(entry.median / base.median, None, None)
+    return StepRatio(compared.ratio, compared.low, compared.high)
 
 
 def _completed(step: StepNumbers, steps: Sequence[StepNumbers]) -> StepNumbers:

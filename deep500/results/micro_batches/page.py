@@ -6,7 +6,7 @@ from ...costs.units import nbytes
 from ...reports.blocks import Block, Bullets, Details, Table
 from ...reports.tables import NOTHING, measured, seconds
 from ...reports.text import Code, Text, clean
-from .numbers import ANY_LIMIT, UNDIVIDED, StepNumbers, TimeRatio
+from .numbers import ANY_LIMIT, UNDIVIDED, StepNumbers, StepRatio
 
 Steps = Sequence[StepNumbers]
 LEGEND = [
@@ -98,7 +98,7 @@ def choices(steps: Steps) -> list[Block]:
     return blocks
 
 
-def _ratio(ratio: TimeRatio | None) -> str:
+def _ratio(ratio: StepRatio | None) -> str:
     if ratio is None:
         return NOTHING
     if ratio.low is None or ratio.high is None:

@@ -11,7 +11,7 @@ PART = re.compile(r"(?:(\d+) x )?(\d+) (\w+)")
 
 
 @dataclass(frozen=True)
-class Kernel:
+class TimedKernel:
     """An algorithm for a micro-batch: how long it takes, and how many bytes of workspace it uses."""
 
     algorithm: str
@@ -21,10 +21,10 @@ class Kernel:
 
 
 @dataclass(frozen=True)
-class Plan:
+class BatchPlan:
     """The kernels that compute a batch, one after the other, in the same workspace."""
 
-    kernels: tuple[Kernel, ...]
+    kernels: tuple[TimedKernel, ...]
 
     @property
     def examples(self) -> int:
