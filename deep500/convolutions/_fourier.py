@@ -3,6 +3,7 @@
 import math
 from abc import abstractmethod
 from functools import cache
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,8 +26,10 @@ SIZES = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 class Fourier(Kernel):
     """Spectra of tiles times conjugate spectra of filters, summed over channels, transformed back.
 
-    A subclass says how large its tiles are: `tile(problem, direction)`.
+    A subclass says how large its tiles are: `tile(problem, direction)`, and at most.
     """
+
+    largest: ClassVar[int] = SIZES[-1]
 
     @property
     def spreads(self) -> bool:
@@ -42,7 +45,10 @@ class Fourier(Kernel):
             return "its stride is 1"
         if self.tile(problem, direction) is None:
             rows, columns = extents_of(problem)
-            return f"a transform has at most {SIZES[-1]} elements on an axis, and with a kernel of {rows} x {columns} more are needed"
+            return (
+                f"its tiles have at most {self.largest} elements on an axis, and a kernel that spans {rows} x {columns} "
+                "needs more here"
+            )
         return None
 
     def tiling(self, problem: ConvolutionProblem, direction: str) -> Tiling:

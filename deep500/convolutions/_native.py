@@ -15,12 +15,14 @@ SOURCE = FOLDER / "convolutions.cpp"
 FLAGS = ("-std=c++20", "-ffp-contract=fast", "-fno-trapping-math", "-fno-math-errno")
 # numbers of enum Algorithm in convolutions.cpp
 DIRECT, IM2COL, WINOGRAD, FFT, FFT_TILED = range(5)
+SECONDS = 600.0  # to compile, which takes 10 s of an idle processor
 
 
 @cache
 def library(*flags: str) -> ctypes.CDLL:
     """The compiled kernels; a Deep500Error without a compiler. Further flags compile for lesser processors."""
-    path = build("convolutions", _text(), FOLDER, (*FLAGS, *flags), "")
+    all_flags = (*FLAGS, *flags)
+    path = build("convolutions", _text(), FOLDER, all_flags, "", seconds=SECONDS)
     loaded = ctypes.CDLL(str(path))
     loaded.convolve.restype = ctypes.c_int64
     return loaded

@@ -4,7 +4,7 @@ from ._sums import SumOfProducts
 
 
 class Pointwise(SumOfProducts):
-    """A 1 x 1 convolution as the matrix product that it is, a few pixels at a time; any stride and group."""
+    """A 1 x 1 convolution as a product of filters and pixels, image by image; any stride and group."""
 
     def own_refusal(self, problem: ConvolutionProblem, direction: str) -> str | None:
         if problem.kernel != (1, 1):
@@ -14,7 +14,4 @@ class Pointwise(SumOfProducts):
     def kernel(
         self, problem: ConvolutionProblem, direction: str
     ) -> tuple[int, int, int]:
-        # the gradients of a direct convolution are products on the planes as they are
-        if direction == "forward":
-            return _native.IM2COL, 0, 0
         return _native.DIRECT, 0, 0

@@ -27,8 +27,8 @@ PLAIN = ConvolutionProblem(1, 4, 12, 12, 4, (3, 3))
         (Winograd4(), {"dilations": (2, 2)}, "its stride and dilation are 1"),
         (Pointwise(), {}, "its kernel is 1 x 1, and this one is 3 x 3"),
         (Fft(), {"strides": (2, 2)}, "its stride is 1"),
-        (Fft(), {"height": 600}, "at most 512 elements"),
-        (FftTiled(), {"kernel": (70, 1), "height": 80}, "at most 64 elements"),
+        (Fft(), {"height": 600}, "its tiles have at most 512 elements"),
+        (FftTiled(), {"kernel": (70, 1), "height": 80}, "its tiles have at most 64 elements"),
         (Direct(), {"dtype": "float64"}, "it computes in float32"),
         (Direct(), {"groups": 3}, "no 3 groups of equal size"),
         (Direct(), {"pads": (-1, 0, 0, 0)}, "none may be negative"),
@@ -61,23 +61,24 @@ def test_arrays_and_directions_that_do_not_fit_are_refused() -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("direction", DIRECTIONS)
 def test_what_is_not_finite_stays_where_it_belongs_unless_it_spreads(
-    value: float, direction: str
+    value: float,
 ) -> None:
     problem = ConvolutionProblem(2, 20, 12, 13, 18, (3, 3), pads=(1, 1, 1, 1))
-    a, b = arguments(problem, direction)
-    right = computed(Direct(), problem, direction, a, b)
-    a[0, 3, 5, 5] = value
-    reached = computed(Direct(), problem, direction, a, b)
-    belongs = ~np.isfinite(reached)
-    assert belongs.any()
-    assert not belongs.all()
-    assert np.all(reached[~belongs] == right[~belongs])
-    for algorithm in algorithms():
-        if algorithm.refusal(problem, direction):
-            continue
-        result = computed(algorithm, problem, direction, a, b)
-        assert np.all(~np.isfinite(result[belongs])), algorithm
-        beyond = ~np.isfinite(result[~belongs])
-        assert beyond.any() == algorithm.spreads, algorithm
+    spread = set()
+    for direction in DIRECTIONS:
+        a, b = arguments(problem, direction)
+        right = computed(Direct(), problem, direction, a, b)
+        a[0, 3, 0, 0] = value  # at a corner: not every tap meets it
+        reached = computed(Direct(), problem, direction, a, b)
+        belongs = ~np.isfinite(reached)
+        assert belongs.any()
+        assert np.all(reached[~belongs] == right[~belongs])
+        for algorithm in algorithms():
+            if algorithm.refusal(problem, direction):
+                continue
+            result = computed(algorithm, problem, direction, a, b)
+            assert np.all(~np.isfinite(result[belongs])), algorithm
+            if not np.all(np.isfinite(result[~belongs])):
+                spread.add(algorithm)
+    assert spread == {each for each in algorithms() if each.spreads}

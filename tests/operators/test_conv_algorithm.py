@@ -8,7 +8,7 @@ import deep500 as d5
 from deep500.contracts.convolution import ConvolutionProblem
 from deep500.convolutions.winograd4 import Winograd4
 
-from ..convolutions.problems import by_torch
+from tests.convolutions.problems import by_torch
 
 FRAMEWORKS = ("reference", "pytorch", "jax", "tensorflow", "onnxruntime")
 PROBLEM = ConvolutionProblem(2, 6, 11, 9, 5, (3, 3), pads=(1, 0, 1, 2))

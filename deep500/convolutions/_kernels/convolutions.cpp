@@ -33,7 +33,7 @@ static void direct(Request& request) {
 
 static void im2col(Request& request) {
     if (request.direction == FORWARD) {
-        Patches way(request.problem, request.first, request.threads, request.arena);
+        Patches way(request.problem, request.first, request.arena);
         if (request.arrays) way.run(*request.arrays, request.threads);
     } else if (request.direction == DATA) {
         PatchesData way(request.problem, request.threads, request.arena);
@@ -63,6 +63,7 @@ extern "C" __attribute__((visibility("default"))) int64_t convolve(const int64_t
                                                                    float* out, char* workspace, int64_t accumulate) {
     Problem problem;
     std::memcpy(&problem, sizes, sizeof(Problem));
+    if (algorithm == DIRECT || algorithm == IM2COL) flatten(problem);
     Arrays arrays{a, b, out, accumulate != 0};
     Request request{problem, (Direction)direction, first, second, (int)threads, out ? &arrays : nullptr, {}};
     if (out) request.arena.memory = (char*)(((uintptr_t)workspace + 63) / 64 * 64);

@@ -95,8 +95,8 @@ class Direct {
     }
 
     template <int R>
-    __attribute__((noinline)) void pixels(const Pass& pass, int64_t row, int64_t first, int64_t last, float* out,
-                                          int64_t plane, bool add) const {
+    __attribute__((noinline)) void pixels(const Pass& pass, int64_t row, int64_t first,
+                                          int64_t last, float* out, int64_t plane, bool add) const {
         constexpr int VECTORS = vectors_for(R);
         int64_t count = inputs * (int64_t)pass.taps.size();
         for (int64_t pixel = first; pixel < last; pixel += VECTORS * LANES) {
@@ -128,7 +128,8 @@ class Direct {
             pass.weights = arena.take<float>(outputs * count);
             pass.offsets = arena.take<int64_t>(count);
         }
-        padded = arena.take<float>(inputs * planes.size() + p.extent_w() + MOST_LANES);  // vectors end behind it
+        // vectors end behind it
+        padded = arena.take<float>(inputs * planes.size() + p.extent_w() + MOST_LANES);
     }
 
     void run(const Arrays& arrays, int threads) const {

@@ -4,10 +4,10 @@
 
 #include "planes.h"
 
-// y from x and w. The patches of `images` images are held at once; with images = 0 those of PAIR pixels per thread.
+// y from x and w. The patches of `images` images are held at once.
 class Patches {
     Problem p;
-    int64_t images, panels;  // at once
+    int64_t images;  // at once
     int64_t entries, pixels;
     float *weights, *patches;
 
@@ -67,25 +67,23 @@ class Patches {
     }
 
   public:
-    Patches(const Problem& problem, int64_t images, int threads, Arena& arena) : p(problem), images(images) {
+    Patches(const Problem& problem, int64_t images, Arena& arena) : p(problem), images(images) {
         entries = p.group_channels() * p.taps();
         pixels = p.out_h * p.out_w;
-        panels = images ? parts(images * pixels, PAIR) : threads;
         weights = arena.take<float>(p.group_filters() * entries);
-        patches = arena.take<float>(panels * entries * PAIR);
+        patches = arena.take<float>(parts(images * pixels, PAIR) * entries * PAIR);
     }
 
     void run(const Arrays& arrays, int threads) const {
-        int64_t step = images ? images : p.batch;
 #pragma omp parallel num_threads(threads)
         for (int64_t group = 0; group < p.groups; group++) {
             const float* w = arrays.b + group * p.group_filters() * entries;
 #pragma omp for schedule(static)
             for (int64_t block = 0; block < Blocks(p.group_filters()).blocks; block++) pack(block, w);
-            for (int64_t n = 0; n < p.batch; n += step) {
+            for (int64_t n = 0; n < p.batch; n += images) {
                 const float* x = arrays.a + (n * p.channels + group * p.group_channels()) * p.height * p.width;
                 float* y = arrays.out + (n * p.filters + group * p.group_filters()) * pixels;
-                some_images(x, y, std::min(step, p.batch - n), arrays.accumulate);
+                some_images(x, y, std::min(images, p.batch - n), arrays.accumulate);
             }
         }
     }
@@ -94,16 +92,11 @@ class Patches {
     void some_images(const float* x, float* y, int64_t count, bool add) const {
         int64_t total = count * pixels, panel_size = entries * PAIR;
         auto in_panel = [&](int64_t panel) { return std::min<int64_t>(PAIR, total - panel * PAIR); };
-        if (images) {
 #pragma omp for schedule(static)
-            for (int64_t i = 0; i < parts(total, PAIR); i++) build(x, i * PAIR, in_panel(i), patches + i * panel_size);
-        }
+        for (int64_t i = 0; i < parts(total, PAIR); i++) build(x, i * PAIR, in_panel(i), patches + i * panel_size);
 #pragma omp for schedule(static)
-        for (int64_t i = 0; i < parts(total, PAIR); i++) {
-            float* panel = patches + (images ? i : omp_get_thread_num()) * panel_size;
-            if (!images) build(x, i * PAIR, in_panel(i), panel);
-            multiply_panel(panel, i * PAIR, in_panel(i), y, add);
-        }
+        for (int64_t i = 0; i < parts(total, PAIR); i++)
+            multiply_panel(patches + i * panel_size, i * PAIR, in_panel(i), y, add);
     }
 };
 

@@ -28,6 +28,14 @@ struct Planes {
             return;
         }
         const float* from = source + row * width;
+        if (column_step == 1) {
+            int64_t before = std::clamp<int64_t>(-column, 0, pitch);
+            int64_t end = std::clamp<int64_t>(width - column, before, pitch);
+            std::fill(to, to + before, 0.0f);
+            std::copy(from + column + before, from + column + end, to + before);
+            std::fill(to + end, to + pitch, 0.0f);
+            return;
+        }
         for (int64_t x = 0; x < pitch; x++) {
             int64_t at = column + x * column_step;
             to[x] = at >= 0 && at < width ? from[at] : 0;

@@ -16,6 +16,14 @@ struct Problem {
     int64_t group_filters() const { return filters / groups; }
 };
 
+// A plain 1 x 1 convolution of a plane is one of a single row, with longer runs of neighbours.
+inline void flatten(Problem& p) {
+    bool is_plain = p.taps() == 1 && p.stride_h == 1 && p.stride_w == 1 && !(p.top | p.left | p.bottom | p.right);
+    if (!is_plain) return;
+    p.width *= p.height, p.out_w *= p.out_h;
+    p.height = p.out_h = 1;
+}
+
 struct Arrays {
     const float *a, *b;
     float* out;
