@@ -56,7 +56,7 @@ def main() -> int:
     parser.add_argument("--network", nargs="+", default=["alexnet", "resnet18"])
     parser.add_argument("--batch", type=int, nargs="+", default=[16])
     parser.add_argument("--workspace", nargs="+", default=["8MiB", "64MiB", "512MiB"])
-    parser.add_argument("--algorithm", nargs="+", default=[])
+    parser.add_argument("--convolution", nargs="+", default=[])
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--budget", type=float, default=300.0)
     parser.add_argument("--out", default=None)
@@ -67,7 +67,7 @@ def main() -> int:
             (network,),
             tuple(args.batch),
             tuple(args.workspace),
-            algorithm=tuple(args.algorithm),
+            convolution=tuple(args.convolution),
             threads=args.threads,
         )
         out = f"{args.out}-{network}" if args.out else None

@@ -30,26 +30,30 @@ class ConvolutionBenchmark(Benchmark):
 
     shape: tuple[str, ...] = factor(
         ("resnet18",),
-        "alexnet, vgg16, resnet18, resnet50, googlenet, deepbench:tiny, deepbench:small, deepbench:full, or a "
+        "the inputs: alexnet, vgg16, resnet18, resnet50, googlenet, deepbench:tiny, deepbench:small, deepbench:full, or a "
         "convolution, as 8x64x56x56,64x3x3,pad=1,stride=2",
         "SHAPE",
     )
-    algorithm: tuple[str, ...] = factor(
-        (ALL,), "how it is computed, as `d5 list convolutions` names it, or all"
+    convolution: tuple[str, ...] = factor(
+        (ALL,), "the algorithms of convolutions, as d5.convolutions has them, or all"
     )
     direction: tuple[str, ...] = factor(
-        DIRECTIONS, "what is computed: forward, the gradient by the data, by the filter"
+        DIRECTIONS,
+        "the direction: forward, the gradient by the data, by the filter",
+        "DIRECTION",
     )
     layout: tuple[str, ...] = factor(
         tuple(LAYOUTS),
-        "PyTorch's layouts, and what it costs to reorder between them; ours take NCHW",
+        "PyTorch's layouts, and what it costs to reorder between them; ours take nchw",
     )
-    batch: int = factor(0, "of every shape (8 for networks, else the shape's own)")
-    threads: int = factor(0, "threads that compute, 0 for one per CPU")
+    batch: int = factor(
+        0, "the size of the batch (8 for networks, else that of the shape)"
+    )
+    threads: int = factor(0, "the threads that compute (one per CPU)")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("shape", "algorithm", "direction", "layout"):
+        for name in ("shape", "convolution", "direction", "layout"):
             check_distinct(f"--{name}", getattr(self, name))
         for direction in self.direction:
             if direction not in DIRECTIONS:
@@ -57,7 +61,7 @@ class ConvolutionBenchmark(Benchmark):
         for layout in self.layout:
             if layout not in LAYOUTS:
                 raise unknown("layout", layout, tuple(LAYOUTS))
-        for name in self.algorithm:
+        for name in self.convolution:
             if name != ALL:
                 algorithm(name)  # raises for an unknown name
         if not 0 <= self.batch <= 1 << 16:
@@ -91,7 +95,7 @@ class ConvolutionBenchmark(Benchmark):
     def _candidates(self) -> list[str]:
         """PyTorch first: the first candidate is what the others are compared with."""
         names = [LAYOUTS[layout] for layout in LAYOUTS if layout in self.layout]
-        for name in self.algorithm:
+        for name in self.convolution:
             names += algorithm_names() if name == ALL else [name.lower()]
         return list(dict.fromkeys(names))
 

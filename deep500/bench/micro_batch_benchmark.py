@@ -29,19 +29,24 @@ class MicroBatchBenchmark(Benchmark):
     smaller: ClassVar[str] = "networks, batches or limits"
     fewer_threads: ClassVar[str] = "use --threads 1"
 
-    network: tuple[str, ...] = factor(("alexnet",), ", ".join(NETWORKS))
-    batch: tuple[int, ...] = factor((16,), "the sizes of the batch")
+    network: tuple[str, ...] = factor(
+        ("alexnet",), f"the networks: {', '.join(NETWORKS)}"
+    )
+    batch: tuple[int, ...] = factor((16,), "the size of the batch, or several")
     workspace: tuple[str, ...] = factor(
         LIMITS, "the limits of each convolution's workspace", "LIMIT"
     )
     policy: tuple[str, ...] = factor(
         (UNDIVIDED, POWERS), "how a batch may be divided: undivided, powers of two, any"
     )
-    algorithm: tuple[str, ...] = factor((), "the algorithms to choose from (all)")
-    division: bool = factor(
-        False, "one budget for all convolutions, which keep their own workspaces"
+    convolution: tuple[str, ...] = factor(
+        (), "the algorithms of convolutions, as d5.convolutions has them (all)"
     )
-    threads: int = factor(0, "threads that compute, 0 for one per CPU")
+    one_budget: bool = factor(
+        False,
+        "one limit for all convolutions together, which keep their own workspaces",
+    )
+    threads: int = factor(0, "the threads that compute (one per CPU)")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,7 +61,7 @@ class MicroBatchBenchmark(Benchmark):
         for policy in self.policy:
             if policy not in POLICIES:
                 raise unknown("policy of micro-batches", policy, POLICIES)
-        for name in self.algorithm:
+        for name in self.convolution:
             algorithm(name)  # raises for an unknown name
         for limit in self.workspace:
             self._transformation(limit, UNDIVIDED, 1)  # raises for a malformed one
@@ -75,7 +80,7 @@ class MicroBatchBenchmark(Benchmark):
         return {
             "threads": self._threads(),
             "inputs": "the same in every call",
-            "division": self.division,
+            "division": self.one_budget,
         }
 
     @property
@@ -121,14 +126,14 @@ class MicroBatchBenchmark(Benchmark):
             policy,
             self._threads(),
             tuple((node, *own) for node, own in texts.items()),
-            sum(workspaces) if self.division else max(workspaces),
+            sum(workspaces) if self.one_budget else max(workspaces),
             total_seconds(plans),
             seconds_again(plans),
         )
 
     def _transformation(self, limit: str, policy: str, batch: int) -> MicroBatch:
         return MicroBatch(
-            limit, policy, self.division, batch, self.algorithm, self._threads()
+            limit, policy, self.one_budget, batch, self.convolution, self._threads()
         )
 
     def _threads(self) -> int:

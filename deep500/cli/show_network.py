@@ -22,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "of a file an open dimension (length=64), else the network's (depth=44)",
     )
-    options.transform(parser, "what it is changed by")
+    options.transform(parser, "a transformation that is applied first")
     options.batch(parser, 1, " (1)")
     options.framework(
         parser,

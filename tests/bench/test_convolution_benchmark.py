@@ -94,7 +94,7 @@ def test_a_wrong_algorithm_is_found(
 
 def test_numbers_and_report(tmp_path: Path) -> None:
     benchmark = ConvolutionBenchmark(
-        shape=(SMALL,), algorithm=("direct", "im2col"), threads=1
+        shape=(SMALL,), convolution=("direct", "im2col"), threads=1
     )
     record = d5.run_benchmark(
         benchmark, budget_s=2, processes=1, out=tmp_path / "bench", seed=1
@@ -143,7 +143,7 @@ def test_the_convolutions_of_resnet18() -> None:
 
 def test_factors_that_make_no_sense_are_refused() -> None:
     mistakes: dict[str, dict[str, Any]] = {
-        "no convolution is named 'winograd'": {"algorithm": ("winograd",)},
+        "no convolution is named 'winograd'": {"convolution": ("winograd",)},
         "no direction is named 'backward'": {"direction": ("backward",)},
         "no layout is named 'blocked'": {"layout": ("blocked",)},
         "--shape names": {"shape": (SMALL, SMALL)},

@@ -31,7 +31,7 @@ def benchmark(**settings: Any) -> MicroBatchBenchmark:
         "network": ("digits",),
         "batch": (BATCH,),
         "workspace": ("64KiB", "16KiB"),
-        "algorithm": ("direct", "im2col"),
+        "convolution": ("direct", "im2col"),
         "threads": 1,
     }
     return MicroBatchBenchmark(**{**usual, **settings})
@@ -141,7 +141,7 @@ def test_factors_that_make_no_sense_are_refused() -> None:
         "give an amount of memory": {"workspace": ("much",)},
         "--batch 0": {"batch": (0,)},
         "no policy of micro-batches": {"policy": ("all",)},
-        "no convolution is named 'winograd'": {"algorithm": ("winograd",)},
+        "no convolution is named 'winograd'": {"convolution": ("winograd",)},
     }
     for message, settings in mistakes.items():
         with pytest.raises(d5.Deep500Error, match=message):

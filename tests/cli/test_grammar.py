@@ -116,6 +116,13 @@ MEANINGS = {
     "--submission": ("the largest submission", "KIB"),
     "--scored": ("what ranks", "METRIC"),
     "--problem": ("a contest of kernels", "FILE"),
+    "--transform": ("a transformation", "TRANSFORMATION"),
+    "--convolution": ("the algorithms of convolutions", "NAME"),
+    "--layout": ("PyTorch's layouts", "NAME"),
+    "--network": ("the networks", "NAME"),
+    "--workspace": ("the limits of each convolution's workspace", "LIMIT"),
+    "--policy": ("how a batch may be divided", "NAME"),
+    "--one-budget": ("one limit for all convolutions", None),
     "--calls": ("how many calls are timed together", "N"),
 }
 

@@ -10,8 +10,8 @@ from .numbers import ANY_LIMIT, UNDIVIDED, StepNumbers, StepRatio
 
 Steps = Sequence[StepNumbers]
 LEGEND = [
-    "Limit: of the workspace of each direction of each convolution; with --division, of all together. Used: the "
-    "largest workspace of the plans (with --division, their sum).",
+    "Limit: of the workspace of each direction of each convolution; with --one-budget, of all together. Used: the "
+    "largest workspace of the plans (with --one-budget, their sum).",
     "Convolutions: the sum of the times by which plans were chosen, and the sum of the same plans measured again. The "
     "first is too small on the average: the plan that happens to look fastest is chosen (winner's curse).",
     "Predicted step: the undivided step under the largest limit, plus the difference of the convolutions' times. "
