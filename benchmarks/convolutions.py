@@ -58,12 +58,24 @@ class Goal:
     threads: tuple[int, ...] = (1, 2)
 
 
-RESNET = (square(8, 64, 56, 64, 3), square(8, 128, 28, 128, 3), square(8, 256, 14, 256, 3))
-VGG = (square(2, 128, 112, 128, 3), square(2, 256, 56, 256, 3), square(2, 512, 28, 512, 3))
+RESNET = (
+    square(8, 64, 56, 64, 3),
+    square(8, 128, 28, 128, 3),
+    square(8, 256, 14, 256, 3),
+)
+VGG = (
+    square(2, 128, 112, 128, 3),
+    square(2, 256, 56, 256, 3),
+    square(2, 512, 28, 512, 3),
+)
 FIRST = square(8, 3, 224, 64, 7, 2)
 SPEECH = ConvolutionProblem(4, 1, 161, 700, 32, (5, 20), (2, 2))
 LARGE = (square(4, 32, 56, 32, 7), square(4, 32, 56, 32, 11))
-POINTS = (square(8, 256, 56, 64, 1), square(8, 128, 28, 512, 1), square(8, 1024, 14, 256, 1))
+POINTS = (
+    square(8, 256, 56, 64, 1),
+    square(8, 128, 28, 512, 1),
+    square(8, 1024, 14, 256, 1),
+)
 GOALS = (
     Goal("winograd", ("winograd4", "winograd6"), DIRECTIONS, RESNET + VGG, 0.75, 4),
     Goal("fft", ("fft_tiled", "fft"), DIRECTIONS, LARGE, 0.8, 2),
@@ -81,7 +93,9 @@ def torch_runs(
     layouts = {"NCHW": torch.contiguous_format, "channels last": torch.channels_last}
     top, left = problem.pads[:2]
     for name, layout in layouts.items():
-        first, second = (torch.from_numpy(array).to(memory_format=layout) for array in (a, b))
+        first, second = (
+            torch.from_numpy(array).to(memory_format=layout) for array in (a, b)
+        )
         fixed = (problem.strides, (top, left), problem.dilations)
         if direction == "forward":
 
@@ -133,7 +147,11 @@ def paired(theirs: Run, ours: Run, budget_s: float) -> tuple[Any, float, float]:
 
 
 def measured(
-    name: str, problem: ConvolutionProblem, direction: str, threads: int, budget_s: float
+    name: str,
+    problem: ConvolutionProblem,
+    direction: str,
+    threads: int,
+    budget_s: float,
 ) -> float:
     """The ratio of one line, which is printed."""
     random = np.random.default_rng(0)
@@ -162,7 +180,9 @@ def measured(
 
 def reached(goal: Goal, threads: int, budget_s: float) -> bool:
     """Whether the best of the goal's algorithms reaches its ratio on enough shapes, in every direction."""
-    print(f"\n{goal.title}, threads {threads}: at most {goal.most} of PyTorch on {goal.enough} shapes")
+    print(
+        f"\n{goal.title}, threads {threads}: at most {goal.most} of PyTorch on {goal.enough} shapes"
+    )
     is_reached = True
     for direction in goal.directions:
         best = []
@@ -182,7 +202,9 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--budget", type=float, default=1.5, help="seconds for each line (1.5)")
+    parser.add_argument(
+        "--budget", type=float, default=1.5, help="seconds for each line (1.5)"
+    )
     parser.add_argument("--only", default="", help="goals whose title has this text")
     args = parser.parse_args()
     results = {}

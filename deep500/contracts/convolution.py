@@ -65,7 +65,7 @@ class ConvolutionProblem:
 
 
 class ConvolutionAlgorithm(Definition):
-    """A way to compute a convolution: y from x and w ("forward"), dx from dy and w ("data"), dw from x and dy ("filter").
+    """A way to compute a convolution, in three directions: y from x and w, dx from dy and w, dw from x and dy.
 
     refusal(problem, direction)      Why it cannot compute this, in words; None if it can.
     workspace(problem, direction, threads)   The bytes that `run` uses beside its arguments, exactly.

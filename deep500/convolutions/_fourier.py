@@ -46,8 +46,8 @@ class Fourier(Kernel):
         if self.tile(problem, direction) is None:
             rows, columns = extents_of(problem)
             return (
-                f"its tiles have at most {self.largest} elements on an axis, and a kernel that spans {rows} x {columns} "
-                "needs more here"
+                f"its tiles have at most {self.largest} elements on an axis, and a kernel that spans "
+                f"{rows} x {columns} needs more here"
             )
         return None
 
@@ -58,7 +58,7 @@ class Fourier(Kernel):
 
     def operations(self, problem: ConvolutionProblem, direction: str) -> int:
         tiling = self.tiling(problem, direction)
-        rows, columns = extents_of(problem)
+        rows, _ = extents_of(problem)
         whole, step = tiling.size, tiling.step
         positions = math.prod(whole)
         product = 4 * positions - 8
@@ -105,9 +105,7 @@ class Fourier(Kernel):
         )
         if direction == "filter":
             shape = problem.filter_shape
-            return np.broadcast_to(
-                bounds.reshape(*shape[:2], 1, 1), shape
-            ).copy()
+            return np.broadcast_to(bounds.reshape(*shape[:2], 1, 1), shape).copy()
         whole = np.broadcast_to(bounds, (*bounds.shape[:-2], *tiling.step))
         return untiled(problem, tiling, whole)
 

@@ -72,9 +72,7 @@ class Kernel(ConvolutionAlgorithm):
             )
         kernel = self.kernel(problem, direction)
         arrays = (a, b, out)
-        _native.call(
-            problem, direction, kernel, threads, arrays, workspace, accumulate
-        )
+        _native.call(problem, direction, kernel, threads, arrays, workspace, accumulate)
 
     def _check(self, problem: ConvolutionProblem, direction: str) -> None:
         reason = self.refusal(problem, direction)

@@ -31,7 +31,9 @@ class SumOfProducts(Kernel):
     def bound(
         self, problem: ConvolutionProblem, direction: str, a: np.ndarray, b: np.ndarray
     ) -> np.ndarray:
-        energy = exact(problem, direction, np.square(a, dtype=float), np.square(b, dtype=float))
+        energy = exact(
+            problem, direction, np.square(a, dtype=float), np.square(b, dtype=float)
+        )
         result = exact(problem, direction, a, b)
         return bound_of(terms(problem, direction), energy, result)
 

@@ -99,9 +99,7 @@ def input_tiles(tiling: Tiling, x: np.ndarray) -> np.ndarray:
     height = (down - 1) * tiling.step[0] + rows
     width = (across - 1) * tiling.step[1] + columns
     framed = framed_at(x, -tiling.top, -tiling.left, height, width)
-    windows = np.lib.stride_tricks.sliding_window_view(
-        framed, tiling.size, axis=(2, 3)
-    )
+    windows = np.lib.stride_tricks.sliding_window_view(framed, tiling.size, axis=(2, 3))
     tiles = windows[:, :, :: tiling.step[0], :: tiling.step[1]]
     return tiles.reshape(tiling.batch, tiling.groups, -1, *tiles.shape[2:])
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..contracts.convolution import ConvolutionProblem
 from . import _native
-from ._cook_toom import Matrix, operations, transforms
+from ._cook_toom import Matrix, Transforms, operations, transforms
 from ._kernel import Kernel
 from ._sums import bound_of
 from ._tiles import Tiling, depth, forward_form, gradient_tiles, input_tiles, untiled
@@ -73,7 +73,7 @@ class Winograd(Kernel):
         direction: str,
         a: np.ndarray,
         b: np.ndarray,
-        matrices,
+        matrices: Transforms,
         squared: bool,
     ) -> np.ndarray:
         """The sums of products of transformed tiles, or those of squares by the squares of the matrices."""

@@ -5,7 +5,7 @@ from ._tiles import Tiling, extents_of
 
 
 class Fft(Fourier):
-    """Whole planes in the frequency domain; stride 1. It holds the spectra of all images, inputs and filters at once."""
+    """Whole planes in the frequency domain; stride 1. It holds the spectra of all images and filters at once."""
 
     def tile(
         self, problem: ConvolutionProblem, direction: str

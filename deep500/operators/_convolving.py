@@ -12,6 +12,7 @@ from ..contracts.convolution import ConvolutionAlgorithm, ConvolutionProblem
 from ..contracts.dtypes import name_of
 from ..contracts.operator import TensorSpec
 from ..errors import Deep500Error, unknown
+from ._sliding import SlidingWindows
 
 
 @cache
@@ -25,85 +26,74 @@ def algorithm_named(word: str) -> ConvolutionAlgorithm:
     return algorithm
 
 
-def problem_of(
-    x: Any, w: Any, windows: Any, groups: int, batch: int | None = None
-) -> ConvolutionProblem:
+def problem_of(x: Any, w: Any, windows: SlidingWindows, groups: int) -> ConvolutionProblem:
     """The convolution of such tensors; one over a single axis has a height of 1."""
     if len(x.shape) not in (3, 4):
         axes = len(x.shape) - 2
         raise Deep500Error(
             f"algorithms of Conv work over one or two axes, and there are {axes}: leave algorithm out"
         )
-    strides, pads, dilations = windows
-    count, channels, *sizes = x.shape
-    filters, _, *kernel = w.shape
-    ones = [1] * (2 - len(sizes))
-    no_pads = [(0, 0)] * len(ones)
-    (top, bottom), (left, right) = [*no_pads, *pads]
+    is_line = len(x.shape) == 3
+    (top, bottom), (left, right) = [*[(0, 0)] * is_line, *windows.pads]
+    height, width = _two_axes(x.shape[2:])
     return ConvolutionProblem(
-        count if batch is None else batch,
-        channels,
-        *ones,
-        *sizes,
-        filters,
-        kernel=_pair(ones, kernel),
-        strides=_pair(ones, strides),
+        x.shape[0],
+        x.shape[1],
+        height,
+        width,
+        w.shape[0],
+        kernel=_two_axes(w.shape[2:]),
+        strides=_two_axes(windows.strides),
         pads=(top, left, bottom, right),
-        dilations=_pair(ones, dilations),
+        dilations=_two_axes(windows.dilations),
         groups=groups,
         dtype=name_of(x.dtype),
     )
 
 
-def _pair(ones: Sequence[int], sizes: Sequence[int]) -> tuple[int, int]:
-    first, second = (*ones, *sizes)
-    return first, second
+def _two_axes(sizes: Sequence[int]) -> tuple[int, int]:
+    """The sizes, after a 1 if there is only one."""
+    if len(sizes) == 1:
+        return 1, sizes[0]
+    return sizes[0], sizes[1]
 
 
 def run_on_host(
     xp: Any,
     algorithm: ConvolutionAlgorithm,
+    problem: ConvolutionProblem,
     direction: str,
-    windows: Any,
-    groups: int,
     a: Any,
     b: Any,
-    like: Sequence[Any],
-    out: TensorSpec,
+    shape: Sequence[int],
 ) -> Any:
-    """The result in the framework's own arrays; `like` holds tensors (or specs) with the shapes of x and w."""
+    """The result in this shape, as an array of the framework."""
+    *shapes, result_shape = problem.shapes(direction)
 
-    def run(first: np.ndarray, second: np.ndarray) -> list[np.ndarray]:
-        batch = first.shape[0]
-        problem = problem_of(*like, windows, groups, batch)
-        shapes = problem.shapes(direction)
-        arrays = []
-        for array, shape in zip((first, second), shapes, strict=False):
-            arrays.append(np.ascontiguousarray(array, np.float32).reshape(shape))
-        result = np.empty(shapes[2], np.float32)
+    def run(*values: np.ndarray) -> list[np.ndarray]:
+        first, second = (
+            np.ascontiguousarray(value).reshape(own)
+            for value, own in zip(values, shapes, strict=True)
+        )
+        result = np.empty(result_shape, np.float32)
         threads = xp.threads or len(os.sched_getaffinity(0))
-        algorithm.run(problem, direction, *arrays, result, threads=threads)
-        shape = list(out.shape)
-        if direction != "filter":
-            shape[0] = batch
+        algorithm.run(problem, direction, first, second, result, threads=threads)
         return [result.reshape(shape)]
 
     run.__qualname__ = f"{type(algorithm).__name__}.{direction}"  # for error messages
-    (result,) = xp.host(run, [out], a, b)
+    (result,) = xp.host(run, [TensorSpec(tuple(shape))], a, b)
     return result
 
 
-def bounds_of(
+def bound_in_shape(
     algorithm: ConvolutionAlgorithm,
-    direction: str,
     problem: ConvolutionProblem,
+    direction: str,
     a: np.ndarray,
     b: np.ndarray,
     shape: Sequence[int],
 ) -> np.ndarray:
-    """How far the algorithm may be from the exact result, in its shape."""
-    shapes = problem.shapes(direction)
-    bound = algorithm.bound(
-        problem, direction, a.reshape(shapes[0]), b.reshape(shapes[1])
-    )
+    """How far each element may be from the exact result, in this shape."""
+    first, second, _ = problem.shapes(direction)
+    bound = algorithm.bound(problem, direction, a.reshape(first), b.reshape(second))
     return bound.reshape(shape)

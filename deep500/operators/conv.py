@@ -40,7 +40,7 @@ class Conv(Operator):
 
     def forward(self, xp, x, w, b=None):
         if self._is_own(x):
-            y = self._run(xp, "forward", x, w, (x, w), self._kind(x, w))
+            y = self._run(xp, "forward", x, w, (x, w), self._shape(x, w))
         else:
             y = xp.conv(x, w, *self._windows(x, w), self.group)
         return y if b is None else y + xp.reshape(b, (1, -1, *[1] * (x.ndim - 2)))
@@ -48,8 +48,8 @@ class Conv(Operator):
     def backward(self, xp, dy, x, w):
         db = xp.sum(dy, axis=(0, *range(2, dy.ndim)))
         if self._is_own(x):
-            dx = self._run(xp, "data", dy, w, (x, w), TensorSpec(tuple(x.shape)))
-            dw = self._run(xp, "filter", x, dy, (x, w), TensorSpec(tuple(w.shape)))
+            dx = self._run(xp, "data", dy, w, (x, w), x.shape)
+            dw = self._run(xp, "filter", x, dy, (x, w), w.shape)
             return dx, dw, db
         where = self._windows(x, w)
         dx = xp.conv_transpose(dy, w, x.shape[2:], *where, self.group)
@@ -65,17 +65,19 @@ class Conv(Operator):
         """Whether one of our algorithms computes it: they are for float32."""
         return self.algorithm is not None and name_of(x.dtype) == "float32"
 
-    def _kind(self, x, w):
+    def _shape(self, x, w):
         (y,) = self.infer(TensorSpec(tuple(x.shape)), TensorSpec(tuple(w.shape)))
-        return y
+        return y.shape
 
-    def _run(self, xp, direction, a, b, like, out):
+    def _problem(self, x, w):
+        from ._convolving import problem_of
+
+        return problem_of(x, w, self._windows(x, w), self.group)
+
+    def _run(self, xp, direction, a, b, factors, shape):
         from ._convolving import run_on_host
 
-        x, w = like
-        shapes = TensorSpec(tuple(x.shape)), TensorSpec(tuple(w.shape))
-        where = self._windows(x, w)
-        return run_on_host(xp, self._own(), direction, where, self.group, a, b, shapes, out)
+        return run_on_host(xp, self._own(), self._problem(*factors), direction, a, b, shape)
 
     def pytorch(self, torch, x, w, b=None):
         strides, pads, dilations = self._windows(x, w)
@@ -144,16 +146,14 @@ class Conv(Operator):
 
     def _own_workspace(self, direction, x, w):
         """The most that one of its runs uses; another run reuses the memory."""
-        from ._convolving import problem_of
-
-        problem = problem_of(x, w, self._windows(x, w), self.group)
+        problem = self._problem(x, w)
         runs = ("forward",) if direction == "forward" else ("data", "filter")
         return max(self._own().workspace(problem, run) for run in runs)
 
     def own_bounds(self, x, w, b=None):
         if not self._is_own(x):
             return None
-        return [self._own_bound("forward", x, w, (x, w), self._kind(x, w).shape)]
+        return [self._own_bound("forward", x, w, (x, w), self._shape(x, w))]
 
     def own_gradient_bounds(self, grads, x, w, b=None):
         if not self._is_own(x):
@@ -161,14 +161,12 @@ class Conv(Operator):
         (dy,) = grads
         dx = self._own_bound("data", dy, w, (x, w), x.shape)
         dw = self._own_bound("filter", x, dy, (x, w), w.shape)
-        return [dx, dw, None][: 2 + (b is not None)]
+        return [dx, dw, *[None] * (b is not None)]
 
-    def _own_bound(self, direction, a, b, like, shape):
-        from ._convolving import bounds_of, problem_of
+    def _own_bound(self, direction, a, b, factors, shape):
+        from ._convolving import bound_in_shape
 
-        x, w = like
-        problem = problem_of(x, w, self._windows(x, w), self.group)
-        return bounds_of(self._own(), direction, problem, a, b, shape)
+        return bound_in_shape(self._own(), self._problem(*factors), direction, a, b, shape)
 
     def _windows(self, x, w):
         return windows(self, x.shape[2:], w.shape[2:])

@@ -20,19 +20,22 @@ def algorithms() -> list[ConvolutionAlgorithm]:
 def random_problem(seed: int) -> ConvolutionProblem:
     """Sizes at random: half of the kernels are 3 x 3, a third of the problems have strides, dilations or groups."""
     random = np.random.default_rng(seed)
+
+    def pair(*choices: int) -> tuple[int, int]:
+        first, second = random.choice(choices, 2)
+        return int(first), int(second)
+
     kernel = (3, 3)
     if seed % 2:
-        kernel = tuple(int(k) for k in random.choice([1, 1, 2, 4, 5, 7], 2))
+        kernel = pair(1, 1, 2, 4, 5, 7)
     if seed % 8 == 1:
         kernel = (1, 1)
     groups, strides, dilations = 1, (1, 1), (1, 1)
     if seed % 3 == 0:
         groups = int(random.choice([1, 2, 3]))
-        strides = tuple(int(s) for s in random.choice([1, 1, 2, 3], 2))
-        dilations = tuple(int(d) for d in random.choice([1, 1, 1, 2], 2))
-    pads = tuple(int(p) for p in random.integers(0, 4, 4))
-    if kernel == (1, 1):
-        pads = tuple(int(p) for p in random.choice([0, 0, 0, 1], 4))
+        strides, dilations = pair(1, 1, 2, 3), pair(1, 1, 1, 2)
+    most = 1 if kernel == (1, 1) else 3
+    (top, left), (bottom, right) = pair(0, 0, 1, most), pair(0, 0, 1, most)
     extents = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
     channels, filters = (int(n) for n in random.choice([1, 2, 3, 5, 17, 33, 70], 2))
     return ConvolutionProblem(
@@ -41,10 +44,10 @@ def random_problem(seed: int) -> ConvolutionProblem:
         int(extents[0] + random.integers(0, 20)),
         int(extents[1] + random.integers(0, 20)),
         filters * groups,
-        (kernel[0], kernel[1]),
-        (strides[0], strides[1]),
-        (pads[0], pads[1], pads[2], pads[3]),
-        (dilations[0], dilations[1]),
+        kernel,
+        strides,
+        (top, left, bottom, right),
+        dilations,
         groups,
     )
 

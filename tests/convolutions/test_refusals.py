@@ -28,7 +28,11 @@ PLAIN = ConvolutionProblem(1, 4, 12, 12, 4, (3, 3))
         (Pointwise(), {}, "its kernel is 1 x 1, and this one is 3 x 3"),
         (Fft(), {"strides": (2, 2)}, "its stride is 1"),
         (Fft(), {"height": 600}, "its tiles have at most 512 elements"),
-        (FftTiled(), {"kernel": (70, 1), "height": 80}, "its tiles have at most 64 elements"),
+        (
+            FftTiled(),
+            {"kernel": (70, 1), "height": 80},
+            "its tiles have at most 64 elements",
+        ),
         (Direct(), {"dtype": "float64"}, "it computes in float32"),
         (Direct(), {"groups": 3}, "no 3 groups of equal size"),
         (Direct(), {"pads": (-1, 0, 0, 0)}, "none may be negative"),

@@ -41,7 +41,10 @@ def test_guards_around_all_memory_stay(seed: int) -> None:
         algorithm.run(problem, direction, a, b, out, workspace, threads=threads)
         for guarded, inside in ((memory, workspace), (whole, part)):
             guarded = guarded.copy()
-            start = inside.ctypes.data - (memory if inside is workspace else whole).ctypes.data
+            start = (
+                inside.ctypes.data
+                - (memory if inside is workspace else whole).ctypes.data
+            )
             guarded[start : start + inside.size] = PATTERN
             assert np.all(guarded == PATTERN), (direction, algorithm)
         right = by_torch(problem, direction, a, b)
@@ -65,7 +68,9 @@ def test_workspaces_grow_as_the_formulas_say() -> None:
     problem = ConvolutionProblem(1, 32, 30, 30, 32, (3, 3), pads=(1, 1, 1, 1))
     patches = 4 * 32 * 9 * 30 * 30
     weights = 4 * 32 * 32 * 9
-    assert abs(Im2col().workspace(problem, "forward") - patches - weights) < 0.1 * patches
+    assert (
+        abs(Im2col().workspace(problem, "forward") - patches - weights) < 0.1 * patches
+    )
     whole = problem.with_batch(8)
     several = Im2col(images=8).workspace(whole, "forward")
     assert abs(several - 8 * patches - weights) < 0.1 * patches
@@ -73,7 +78,9 @@ def test_workspaces_grow_as_the_formulas_say() -> None:
     assert 1 <= Fft().workspace(whole, "forward") / spectra < 1.5
     # blocks of tiles: the batch makes no difference
     few, many = problem.with_batch(8), problem.with_batch(64)
-    assert Winograd4().workspace(many, "forward") < 1.1 * Winograd4().workspace(few, "forward")
+    assert Winograd4().workspace(many, "forward") < 1.1 * Winograd4().workspace(
+        few, "forward"
+    )
 
 
 def test_a_workspace_that_is_too_small_is_refused_in_one_line() -> None:

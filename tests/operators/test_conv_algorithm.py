@@ -7,7 +7,6 @@ import pytest
 import deep500 as d5
 from deep500.contracts.convolution import ConvolutionProblem
 from deep500.convolutions.winograd4 import Winograd4
-
 from tests.convolutions.problems import by_torch
 
 FRAMEWORKS = ("reference", "pytorch", "jax", "tensorflow", "onnxruntime")

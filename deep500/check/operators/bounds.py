@@ -137,9 +137,7 @@ def _own(example: Example, derived: bool) -> Sequence[Array | None] | None:
     return operator.own_bounds(*example.inputs)
 
 
-def _wider(
-    bounds: list[Array | None], own: Sequence[Array | None] | None
-) -> list[Any]:
+def _wider(bounds: list[Array | None], own: Sequence[Array | None] | None) -> list[Any]:
     """The larger bound of both, element by element."""
     if own is None:
         return bounds

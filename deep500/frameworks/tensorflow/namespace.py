@@ -50,10 +50,6 @@ class TensorFlowNamespace(Namespace):
 
     calls_back = True
 
-    @property
-    def threads(self) -> int:  # type: ignore[override]
-        return int(tf.config.threading.get_intra_op_parallelism_threads())
-
     abs, exp, log, sqrt = bind(tf.abs, tf.exp, tf.math.log, tf.sqrt)
     sin, cos, tanh, sign = bind(tf.sin, tf.cos, tf.tanh, tf.sign)
     asin, acos, atan, sinh, cosh = bind(tf.asin, tf.acos, tf.atan, tf.sinh, tf.cosh)
