@@ -35,7 +35,7 @@ class ConvolutionBenchmark(Benchmark):
         "SHAPE",
     )
     convolution: tuple[str, ...] = factor(
-        (ALL,), "the algorithms of convolutions, as d5.convolutions has them, or all"
+        (ALL,), "the algorithms of convolutions, as `d5 list convolutions` names them, or all"
     )
     direction: tuple[str, ...] = factor(
         DIRECTIONS,

@@ -40,7 +40,7 @@ class MicroBatchBenchmark(Benchmark):
         (UNDIVIDED, POWERS), "how a batch may be divided: undivided, powers of two, any"
     )
     convolution: tuple[str, ...] = factor(
-        (), "the algorithms of convolutions, as d5.convolutions has them (all)"
+        (), "the algorithms of convolutions, as `d5 list convolutions` names them (all)"
     )
     one_budget: bool = factor(
         False,

@@ -60,7 +60,10 @@ def by_place(cells: Cells) -> dict[tuple[str, str], list[ConvolutionCell]]:
 
 
 def fastest(cells: Cells) -> ConvolutionCell | None:
-    return min(cells, key=lambda cell: cell.seconds, default=None)
+    """The one with the smallest ratio to the rival, which is 1 to itself; without a rival, with the least time."""
+    if all(cell.rival is None for cell in cells):
+        return min(cells, key=lambda cell: cell.seconds, default=None)
+    return min(cells, key=lambda cell: 1.0 if cell.ratio is None else cell.ratio)
 
 
 def winners(cells: Cells) -> Table:
