@@ -264,7 +264,7 @@ class _MeasuringRun:
         if isinstance(session, FreshSession | GatheredSession):
             clocks = session.take_clocks()
         self.alone_s += ALONE * (ended - began)
-        alone = self._rows(session, untimed, rounds, visits)
+        alone = self._rows(session, rounds, visits)
         layout = None
         if self.plan.fresh:
             layout = self.plan.layout(process).to_json()
@@ -291,28 +291,29 @@ class _MeasuringRun:
     def _rows(
         self,
         session: AnySession,
-        untimed: list[int],
         orders: list[list[int]],
         beside: Visits,
     ) -> list[list[int]] | None:
         """Visits of each entry in a row, as if it were alone; None if there is no time for them in this block.
 
-        An entry whose visits are too long for a row gets an empty one.
+        An entry whose visits are too long for a row gets an empty one. The first half of a row is its warm-up.
         """
         count = len(self.plan.entries)
         if count == 1:
             return None
         share_s = self.alone_s / count
         rows = []
-        for entry, visit_s in enumerate(self._visit_s(untimed, orders, beside)):
+        assert self.prepared is not None  # before the first round
+        for entry, visit_s in enumerate(self._visit_s(orders, beside)):
             length = min(int(share_s / visit_s), LONGEST_ROW)
-            if length >= SHORTEST_ROW:
+            shortest = max(SHORTEST_ROW, 2 * self.prepared.untimed[entry])
+            if length >= shortest:
                 rows.append([entry] * length)
         if not rows:
             return None
         began = time.monotonic()
         # one row per message: the others' turn would come between them
-        visits = session.block(self.calls, rows, untimed)
+        visits = session.block(self.calls, rows)
         if isinstance(session, FreshSession | GatheredSession):
             session.take_clocks()  # these are not rounds
         self.alone_s -= time.monotonic() - began
@@ -321,19 +322,14 @@ class _MeasuringRun:
             alone[row[0]] = times
         return alone
 
-    def _visit_s(
-        self,
-        untimed: list[int],
-        orders: list[list[int]],
-        beside: Visits,
-    ) -> list[float]:
-        """What a visit of each entry takes, with the untimed ones before it and the emptying of caches."""
+    def _visit_s(self, orders: list[list[int]], beside: Visits) -> list[float]:
+        """What a visit of each entry takes, with the emptying of caches."""
         order = np.concatenate(orders)
         ns = np.concatenate(beside.ns)
         timed_s = []
-        for entry, before in enumerate(untimed):
+        for entry in range(len(self.plan.entries)):
             median_ns = float(np.median(ns[order == entry]))
-            timed_s.append((1 + before) * median_ns / 1e9)
+            timed_s.append(median_ns / 1e9)
         if self.plan.cache != "cold" and not self.plan.sync:
             return [max(timed, 1e-7) for timed in timed_s]
         per_round = len(order) / len(orders)

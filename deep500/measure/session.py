@@ -124,8 +124,9 @@ class Session:
             empty_ns = _elapsed_ns(empty_caches)
         allowance = Allowance(seconds * 1e9, len(visits))
         for i, visit in enumerate(visits):
-            disturb = all_of(visits[:i] + visits[i + 1 :])
-            disturb_ns = sum(self.visits_ns) - self.visits_ns[i]
+            # twice: in mirrored rounds, the visits of a neighbour meet
+            disturb = all_of(2 * (visits[:i] + visits[i + 1 :]))
+            disturb_ns = 2 * (sum(self.visits_ns) - self.visits_ns[i])
             if emptied:
                 disturb, disturb_ns = empty_caches, empty_ns
             untimed[i] = _guarded(

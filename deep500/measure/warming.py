@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from .clock import now
 
 SMALLEST_TOLERANCE = 0.005  # repetitions do not show less
-IN_A_ROW = 10  # visits after a disturbance: the last half is taken as undisturbed
+IN_A_ROW = 20  # visits after a disturbance: the last half is taken as undisturbed
 FEWEST, MOST = 5, 40  # repetitions
-# What the untimed visits before a timed one may take together, unless one takes longer: that fills all caches.
-MOST_NS = 500_000
+# What the untimed visits before a timed one may take together, unless one takes longer; beside neighbours that take
+# longer, as much as they: after much data of theirs, a last-level cache keeps ours only after several visits.
+MOST_NS = 2_000_000
 # What is assumed of visits that cannot be measured in time: at most so long, in ns, and the number before them.
 ASSUMED = ((125_000, 4), (250_000, 2), (20_000_000, 1))
 
@@ -47,10 +48,12 @@ def untimed_visits(
     Where there is no time to find out, by what a visit and a disturbance take, it is assumed and nothing is called.
     """
     began = now()
-    most = max(1, MOST_NS // max(1, visit_ns))
-    in_a_row = min(2 * most, IN_A_ROW)
+    most = max(1, int(max(MOST_NS, disturb_ns) / max(1, visit_ns)))
+    share_ns = allowance.share_ns()
+    affordable = int((share_ns / FEWEST - disturb_ns) / max(1, visit_ns))
+    in_a_row = min(max(2 * most, affordable), IN_A_ROW)
     row_ns = disturb_ns + in_a_row * visit_ns
-    repetitions = int(allowance.share_ns() / max(1, row_ns))
+    repetitions = int(share_ns / max(1, row_ns))
     if repetitions < FEWEST:
         allowance.spend(0)
         return _assumed(visit_ns)
@@ -64,8 +67,8 @@ def untimed_visits(
 
 
 def _usual(times: list[int]) -> int:
-    """The lower quartile: what the visit takes if nobody takes the CPU away."""
-    return sorted(times)[len(times) // 4]
+    """The median: what ran before may disturb some of the visits only."""
+    return sorted(times)[len(times) // 2]
 
 
 def _settled_after(usual: list[int], tolerance: float) -> int:
@@ -73,7 +76,8 @@ def _settled_after(usual: list[int], tolerance: float) -> int:
     half = len(usual) // 2
     undisturbed = sorted(usual[half:])
     middle = undisturbed[len(undisturbed) // 2]
-    most = middle * (1 + max(tolerance, SMALLEST_TOLERANCE))
+    tolerated = middle * (1 + max(tolerance, SMALLEST_TOLERANCE))
+    most = max(tolerated, undisturbed[-1])
     disturbed = [place for place in range(half) if usual[place] > most]
     return max(disturbed, default=-1) + 1
 

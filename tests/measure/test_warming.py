@@ -62,7 +62,7 @@ def test_visits_are_made_until_times_are_those_of_a_row(extra, expected):
 
 def test_the_usual_visit_counts_not_the_one_that_was_interrupted():
     cached = Cached(10_000, [])
-    interruptions = itertools.cycle([1, 1, 1, 30])
+    interruptions = itertools.cycle([1, 1, 30])
 
     def visit() -> int:
         return cached.visit() * next(interruptions)
@@ -75,6 +75,23 @@ def test_a_long_visit_is_preceded_by_one_at_most():
     cached = Cached(5_000_000, [0.5, 0.4, 0.3, 0.2])
     found = search(cached, cached.visit, Allowance(SECOND_NS, 1))
     assert found == 1
+
+
+@pytest.mark.parametrize(("neighbours_ns", "expected"), [(0, 5), (4_000_000, 7)])
+def test_beside_long_neighbours_there_may_be_as_many_as_take_as_long(
+    neighbours_ns, expected
+):
+    """A last-level cache keeps data only after several visits."""
+    cached = Cached(400_000, [2.0, 1.6, 1.2, 0.8, 0.5, 0.3, 0.1])
+    found = untimed_visits(
+        cached.visit,
+        cached.usual_ns,
+        cached.disturb,
+        neighbours_ns,
+        0.01,
+        Allowance(SECOND_NS, 1),
+    )
+    assert found == expected
 
 
 @pytest.mark.parametrize(
