@@ -7,6 +7,7 @@ import pytest
 import deep500 as d5
 from deep500.contracts.convolution import ConvolutionProblem
 from deep500.convolutions.winograd4 import Winograd4
+from deep500.operators.conv import Conv
 from tests.convolutions.problems import by_torch
 
 FRAMEWORKS = ("reference", "pytorch", "jax", "tensorflow", "onnxruntime")
@@ -115,10 +116,21 @@ def test_files_do_not_name_it(tmp_path) -> None:
         assert node.operator.settings.get("algorithm") is None
 
 
-def test_it_is_checked_with_its_own_bound() -> None:
+class Unbounded(Conv):
+    """The planted error: it says nothing of the way in which it computes."""
+
+    def own_bounds(self, x, w, b=None):
+        return None
+
+
+@pytest.mark.parametrize(("cls", "ok"), [(Conv, True), (Unbounded, False)])
+def test_it_is_checked_with_its_own_bound(cls: type[Conv], ok: bool) -> None:
+    random = np.random.default_rng(0)
+    shapes = ((1, 64, 12, 12), (8, 64, 3, 3))
     report = d5.check_operator(
-        d5.operators.Conv(algorithm="winograd4", pads=(1, 1, 1, 1)),
-        inputs=[np.ones((1, 8, 12, 12), np.float32), np.ones((8, 8, 3, 3), np.float32)],
+        cls(algorithm="winograd6", pads=(1, 1, 1, 1)),
+        inputs=[random.standard_normal(shape, np.float32) for shape in shapes],
         framework="reference",
+        dtypes="float32",
     )
-    assert report.ok, report.text
+    assert report.ok is ok, report.text
