@@ -107,7 +107,7 @@ def plan_layers(
 ) -> list[LayerPlan]:
     """The fastest plan for every direction of every layer; raises a Deep500Error for a limit that is too small.
 
-    What is chosen is measured again: a divided plan that is then slower than the whole batch is dropped.
+    What is chosen is measured again, and stays divided only if it is then faster than the whole batch.
     """
     tasks = [(layer, each) for layer in layers for each in layer.directions]
     check_limit(tasks, request, timing)
@@ -134,7 +134,8 @@ def plan_layers(
     final = []
     for done, plan in enumerate(plans):
         says = _saying(progress, 0.5 + done / (2 * len(plans)))
-        final.append(_measured_again(plan, replace(timing, says=says)))
+        own = replace(timing, says=says)
+        final.append(_measured_again(plan, own, request.division))
     return final
 
 
@@ -202,8 +203,8 @@ def _kernels(
     return timing.kernels(layer.problem, direction, sizes, request.names, request.limit)
 
 
-def _measured_again(each: LayerPlan, timing: Timing) -> LayerPlan:
-    """With the times of a second measurement; the whole batch instead of parts that turn out to be slower."""
+def _measured_again(each: LayerPlan, timing: Timing, division: bool) -> LayerPlan:
+    """With the times of a second measurement; the whole batch instead of parts whose interval is not below its own."""
     texts = [each.plan.text]
     if each.undivided:
         texts.append(each.undivided.text)
@@ -212,8 +213,10 @@ def _measured_again(each: LayerPlan, timing: Timing) -> LayerPlan:
     if each.undivided is None:
         return replace(each, again=again)
     whole = times[each.undivided.text]
-    keeps_within = each.undivided.workspace <= each.plan.workspace
-    if whole.seconds < again.seconds and keeps_within:
+    is_faster = (again.high or again.seconds) < (whole.low or whole.seconds)
+    # with one budget, the whole batch may have no room
+    has_room = not division or each.undivided.workspace <= each.plan.workspace
+    if not is_faster and has_room:
         return replace(each, plan=each.undivided, again=whole, undivided_again=whole)
     return replace(each, again=again, undivided_again=whole)
 

@@ -43,7 +43,9 @@ def page_around(
         banner,
         Problems(data.problems),
         *sections,
-        Section("Cautions", [Bullets([*omissions(wrong), *run_cautions(data)])], quiet=True),
+        Section(
+            "Cautions", [Bullets([*omissions(wrong), *run_cautions(data)])], quiet=True
+        ),
         PageOnly(only_on_page),
         raw_data(data.bundle, data.hash),
     ]

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Steps = Sequence[StepNumbers]
+WIDE = 4.0  # from this ratio of times on, their axis is logarithmic
 CAPTION = (
     "Median time of a step over the limit of workspace: dots with intervals are measured, dashed lines predicted, "
     "rings mark the Pareto front of used memory and time; the grey line is PyTorch's own."
@@ -36,7 +37,7 @@ def _picture(place: int, first: StepNumbers, own: Steps, steps: Steps) -> Pictur
 
     canvas = figure(3.8)
     axes = canvas.subplots()
-    times = [value for step in own for value in (step.seconds, step.step) if value]
+    times = [v for step in own for v in (step.seconds, step.step, step.high) if v]
     for step in steps:
         same = (step.network, step.batch) == (first.network, first.batch)
         if same and step.limit == ANY_LIMIT:
@@ -48,7 +49,10 @@ def _picture(place: int, first: StepNumbers, own: Steps, steps: Steps) -> Pictur
     for index, policy in enumerate(dict.fromkeys(step.policy for step in own)):
         line = [step for step in own if step.policy == policy]
         _line(axes, index, line, limits)
-    time_axis(axes, "y", min(times) / 1.1, max(times) * 1.1, log=True)
+    is_wide = max(times) > WIDE * min(times)
+    unit = time_axis(axes, "y", min(times) / 1.1, max(times) * 1.1, log=is_wide)
+    axes.set_ylabel(f"time of a step ({unit})")
+    axes.set_xlim(-0.5, len(limits) - 0.5)
     axes.set_xticks(range(len(limits)), [clean(limit) for limit in limits])
     axes.set_xlabel("limit of workspace")
     axes.grid(True)
