@@ -7,6 +7,7 @@ import pytest
 import deep500 as d5
 from deep500.contracts.convolution import ConvolutionProblem
 from deep500.convolutions.winograd4 import Winograd4
+from deep500.custom.operator_text import parsed_operator
 from deep500.operators.conv import Conv
 from tests.convolutions.problems import by_torch
 
@@ -134,3 +135,21 @@ def test_it_is_checked_with_its_own_bound(cls: type[Conv], ok: bool) -> None:
         dtypes="float32",
     )
     assert report.ok is ok, report.text
+
+
+def test_an_attribute_that_there_is_not_is_one_line() -> None:
+    network = small_network()
+    convolution = next(n for n in network.nodes if isinstance(n.operator, Conv))
+    before = convolution.operator.settings
+    with pytest.raises(
+        d5.Deep500Error, match="no attribute of Conv is named 'algoritm'"
+    ):
+        network.set_attributes(convolution.name, algoritm="direct")
+    network.set_attributes(convolution.name, algorithm=None)
+    after = network.node(convolution.name).operator.settings
+    assert after == before | {"algorithm": None}
+
+
+def test_a_word_on_a_command_line_needs_no_quotes() -> None:
+    bare = parsed_operator("Conv(algorithm=winograd4, pads=(1, 1, 1, 1))")
+    assert bare == parsed_operator('Conv(algorithm="winograd4", pads=[1, 1, 1, 1])')
