@@ -45,9 +45,12 @@ def judge(steps: Any) -> bool:
             f"to PyTorch {ratio_text(step.to_pytorch)}"
         )
         if step.limit == JUDGED and step.to_undivided is not None:
-            high = step.to_undivided.high or step.to_undivided.value
-            met.append(high < 1)
-            print(f"  goal, below 1 at {JUDGED}: {'met' if met[-1] else 'missed'}")
+            high = step.to_undivided.high
+            met.append(high is not None and high < 1)
+            verdict = "met" if met[-1] else "missed"
+            if high is None:
+                verdict = "not decided, too few samples for an interval"
+            print(f"  goal, below 1 at {JUDGED}: {verdict}")
     return all(met)
 
 
