@@ -30,12 +30,13 @@ class ConvolutionBenchmark(Benchmark):
 
     shape: tuple[str, ...] = factor(
         ("resnet18",),
-        "the inputs: alexnet, vgg16, resnet18, resnet50, googlenet, deepbench:tiny, deepbench:small, deepbench:full, or a "
-        "convolution, as 8x64x56x56,64x3x3,pad=1,stride=2",
+        "the inputs: alexnet, vgg16, resnet18, resnet50, googlenet, deepbench:tiny, deepbench:small, deepbench:full, "
+        "or a convolution, as 8x64x56x56,64x3x3,pad=1,stride=2",
         "SHAPE",
     )
     convolution: tuple[str, ...] = factor(
-        (ALL,), "the algorithms of convolutions, as `d5 list convolutions` names them, or all"
+        (ALL,),
+        "the algorithms of convolutions, as `d5 list convolutions` names them, or all",
     )
     direction: tuple[str, ...] = factor(
         DIRECTIONS,
