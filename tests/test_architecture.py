@@ -31,7 +31,9 @@ LAYERS = [
     "convolutions",
     "operators networks optimizers schedules losses initializers datasets samplers frameworks metrics tasks"
     " augmentations precisions claims audit logs elementary noises",
-    "formats transformations costs testing",
+    "formats costs testing",
+    "micro_batches",
+    "transformations",
     "topologies reductions",
     "codecs collectives transports fixed",
     "schemes cluster",

@@ -47,6 +47,8 @@ VERBS = {
     "bench collective": "bench_collective",
     "bench compression": "bench_compression",
     "simulate": "simulate",
+    "bench convolution": "bench_convolution",
+    "bench microbatch": "bench_micro_batch",
     "run": "run",
     "compare": "compare",
     "show": "show",

@@ -93,6 +93,15 @@ def set_(parser: Parser, meaning: str) -> None:
     )
 
 
+def transform(parser: Parser, what: str) -> None:
+    parser.add_argument(
+        "--transform",
+        default="",
+        metavar="TRANSFORMATION",
+        help=f"{what}, as in 'MicroBatch(\"8 MiB\", batch=16)'; `d5 list transformations` names them",
+    )
+
+
 def shape(parser: Parser, participle: str) -> None:
     parser.add_argument(
         "--shape",

@@ -134,6 +134,13 @@ MEANINGS = {
     "--compute": ("backprop of one example", "SECONDS"),
     "--update": ("one update by the optimizer", "SECONDS"),
     "--goal": ("the schedule as well", "PATH"),
+    "--transform": ("a transformation", "TRANSFORMATION"),
+    "--convolution": ("the algorithms of convolutions", "NAME"),
+    "--layout": ("PyTorch's layouts", "NAME"),
+    "--network": ("the networks", "NAME"),
+    "--workspace": ("the limits of each convolution's workspace", "LIMIT"),
+    "--policy": ("how a batch may be divided", "NAME"),
+    "--one-budget": ("one limit for all convolutions", None),
     "--calls": ("how many calls are timed together", "N"),
 }
 

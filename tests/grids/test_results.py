@@ -139,6 +139,18 @@ SLOW: dict[str, tuple[str, Callable[[Path], None]]] = {
         "dataset_bench",
         command("bench", "dataset", "digits", "--budget", "1"),
     ),
+    "convolution bench": (
+        "convolution_bench",
+        command(
+            "bench",
+            "convolution",
+            "--shape",
+            "1x3x8x8,4x3x3",
+            "--threads",
+            "1",
+            *BUDGET,
+        ),
+    ),
     "collective bench": (
         "collective_bench",
         command("bench", "collective", "--transport", "virtual", "--size", "8", "1MB"),
