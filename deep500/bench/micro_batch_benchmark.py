@@ -29,7 +29,7 @@ class MicroBatchBenchmark(Benchmark):
     smaller: ClassVar[str] = "networks, batches or limits"
     fewer_threads: ClassVar[str] = "use --threads 1"
 
-    network: tuple[str, ...] = factor(
+    model: tuple[str, ...] = factor(
         ("alexnet",), f"the networks: {', '.join(NETWORKS)}"
     )
     batch: tuple[int, ...] = factor((16,), "the size of the batch, or several")
@@ -50,9 +50,9 @@ class MicroBatchBenchmark(Benchmark):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("network", "batch", "workspace", "policy"):
+        for name in ("model", "batch", "workspace", "policy"):
             check_distinct(f"--{name}", getattr(self, name))
-        for name in self.network:
+        for name in self.model:
             if name not in NETWORKS:
                 raise unknown("network of this benchmark", name, tuple(NETWORKS))
         for batch in self.batch:
@@ -90,7 +90,7 @@ class MicroBatchBenchmark(Benchmark):
     def _jobs(self, progress: Any) -> list[MicroBatchJob]:
         jobs = []
         limits = sorted(self.workspace, key=lambda text: byte_count(text) or 0)
-        for levels in combinations(network=self.network, batch=self.batch):
+        for levels in combinations(network=self.model, batch=self.batch):
             name, batch = levels["network"], levels["batch"]
             kind, settings = NETWORKS[name]
             network = networks.create(kind, **settings)

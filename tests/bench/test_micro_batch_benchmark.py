@@ -28,7 +28,7 @@ def small_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def benchmark(**settings: Any) -> MicroBatchBenchmark:
     usual = {
-        "network": ("digits",),
+        "model": ("digits",),
         "batch": (BATCH,),
         "workspace": ("64KiB", "16KiB"),
         "convolution": ("direct", "im2col"),
@@ -106,7 +106,7 @@ def step(
 def test_a_whole_run(tmp_path: Path) -> None:
     """In this process: others would not know the small network."""
     pytest.importorskip("torch")
-    monkey = benchmark(network=("resnet18",), batch=(1,), workspace=("1MiB",))
+    monkey = benchmark(model=("resnet18",), batch=(1,), workspace=("1MiB",))
     record = d5.run_benchmark(monkey, budget_s=20, processes=1, out=tmp_path / "bench")
     numbers = record.derived
     assert isinstance(numbers, MicroBatchNumbers)
@@ -137,7 +137,7 @@ def test_answers_and_pictures() -> None:
 
 def test_factors_that_make_no_sense_are_refused() -> None:
     mistakes: dict[str, dict[str, Any]] = {
-        "Did you mean 'resnet18'": {"network": ("resnet19",)},
+        "Did you mean 'resnet18'": {"model": ("resnet19",)},
         "give an amount of memory": {"workspace": ("much",)},
         "--batch 0": {"batch": (0,)},
         "no policy of micro-batches": {"policy": ("all",)},

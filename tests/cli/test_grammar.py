@@ -137,7 +137,7 @@ MEANINGS = {
     "--transform": ("a transformation", "TRANSFORMATION"),
     "--convolution": ("the algorithms of convolutions", "NAME"),
     "--layout": ("PyTorch's layouts", "NAME"),
-    "--network": ("the networks", "NAME"),
+    "--model": ("the networks", "NAME"),
     "--workspace": ("the limits of each convolution's workspace", "LIMIT"),
     "--policy": ("how a batch may be divided", "NAME"),
     "--one-budget": ("one limit for all convolutions", None),
