@@ -1,4 +1,4 @@
-"""The numbers that ONNX allows for a setting of an operator, as a part of its annotation: `Annotated[int, Range(1)]`.
+"""The numbers that ONNX allows for a setting of an operator, as a part of its annotation: `Annotated[int, Allowed(1)]`.
 
 Others are refused when the operator is made, in one line.
 """
@@ -11,7 +11,7 @@ from .operator import Ints
 
 
 @dataclass(frozen=True)
-class Range:
+class Allowed:
     """The numbers from `least` on: up to `most`, or below `below`."""
 
     least: float
@@ -30,7 +30,7 @@ class Range:
         return f"{text} on"
 
 
-Count = Annotated[int, Range(1)]
-Sizes = Annotated[Ints, Range(1)]  # steps, and windows if they may be left out
-Window = Annotated[tuple[int, ...], Range(1)]
-Pads = Annotated[Ints, Range(0)]
+Count = Annotated[int, Allowed(1)]
+Sizes = Annotated[Ints, Allowed(1)]  # steps, and windows if they may be left out
+Window = Annotated[tuple[int, ...], Allowed(1)]
+Pads = Annotated[Ints, Allowed(0)]

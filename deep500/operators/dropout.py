@@ -1,9 +1,9 @@
 from typing import Annotated
 
 from ..contracts.operator import Operator, TensorSpec, case
-from ..contracts.setting_ranges import Range
+from ..contracts.setting_ranges import Allowed
 
-RATIO = Range(0, below=1)
+RATIO = Allowed(0, below=1)
 
 
 class Dropout(Operator):

@@ -10,7 +10,7 @@ import pytest
 import deep500 as d5
 from deep500 import registry
 from deep500.canonical import canonical
-from deep500.contracts.setting_ranges import Range
+from deep500.contracts.setting_ranges import Allowed
 from deep500.errors import Deep500Error
 
 
@@ -22,12 +22,12 @@ def ranged() -> Iterator[Any]:
         inputs = {key: value.annotation for key, value in operator.inputs.items()}
         for setting, annotation in {**hints, **inputs}.items():
             for bound in typing.get_args(annotation)[1:]:
-                if isinstance(bound, Range):
+                if isinstance(bound, Allowed):
                     yield pytest.param(annotation, bound, id=f"{name}-{setting}")
 
 
 @pytest.mark.parametrize(("annotation", "bound"), [*ranged()])
-def test_the_ends_are_taken_and_nothing_beyond(annotation: Any, bound: Range) -> None:
+def test_the_ends_are_taken_and_nothing_beyond(annotation: Any, bound: Allowed) -> None:
     kind = typing.get_args(annotation)[0]
     several = "tuple" in str(kind)
 
