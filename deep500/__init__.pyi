@@ -2,6 +2,7 @@ from . import augmentations as augmentations
 from . import claims as claims
 from . import codecs as codecs
 from . import collectives as collectives
+from . import convolutions as convolutions
 from . import datasets as datasets
 from . import elementary as elementary
 from . import frameworks as frameworks
@@ -10,6 +11,7 @@ from . import losses as losses
 from . import measure as measure
 from . import metrics as metrics
 from . import networks as networks
+from . import noises as noises
 from . import operators as operators
 from . import optimizers as optimizers
 from . import precisions as precisions
@@ -26,6 +28,7 @@ from .bench.collectives.from_python import fitted_network as fitted_network
 from .bench.from_python import bench_network as bench_network
 from .bench.from_python import bench_operator as bench_operator
 from .bench.pipeline import run_benchmark as run_benchmark
+from .bench.simulated.subjects import collective_schedule as collective_schedule
 from .bundle.records.bundle_comparison import compare as compare
 from .bundle.records.loading import load as load
 from .bundle.records.profiling import profile_bundles as profile_bundles
@@ -43,6 +46,14 @@ from .check.samplers.dataset_bias import dataset_bias as dataset_bias
 from .check.schemes import check_scheme as check_scheme
 from .check.steps import check_step as check_step
 from .check.steps.executor_steps import ExecutorSteps as ExecutorSteps
+from .cluster.critical_path import critical_path as critical_path
+from .cluster.disturbances import Disturbances as Disturbances
+from .cluster.engine import simulate_schedule as simulate_schedule
+from .cluster.goal import read_goal as read_goal
+from .cluster.goal import write_goal as write_goal
+from .cluster.network import ClusterLevel as ClusterLevel
+from .cluster.network import ClusterNetwork as ClusterNetwork
+from .cluster.patterns import dissemination as dissemination
 from .contracts.audit_rule import AuditRule as AuditRule
 from .contracts.augmentation import Augmentation as Augmentation
 from .contracts.claim import Claim as Claim
@@ -101,6 +112,7 @@ from .metrics.time_to_accuracy import TimeToAccuracy as TimeToAccuracy
 from .metrics.validation_accuracy import (
     ValidationAccuracy as ValidationAccuracy,
 )
+from .notebooks.extension import load_ipython_extension as load_ipython_extension
 from .rerun.recipe_files import known_recipes as known_recipes
 from .rerun.recipe_files import load_recipe as load_recipe
 from .rerun.recipe_runner import run as run

@@ -26,11 +26,15 @@ def canonical(value: Any, annotation: Any) -> Any:
 
     A Literal lists the texts that are allowed. Lists, arrays and tensors become tuples; numbers of NumPy or of a
     framework become Python's (for np.generic: NumPy's). None and values whose annotation names anything else are
-    returned unchanged; a union of these with classes also accepts instances of the classes. Raises ValueError, with a
-    text that completes "… is", if the value fits none of them.
+    returned unchanged; a union of these with classes also accepts instances of the classes. What is Annotated with
+    something that contains numbers takes only these. Raises ValueError, with a text that completes "… is", if the value
+    fits none of them.
     """
     if value is None or type(value) is annotation:
         return value
+    if typing.get_origin(annotation) is typing.Annotated:
+        kind, *ranges = typing.get_args(annotation)
+        return _within(canonical(value, kind), ranges)
     kinds = members(annotation)
     if any(map(_choices, kinds)):
         return _chosen(value, kinds)
@@ -56,6 +60,18 @@ def canonical(value: Any, annotation: Any) -> Any:
     allowed += [f"a {kind.__name__}" for kind in others]
     choices = " or ".join(allowed)
     raise ValueError(f"{shown(value)}, and {choices} is wanted")
+
+
+def _within(value: Any, ranges: Sequence[Any]) -> Any:
+    """The value, if the numbers in it are in all of these ranges."""
+    numbers = value if isinstance(value, tuple) else (value,)
+    for allowed in ranges:
+        if not all(number in allowed for number in numbers):
+            wanted = f"a number {allowed} is wanted"
+            if isinstance(value, tuple):
+                wanted = f"numbers {allowed} are wanted"
+            raise ValueError(f"{shown(value)}, and {wanted}")
+    return value
 
 
 def in_python(value: Any) -> Any:
@@ -107,6 +123,8 @@ def _chosen(value: Any, kinds: tuple) -> Any:
 
 def members(annotation: Any) -> tuple:
     """The types that a union allows, without None; of any other annotation, only itself."""
+    if typing.get_origin(annotation) is typing.Annotated:
+        annotation = typing.get_args(annotation)[0]
     is_union = isinstance(annotation, types.UnionType)
     if is_union or typing.get_origin(annotation) is typing.Union:
         members = typing.get_args(annotation)

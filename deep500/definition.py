@@ -84,7 +84,7 @@ def _annotations(cls: Any) -> dict[str, Any]:
     if not any(isinstance(annotation, str) for annotation in annotations.values()):
         return annotations
     try:
-        hints = typing.get_type_hints(cls)
+        hints = typing.get_type_hints(cls, include_extras=True)
     except NameError:
         return annotations
     return {name: hints[name] for name in annotations}

@@ -26,6 +26,7 @@ from .contracts.collective import Collective
 from .contracts.fitted_loggp import FittedLogGP
 from .contracts.loggp import LogGP
 from .contracts.modifier import Modifier
+from .contracts.noise import Noise
 from .contracts.optimizer import Optimizer
 from .contracts.reduction import ReproducibleReduction
 from .contracts.sampler import Sampler
@@ -97,6 +98,12 @@ KINDS = {
         (),
         "LogGP(L=1e-5, G=1e-8)",
         {"LogGP": LogGP, "FittedLogGP": FittedLogGP},
+    ),
+    "noises": Kind(
+        "noise",
+        (Noise,),
+        (),
+        "Periodic(every=1e-2, lasting=25e-6) or my.py:Mine()",
     ),
     "samplers": Kind(
         "sampler",

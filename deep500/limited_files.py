@@ -26,7 +26,8 @@ def limited_bytes(path: Path, largest: int = LARGEST) -> bytes:
                 )
             data = file.read(largest + 1)
     except OSError as error:
-        raise Deep500Error(f"{path} cannot be read: {one_line(error)}") from None
+        reason = error.strerror or one_line(error)
+        raise Deep500Error(f"{path} cannot be read: {reason}") from None
     if len(data) > largest:
         raise Deep500Error(f"{path.name} grows while it is read")
     return data

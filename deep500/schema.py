@@ -28,6 +28,8 @@ T = TypeVar("T")
 Decoder = Callable[[Any], Any]
 LONGEST = 60  # characters of a value, in a message
 
+LARGE = 1e18  # from here on, no message says where a range ends
+
 
 @dataclass(frozen=True)
 class Between:
@@ -37,7 +39,11 @@ class Between:
     high: float
 
     def __str__(self) -> str:
-        return f"from {self.low:g} on and below {self.high:g}"
+        if self.high < LARGE:
+            return f"from {self.low:g} on and below {self.high:g}"
+        if self.low > -LARGE:
+            return f"from {self.low:g} on"
+        return "that is finite"
 
 
 @dataclass(frozen=True)

@@ -28,20 +28,24 @@ LAYERS = [
     "contracts graph",
     "custom definition_text",
     "onnx",
+    "convolutions",
     "operators networks optimizers schedules losses initializers datasets samplers frameworks metrics tasks"
-    " augmentations precisions claims audit logs elementary",
-    "formats transformations costs testing",
+    " augmentations precisions claims audit logs elementary noises",
+    "formats costs testing",
+    "micro_batches",
+    "transformations",
     "topologies reductions",
-    "codecs collectives transports",
-    "schemes",
+    "codecs collectives transports fixed",
+    "schemes cluster",
     "training",
     "distributed",
     "check",
     "results",
     "bundle/records",
-    "bench rerun instrumentation board dossiers fooling",
+    "bench rerun instrumentation board dossiers fooling exports papers",
     "contest",
-    "cli",
+    "cli pytest_plugin",
+    "notebooks",
 ]
 # Two rooms of one layer: the network contract is built on the graph, and the graph is made of operators, a contract.
 TOGETHER = {"contracts", "graph"}
@@ -58,6 +62,7 @@ HEAVY = {
     "mpi4py",
     "numpy",
     "onnx",
+    "convolutions",
     "onnxscript",
     "rich",
     "scipy",
@@ -546,7 +551,9 @@ def heavy_imports(code: str) -> list[str]:
 INSTANCES = {
     "codecs",
     "collectives",
+    "convolutions",
     "elementary",
+    "exports",
     "frameworks",
     "initializers",
     "networks",
@@ -578,8 +585,8 @@ def ambiguous_classes(root: Path) -> list[str]:
     return ambiguous
 
 
-# Classes that share the name of an operator of ONNX, a kind of result or a scheme on purpose
-NAMES_OF_DEFINITIONS = {"AllReduce", "Recipe", "Split"}
+# Classes that share the name of an operator of ONNX, a kind of result, a format or a scheme on purpose
+NAMES_OF_DEFINITIONS = {"AllReduce", "Asv", "Recipe", "Split", "Suite"}
 
 
 def is_definition(path: Path, name: str, root: Path) -> bool:

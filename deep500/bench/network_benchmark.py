@@ -1,10 +1,12 @@
 """Benchmarks of networks: latency, throughput, memory, and the time of each of their operators."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
+from ..check.networks.loading import load_network
 from ..errors import Deep500Error
 from ..frameworks import devices_of, framework
 from ..measure.plan import Plan, Settings
@@ -36,6 +38,8 @@ class NetworkBenchmark(Benchmark):
     executions: tuple[str, ...] = ()
     threads: int = 0  # 0: each framework's choice
     cold: bool = False  # caches are emptied before each call
+    # a transformation as text: the network is measured with it and without
+    transform: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -66,6 +70,14 @@ class NetworkBenchmark(Benchmark):
     def measuring(self) -> Settings:
         return {"cache": "cold"} if self.cold else {}
 
+    @contextmanager
+    def prepared(self, notes: Notes) -> Iterator[Self]:
+        """Transform it once here, where no deadline interrupts what the transformation may have to measure."""
+        if self.transform:
+            notes.says(self.transform)
+            load_network(self.model, self.attributes, self.transform)
+        yield self
+
     def jobs(self) -> list[NetworkJob]:
         model = self.model
         path = Path(model.partition(".py:")[0])
@@ -77,6 +89,7 @@ class NetworkBenchmark(Benchmark):
                 mode=self.modes,
                 batch=self.batches,
                 execution=self._executions_of(name),
+                transform=list(dict.fromkeys(["", self.transform])),
             ):
                 job = NetworkJob(
                     model,

@@ -61,13 +61,15 @@ def _answer(board: Board) -> Banner:
         headline = board.leagues[0].answer
     else:
         winners = sum(_has_winner(league) for league in board.leagues)
-        headline = f"{winners} of {len(board.leagues)} leagues have a winner"
+        have = "has" if winners == 1 else "have"
+        headline = f"{winners} of {len(board.leagues)} leagues {have} a winner"
     status = f"at {percent(board.level)}, differences up to {percent(board.margin)} do not count"
     return Banner(headline, headline, figures=figures, status=status)
 
 
 def _has_winner(league: League) -> bool:
-    return bool(league.rows) and league.rows[0].place == "1"
+    """Whether one entry is ahead of all others; one that is alone is ahead of nobody."""
+    return any(row.ahead_of and row.place == "1" for row in league.rows)
 
 
 def _places(board: Board) -> str:

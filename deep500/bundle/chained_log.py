@@ -1,5 +1,6 @@
 """An append-only log of dataclasses in a file: its lines form a hash chain, as the samples of a bundle do."""
 
+import fcntl
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -43,17 +44,20 @@ class ChainedLog(Generic[T]):
 
     def append(self, entries: Iterable[T]) -> None:
         """Add entries after the last line, by one write that is on disk when this returns."""
-        _, head = self.read()
-        data = b""
-        for entry in entries:
-            head, line = link(head, encoded(entry))
-            data += line
-        if not data:
+        documents = [encoded(entry) for entry in entries]
+        if not documents:
             return
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
             descriptor = os.open(self.path, flags, 0o666)
             with os.fdopen(descriptor, "wb") as file:
+                # another process reads the head after our line, or writes its line before we read it
+                fcntl.flock(file, fcntl.LOCK_EX)
+                _, head = self.read()
+                data = b""
+                for document in documents:
+                    head, line = link(head, document)
+                    data += line
                 file.write(data)
                 file.flush()
                 os.fsync(descriptor)

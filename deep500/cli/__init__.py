@@ -46,6 +46,9 @@ VERBS = {
     "bench elementary": "bench_elementary",
     "bench collective": "bench_collective",
     "bench compression": "bench_compression",
+    "simulate": "simulate",
+    "bench convolution": "bench_convolution",
+    "bench microbatch": "bench_micro_batch",
     "run": "run",
     "compare": "compare",
     "show": "show",
@@ -58,12 +61,14 @@ VERBS = {
     "fool": "fool",
     "sign": "sign",
     "report": "report",
+    "export": "export",
     "board": "board",
     "history": "history",
     "contest init": "contest_init",
     "contest submit": "contest_submit",
     "contest judge": "contest_judge",
     "list": "list_",
+    "completion": "completion",
 }
 
 # what may be a benchmark behind `bench`, and no statement

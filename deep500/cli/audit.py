@@ -56,7 +56,11 @@ def call(args: argparse.Namespace) -> int:
 
     ids = [word for word in (args.rules or "").split(",") if word.strip()]
     rules = chosen_rules(ids)
-    if args.rules == LIST and not args.source:
+    if args.rules is not None and not ids:
+        if args.source:
+            raise Deep500Error(
+                "--rules names no rule: give ids, such as R1,F6, or leave it out for all rules"
+            )
         return _list_rules(args, rules)
     if args.gallery:
         return _write_gallery(args, rules)

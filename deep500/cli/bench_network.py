@@ -12,6 +12,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "of a file an open dimension (length=64), else the network's (depth=44)",
     )
+    options.transform(parser, "a transformation to measure beside the network as it is")
     options.framework(parser, "pytorch", ["pytorch"])
     options.batch(parser, [1], " (1; several: each is measured)")
     add(
@@ -49,5 +50,6 @@ def call(args: argparse.Namespace) -> int:
         tuple(args.execution),
         checked_threads(args.threads),
         args.cache == "cold",
+        args.transform,
     )
     return benchmarking.run(args, benchmark)

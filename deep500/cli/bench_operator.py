@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from .. import registry
 from ..errors import Deep500Error
 from . import benchmarking, options
 
@@ -129,6 +130,9 @@ def _problems(args: argparse.Namespace) -> "tuple[list[BenchProblem], str]":
             raise Deep500Error(f"{option} is for --suite: leave it out")
     attributes = options.settings(args.set)
     if not args.shape:
+        name, _, _ = args.operators[0].partition("(")
+        if ":" not in name:
+            registry.named("operators", name)  # an unknown one needs no shape
         raise Deep500Error(f"no --shape for {args.operators[0]}: {SYNTAX}")
     problems = rival_problems(
         args.operators, args.shape, attributes, args.reference or ""

@@ -43,6 +43,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "of a file an open dimension (length=64), else the network's (depth=44)",
     )
+    options.transform(
+        parser, "a transformation whose result is compared with the network"
+    )
     options.batch(parser, None, " (2 or what the network needs)")
     add(
         "--optimizer",
@@ -62,6 +65,8 @@ def call(args: argparse.Namespace) -> int:
     names = _networks(args)
     settings = options.settings(args.set)
     loaded = [load_network(name, settings) for name in names]
+    if args.transform:
+        loaded.append(load_network(names[0], settings, args.transform))
     networks = [network for network, _ in loaded]
     _, sizes = loaded[0]
     dimensions = _dimensions(args, networks[0], sizes)
@@ -149,6 +154,8 @@ def _plan(
         _, _, unlike = comparable(*networks)
         remarks += unlike
     names = _networks(args)
+    if args.transform:
+        names.append(args.transform)
     if _is_engine(args.against):
         names.append(args.against)
         remarks.append(UNSEEN)
@@ -172,6 +179,10 @@ def _check_arguments(args: argparse.Namespace) -> None:
     if args.against and len(args.models) > 1:
         raise Deep500Error(
             f"two networks and --against {args.against}: give one network beside it"
+        )
+    if args.transform and (args.against or len(args.models) > 1):
+        raise Deep500Error(
+            "--transform compares a network with itself transformed: give one network, without --against"
         )
     if args.batch is not None and args.batch < 1:
         raise Deep500Error(f"--batch {args.batch}: give 1 or more")

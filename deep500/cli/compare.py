@@ -2,11 +2,12 @@
 
 import argparse
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import UNDECIDED, Deep500Error, visible
 from . import options
-from .output import show_comparison
+from .output import show_comparison, write_page
 
 if TYPE_CHECKING:
     from ..bundle.records.control import Control
@@ -53,6 +54,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="A2",
         help="A once more, measured in the same job: with --gate, exit code 3 if A differs from it",
     )
+    parser.add_argument(
+        "--comment",
+        type=Path,
+        default=None,
+        metavar="FILE",
+        help="a comment in Markdown about what changed; the file is empty if nothing did",
+    )
     options.equivalent(
         parser,
         None,
@@ -62,6 +70,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def call(args: argparse.Namespace) -> int:
     from ..bundle.records.bundle_comparison import compare
+    from ..bundle.records.change_comment import change_comment
     from ..bundle.records.recording import find_bundle
 
     if args.gate and args.equivalent is not None:
@@ -70,6 +79,8 @@ def call(args: argparse.Namespace) -> int:
         )
     if args.again and not args.gate:
         raise Deep500Error("--again is for --gate: give both")
+    if args.profile and args.comment:
+        raise Deep500Error("--comment is for the comparison of two bundles")
     if args.profile:
         return _profile(args)
     if args.more or args.metric:
@@ -85,6 +96,8 @@ def call(args: argparse.Namespace) -> int:
     )
     data = compared.to_json()
     checked = _control(args)
+    if args.comment:
+        write_page(args.comment, change_comment(compared, checked))
     if checked is not None:
         data["control"] = asdict(checked) | {"holds": checked.holds}
     show_comparison(args, compared.report(), data, args.out)

@@ -2,10 +2,28 @@
 
 import argparse
 import hashlib
+import typing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import Deep500Error, unknown, visible
 from .output import print_json
+
+if TYPE_CHECKING:
+    from ..contest.definition import Contest
+
+# the options of numbers by what they are in contest.json
+NUMBERS = {
+    "seeds": "--seeds",
+    "threads": "--threads",
+    "seconds": "--seed-seconds",
+    "load_seconds": "--load-seconds",
+    "memory_mib": "--memory",
+    "processes": "--processes",
+    "disk_mib": "--disk",
+    "submission_kib": "--submission",
+    "calls": "--calls",
+}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -110,12 +128,15 @@ def call(args: argparse.Namespace) -> int:
     from ..contest.definition import FORMAT, Contest, create
     from ..contest.kernel_referee import problem_file
     from ..rerun.recipe_files import recipe_file
-    from ..schema import decoded, encoded
+    from ..schema import encoded
     from ..training.planning import TIERS
 
     if (args.recipe is None) == (args.problem is None):
         raise Deep500Error("a contest has a --recipe or a --problem: give one of them")
     if args.problem is not None:
+        for option, value in (("--open", args.open), ("--scored", args.scored)):
+            if value:
+                raise Deep500Error(f"{option} is for a --recipe: leave it out")
         file = problem_file(args.problem)
     else:
         file = recipe_file(args.recipe)
@@ -139,12 +160,20 @@ def call(args: argparse.Namespace) -> int:
         kind="kernel" if args.problem is not None else "recipe",
         calls=args.calls,
     )
-    # what contest.json may hold is what an option may say
-    contest = decoded(Contest, encoded(settings), "the options of `d5 contest init`")
-    folder = create(args.contest, file, contest)
+    _check_numbers(settings)
+    folder = create(args.contest, file, settings)
     if args.json:
-        print_json(encoded(contest) | {"contest": str(folder.path)})
+        print_json(encoded(settings) | {"contest": str(folder.path)})
     else:
         path = visible(str(folder.path))
         print(f"contest: {path}; take part with `d5 contest submit {path} my.py`")
     return 0
+
+
+def _check_numbers(contest: "Contest") -> None:
+    """Raise a Deep500Error for an option with a number that contest.json may not hold."""
+    from ..schema import decoded
+
+    kinds = typing.get_type_hints(type(contest), include_extras=True)
+    for name, option in NUMBERS.items():
+        decoded(kinds[name], getattr(contest, name), option)

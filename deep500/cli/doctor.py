@@ -1,7 +1,9 @@
 """look at this machine: environment, noise, what is installed, what to fix"""
 
 import argparse
+from pathlib import Path
 
+from ..errors import visible
 from ..progress import ProgressLine
 from . import options
 from .output import print_json, show_record
@@ -16,6 +18,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="the peaks of this machine instead: measured again, the best of all is kept and shown",
     )
+    parser.add_argument(
+        "--noise",
+        type=Path,
+        default=None,
+        metavar="NOISE",
+        help="what interrupts processors, recorded for --budget seconds in this file, which `d5 simulate` replays",
+    )
     options.wait_for_quiet(parser)
 
 
@@ -24,6 +33,8 @@ def call(args: argparse.Namespace) -> int:
 
     if args.peaks:
         return _renew_peaks(args)
+    if args.noise:
+        return _record_noise(args)
     with ProgressLine() as progress:
         quiet_moment(args, progress)
     return show_record(args, recorded_diagnosis(args.budget, args.out))
@@ -50,4 +61,24 @@ def _renew_peaks(args: argparse.Namespace) -> int:
         )
     else:
         print(blocks_text(peaks_blocks(current, before)))
+    return 0
+
+
+def _record_noise(args: argparse.Namespace) -> int:
+    from ..cluster.noise_recording import record_noise, write_noise
+
+    with ProgressLine() as progress:
+        quiet_moment(args, progress)
+        trace = record_noise(args.budget, progress)
+    write_noise(trace, args.noise)
+    numbers = trace.numbers()
+    if args.json:
+        print_json({"file": str(args.noise), "machine": trace.machine, **numbers})
+        return 0
+    print(
+        f"{numbers['detours']} detours in {numbers['seconds']:.3g} s took {numbers['share']:.3%} of the time "
+        f"(median {numbers['median_us']:.3g} µs, longest {numbers['longest_us']:.4g} µs)"
+    )
+    replay = f"d5 simulate 'Ring()' --noise 'RecordedDetours(\"{args.noise}\")'"
+    print(f"replay them: {visible(replay)}")
     return 0

@@ -191,6 +191,7 @@ THROUGH_DEEP500 = (
 )
 KINDS = (
     "operators",
+    "convolutions",
     "networks",
     "transformations",
     "optimizers",
@@ -208,6 +209,7 @@ KINDS = (
     "topologies",
     "collectives",
     "reductions",
+    "noises",
     "results",
 )
 LISTS: dict[str, Callable[[int], tuple[list[str], list[list]]]] = {

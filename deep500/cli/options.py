@@ -93,6 +93,15 @@ def set_(parser: Parser, meaning: str) -> None:
     )
 
 
+def transform(parser: Parser, what: str) -> None:
+    parser.add_argument(
+        "--transform",
+        default="",
+        metavar="TRANSFORMATION",
+        help=f"{what}, as in 'MicroBatch(\"8 MiB\", batch=16)'; `d5 list transformations` names them",
+    )
+
+
 def shape(parser: Parser, participle: str) -> None:
     parser.add_argument(
         "--shape",
@@ -351,6 +360,14 @@ def report(parser: Parser) -> None:
         "--report",
         action="store_true",
         help="a page as well: FOLDER.html, beside the bundle",
+    )
+
+
+def browser(parser: Parser) -> None:
+    parser.add_argument(
+        "--browser",
+        action="store_true",
+        help="open the page in a browser, as well",
     )
 
 

@@ -34,6 +34,20 @@ def write_page(path: Path, text: str) -> Path:
     return path
 
 
+def open_page(path: Path | None) -> None:
+    """Show a page in the user's browser; raises a Deep500Error if there is no page or no browser."""
+    import webbrowser
+
+    if path is None:
+        raise Deep500Error("--browser is for a page: add --out FILE, or --format html")
+    try:
+        opened = webbrowser.open(path.absolute().as_uri())
+    except webbrowser.Error:
+        opened = False
+    if not opened:
+        raise Deep500Error(f"no browser could be started: open {path} yourself")
+
+
 def beside(bundle: str | Path | None) -> Path:
     """The path for the page of a bundle: beside its folder, since the hashes do not cover it."""
     path = Path(str(bundle)).absolute()

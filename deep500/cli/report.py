@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from ..errors import visible
 from . import options
-from .output import beside, json_text, print_json, write_page
+from .output import beside, json_text, open_page, print_json, write_page
 
 if TYPE_CHECKING:
+    from ..contracts.result import Record
     from ..reports.blocks import Report
 
 
@@ -21,6 +22,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="html",
         help="the form of the page (html)",
     )
+    options.browser(parser)
+    parser.add_argument(
+        "--figures",
+        type=Path,
+        default=None,
+        metavar="DIR",
+        help="a new folder for a paper: pictures (SVG, PDF, PNG) with their data, tables, sentences, appendix",
+    )
     options.out(parser, "the page (html: beside the bundle; others: standard output)")
 
 
@@ -30,12 +39,16 @@ def call(args: argparse.Namespace) -> int:
 
     bundle = find_bundle(args.bundle)
     record = load(bundle)
-    text = _rendered(report_of(record), args.format)
+    report = report_of(record)
+    text = _rendered(report, args.format)
+    figures = _figures(record, report, args.figures) if args.figures else []
     out = args.out
     if not out and args.format == "html":
         out = beside(bundle)
     if out:
         write_page(out, text)
+    if args.browser:
+        open_page(out)
     if args.json:
         about = {
             "bundle": str(bundle),
@@ -43,11 +56,23 @@ def call(args: argparse.Namespace) -> int:
             "problems": list(record.problems),
             "report": str(out) if out else None,
             "text": None if out else text,
+            "figures": [str(path) for path in figures],
         }
         print_json(about)
     else:
         _print(text, out, record.problems)
+        if figures:
+            print(f"figures: {len(figures)} files in {visible(str(args.figures))}")
     return 0 if record.verified else 1
+
+
+def _figures(record: "Record", report: "Report", folder: Path) -> list[Path]:
+    """Write what a paper takes; a picture that cannot be drawn is one line."""
+    from ..bundle.records.loading import one_line
+    from ..papers.files import write_figures
+
+    with one_line(f"{record.bundle} cannot be drawn, see `d5 verify`"):
+        return write_figures(record, report, folder)
 
 
 def _print(text: str, out: Path | None, problems: Sequence[str]) -> None:

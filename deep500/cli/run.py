@@ -80,9 +80,10 @@ def _reproducible(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=True,
         default=None,
-        metavar="ROWS[,BITS]",
+        metavar="ROWS,BITS,KERNELS",
         help="the same weights, bit for bit, for any number of ranks: the batch is divided into leaves of so many rows "
-        "(16), whose gradients are added in fixed point with so many bits behind the point (40)",
+        "(16), whose gradients are added in fixed point with so many bits behind the point (40); fixed takes kernels "
+        "with the same bits on every processor, framework those of the framework (fixed, if there are any)",
     )
 
 

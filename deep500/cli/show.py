@@ -3,11 +3,12 @@
 import argparse
 
 from . import options
-from .output import show_record
+from .output import beside, open_page, show_record
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     options.bundle(parser)
+    options.browser(parser)
 
 
 def call(args: argparse.Namespace) -> int:
@@ -15,5 +16,7 @@ def call(args: argparse.Namespace) -> int:
     from ..bundle.records.recording import find_bundle
 
     record = load(find_bundle(args.bundle))
-    show_record(args, record)
+    show_record(args, record, page=args.browser)
+    if args.browser:
+        open_page(beside(record.bundle))
     return 0 if record.verified else 1

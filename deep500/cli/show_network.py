@@ -22,6 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "of a file an open dimension (length=64), else the network's (depth=44)",
     )
+    options.transform(parser, "a transformation that is applied first")
     options.batch(parser, 1, " (1)")
     options.framework(
         parser,
@@ -50,7 +51,9 @@ def call(args: argparse.Namespace) -> int:
         raise Deep500Error(
             f"the picture is an .svg file, and {args.picture.name} is none"
         )
-    network, sizes = load_network(args.model, options.settings(args.set))
+    network, sizes = load_network(
+        args.model, options.settings(args.set), args.transform
+    )
     costs = network_costs(network, args.batch, sizes=sizes, framework=args.framework)
     picture = _drawn(args.picture, network, costs) if args.picture else None
     if args.json:

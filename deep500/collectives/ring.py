@@ -16,6 +16,9 @@ class Ring(Collective):
     else, so that all transports give the same bits.
     """
 
+    def rotates(self, operation: str, size: int, count: int) -> bool:
+        return count % size == 0  # all pieces are as long
+
     def all_reduce(
         self, rank: int, size: int, array: np.ndarray, op: ReduceOp = "sum"
     ) -> Program:

@@ -31,7 +31,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 RULES = 1  # counts up when the same submission would be judged by other rules
 
 Division = Literal["closed", "open"]
-Event = Literal["opened", "submitted", "drawn", "judged", "refused"]
+Event = Literal["opened", "submitted", "drawn", "judged", "refused", "undecided"]
 Seconds = Annotated[float, Between(0.1, 1e6)]
 
 
@@ -73,7 +73,7 @@ class LogLine:
     entry: str = ""
     division: Division = "closed"
     submission: str = ""  # the SHA-256 of what was submitted
-    reason: str = ""
+    reason: str = ""  # of a refusal, or why nothing was decided
     layer: str = ""  # what stopped a submission that is refused
     seeds: Sequence[int] = field(default_factory=tuple)
     manifest: str | None = optional()

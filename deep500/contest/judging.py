@@ -8,17 +8,18 @@ from typing import Any
 
 from ..bundle.records.recording import recording
 from ..contracts.recipe import Recipe
-from ..errors import Wrong
+from ..errors import Wrong, one_line
 from ..hashing.canonical_form import form_hash
 from ..hashing.own_code import fixed_form_hash
 from ..reports.text import clean
 from ..training.planning import plan_here
 from ..training.recipe_plan import JudgeForm, OwnFiles, RecipePlan
-from .definition import RESULTS, RULES, ContestFolder, LogLine, now
+from .definition import RULES, ContestFolder, LogLine, now
 from .evaluation import Refusal, WeightsEvaluation
-from .kernel_judging import RefereeJudgement, judged_kernel
+from .kernel_judging import RefereeJudgement, judged_kernel, result_folder
 from .messages import Declared
 from .referee import Referee, SeedRun, contest_hash
+from .sandboxed_child import NotDecided
 from .submissions import Submission, attempts, sealed
 
 SEED_BITS = 31
@@ -59,6 +60,8 @@ def judge(folder: ContestFolder, line: LogLine) -> RefereeJudgement:
         return _judged(folder, line, submission, seeds)
     except Refusal as refusal:
         return _refuse(folder, line, refusal)
+    except (NotDecided, OSError) as error:
+        return _undecided(folder, line, error)
 
 
 def _judged(
@@ -73,7 +76,7 @@ def _judged(
     plan = plan_here(recipe, folder.contest.tier, seeds, folder.contest.threads)
     complete = _judged_plan(folder, referee, plan, declared, attempt)
     name = line.entry if attempt == 1 else f"{line.entry}-{attempt}"
-    target = folder.path / RESULTS / name
+    target = result_folder(folder, name)
     with recording(
         "recipe", complete, target, name=name, subject=complete.fixed_hash or ""
     ) as record:
@@ -144,6 +147,18 @@ def _refuse(folder: ContestFolder, line: LogLine, refusal: Refusal) -> RefereeJu
     )
     folder.log.append([refused])
     return RefereeJudgement(line.entry, False, said, layer)
+
+
+def _undecided(
+    folder: ContestFolder, line: LogLine, error: Exception
+) -> RefereeJudgement:
+    """Note that nothing was decided, and why; the submission waits for the next judging."""
+    said = clean(one_line(error, 500))
+    undecided = LogLine(
+        now(), "undecided", line.entry, line.division, line.submission, said
+    )
+    folder.log.append([undecided])
+    return RefereeJudgement(line.entry, False, said, decided=False)
 
 
 def _crash(run: SeedRun) -> dict[str, Any]:

@@ -1,10 +1,13 @@
 """Judges a sealed kernel: beside the organiser's reference, visit by visit, into a bundle that the board takes."""
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..bundle.records.recording import recording
+from ..bundle import begun
+from ..bundle.encoding import MANIFEST
+from ..bundle.records.recording import DOCUMENTS, recording
 from ..reports.text import counted
 from ..results.kernel_contest import KernelPlan
 from ..training.recipe_plan import JudgeForm
@@ -28,6 +31,16 @@ class RefereeJudgement:
     bundle: Path | None = None
     # layers of the sandbox that this system does not permit
     missing: Sequence[str] = ()
+    # False if the judge failed, and not the submission: it is judged again
+    decided: bool = True
+
+
+def result_folder(folder: ContestFolder, name: str) -> Path:
+    """Where the bundle of an entry goes; what a judge that was ended has left there is removed."""
+    target = folder.path / RESULTS / name
+    if begun(target, DOCUMENTS) and not (target / MANIFEST).exists():
+        shutil.rmtree(target)
+    return target
 
 
 def judged_kernel(
@@ -58,7 +71,7 @@ def judged_kernel(
         ),
     )
     name = line.entry if attempt == 1 else f"{line.entry}-{attempt}"
-    target = folder.path / RESULTS / name
+    target = result_folder(folder, name)
     with recording(
         "kernel_contest", plan, target, name=name, subject=contest.recipe
     ) as record:

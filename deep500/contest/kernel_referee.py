@@ -1,33 +1,30 @@
 """The judge's side of a kernel: fresh inputs for every visit, its own clock, every output of a timed call checked."""
 
-import json
 import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from ..errors import Deep500Error, InternalError
+from ..errors import Deep500Error
 from ..measure.clock import now
 from ..results.kernel_contest import KernelVisit
-from ..schema import decoded, encoded
-from ..supervision.child import Child
-from ..supervision.descendants import go_on, stop_below
 from ..supervision.sandbox import python_folders
 from .definition import ContestFolder
 from .evaluation import Refusal
 from .kernel_problem import KernelProblem, check_problem, load_problem
-from .kernel_trainee import KernelOrder
-from .referee import PACKAGE, refusal_of, sandbox_place
+from .kernel_trainee import KERNEL, KernelOrder
+from .referee import PACKAGE, sandbox_place
+from .sandboxed_child import NotDecided, SandboxedChild, SeedFailure, sandboxed
 from .shared_arrays import ArrayForm, forms_of, mapped, new_memory
 from .submissions import MAIN, Submission
-from .watch import Watch
 
 TRAINEE = "deep500.contest.kernel_trainee"
 PROBLEM = "problem.py"
+REFERENCE = "reference"
 COPIES = 5
 FASTER_THAN_COPY = 4  # times: caches, and threads on every CPU
 
@@ -36,11 +33,9 @@ FASTER_THAN_COPY = 4  # times: caches, and threads on every CPU
 class KernelSide:
     """A sandboxed process with a kernel, and the memory that the judge shares with it."""
 
-    child: Child
+    child: SandboxedChild
     inputs: list[np.ndarray]
     outputs: list[np.ndarray]
-    watch: Watch
-    stopped: set[int] = field(default_factory=set)
 
     def visit(self, inputs: list[np.ndarray], timeout_s: float) -> int:
         """The nanoseconds from letting it go on until it has answered and all of it stands still again."""
@@ -49,9 +44,9 @@ class KernelSide:
         for output in self.outputs:
             output[...] = _poison(output.dtype)
         begin = now()
-        go_on(self.stopped)
+        self.child.go_on()
         self.child.ask({"do": "visit"}, "done", timeout_s)
-        self.stopped = stop_below(self.child.process.pid)
+        self.child.stop()
         return now() - begin
 
 
@@ -83,41 +78,33 @@ class KernelReferee:
         sample = self.problem.drawn(random, calls)
         forms = forms_of(sample), forms_of(self.problem.expected(sample))
         with ExitStack() as stack:
-            reference = stack.enter_context(self._side(forms, "reference"))
-            submission = stack.enter_context(self._side(forms, "kernel"))
+            reference = stack.enter_context(self._side(forms, REFERENCE))
+            submission = stack.enter_context(self._side(forms, KERNEL))
             for visit in range(visits):
                 inputs = self.problem.drawn(random, calls)
                 expected = self.problem.expected(inputs)
-                order = [reference, submission]
+                sides = [(REFERENCE, reference), (KERNEL, submission)]
                 if visit % 2:
-                    order.reverse()
-                ns = {id(side): self._visited(side, inputs) for side in order}
-                self._check(
-                    "reference", self.problem.worst(reference.outputs, expected), visit
-                )
+                    sides.reverse()
+                ns = {name: self._visited(name, side, inputs) for name, side in sides}
+                self._check_reference(self.problem.worst(reference.outputs, expected))
                 worst = self.problem.worst(submission.outputs, expected)
-                self._check("kernel", worst, visit)
-                yield KernelVisit(
-                    seed, visit, ns[id(reference)], ns[id(submission)], worst
-                )
+                if worst > 1:
+                    raise Refusal(
+                        "answers",
+                        f"visit {visit}: an element is wrong by {worst:.3g} times what is allowed",
+                    )
+                yield KernelVisit(seed, visit, ns[REFERENCE], ns[KERNEL], worst)
 
-    def _visited(self, side: KernelSide, inputs: list[np.ndarray]) -> int:
-        try:
+    def _visited(self, name: str, side: KernelSide, inputs: list[np.ndarray]) -> int:
+        with _blame(name):
             return side.visit(inputs, self.folder.contest.seconds)
-        except (Deep500Error, InternalError) as error:
-            raise refusal_of(error, side.watch) from None
 
-    def _check(self, whose: str, worst: float, visit: int) -> None:
-        if worst <= 1:
-            return
-        if whose == "reference":
+    def _check_reference(self, worst: float) -> None:
+        if worst > 1:
             raise Deep500Error(
                 f"the organiser's reference does not agree with itself: {worst:.3g} times what is allowed"
             )
-        raise Refusal(
-            "answers",
-            f"visit {visit}: an element is wrong by {worst:.3g} times what is allowed",
-        )
 
     @contextmanager
     def _side(
@@ -126,7 +113,7 @@ class KernelReferee:
         """A process with `kernel` of the submission, or `reference` of the organiser; loaded, and standing still."""
         files = dict(self.submission.files)
         main = f"submission/{MAIN}"
-        if function == "reference":
+        if function == REFERENCE:
             files = {MAIN: self.folder.recipe_file.read_bytes()}
         limits = self.folder.contest.limits
         with ExitStack() as stack:
@@ -142,33 +129,38 @@ class KernelReferee:
                 inputs=forms[0],
                 outputs=forms[1],
             )
-            descriptor = os.memfd_create("order")
-            stack.callback(os.close, descriptor)
-            os.write(descriptor, json.dumps(encoded(order)).encode())
             readable = os.open(f"/proc/self/fd/{given}", os.O_RDONLY)
             stack.callback(os.close, readable)
             child = stack.enter_context(
-                Child.fresh(TRAINEE, files=[descriptor, readable, taken])
+                sandboxed(TRAINEE, order, limits, [readable, taken])
             )
-            watch = stack.enter_context(Watch(child.process.pid, limits))
             side = KernelSide(
                 child,
                 mapped(given, forms[0], writable=True),
                 mapped(taken, forms[1], writable=True),
-                watch,
             )
-            self._load(side)
+            with _blame(function):
+                self._load(side)
             yield side
 
     def _load(self, side: KernelSide) -> None:
         seconds = self.folder.contest.load_seconds
-        try:
-            layers = side.child.ask({"do": "begin"}, "layers", seconds)
-            self.layers = decoded(dict[str, str], layers, "the sandbox")
-            side.child.ask({"do": "load"}, "loaded", seconds)
-        except (Deep500Error, InternalError) as error:
-            raise refusal_of(error, side.watch) from None
-        side.stopped = stop_below(side.child.process.pid)
+        self.layers = side.child.begin(seconds)
+        side.child.ask({"do": "load"}, "loaded", seconds)
+        side.child.stop()
+
+
+@contextmanager
+def _blame(function: str) -> Iterator[None]:
+    """What stops the organiser's reference says nothing about a submission."""
+    try:
+        yield
+    except SeedFailure as failure:
+        if function != REFERENCE:
+            raise
+        raise NotDecided(
+            f"the organiser's reference failed: {failure.layer}: {failure}"
+        ) from None
 
 
 @contextmanager

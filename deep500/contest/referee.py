@@ -1,13 +1,12 @@
 """The judge's side of one seed: it owns the data, the clock, the limits and the evaluation."""
 
 import hashlib
-import json
 import os
 import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,17 +15,15 @@ from typing import Any
 import numpy as np
 
 from ..bundle import canonical
-from ..errors import Deep500Error, InternalError, one_line
+from ..errors import Deep500Error, one_line
 from ..measure.clock import now
 from ..schema import decoded, encoded
-from ..supervision.child import Child, Died, Silent
-from ..supervision.descendants import descendants, go_on, stop, stop_below
 from ..supervision.sandbox import python_folders
 from .definition import RECIPE, ContestFolder
 from .evaluation import Refusal, WeightsEvaluation
-from .messages import SELF_TOLD, Declared, EpochWeights, Order, check_declared
+from .messages import CONTRACT, Declared, EpochWeights, Order, check_declared
+from .sandboxed_child import NotDecided, SandboxedChild, SeedFailure, sandboxed
 from .submissions import Submission
-from .watch import Watch
 
 TRAINEE = "deep500.contest.trainee"
 GIVEN, ROOT, DATA, CLASSES = "given", "root", "data.npz", "classes"
@@ -67,53 +64,46 @@ class Referee:
 
     def declared(self) -> Declared:
         """What the submission says of itself when it is loaded; a Refusal if it cannot be."""
-        with (
-            sandbox_place(self.folder.recipe_file, self.submission.files) as place,
-            self._child(place) as child,
-        ):
-            watch = Watch(child.process.pid, self.folder.contest.limits)
+        with self._place() as place, self._child(place) as child:
             try:
-                with watch:
-                    return self._loaded(child)
-            except (Deep500Error, InternalError) as error:
-                raise refusal_of(error, watch) from None
+                return self._loaded(child)
+            except (Refusal, NotDecided):
+                raise
+            except Deep500Error as error:
+                raise Refusal(CONTRACT, one_line(error, 300)) from None
 
     def run(self, seed: int, epochs: int, declared: Declared) -> SeedRun:
         """Train one seed; a submission that crashes, hangs or uses too much has a seed that reached nothing."""
         found = SeedRun(seed, [])
-        with (
-            sandbox_place(self.folder.recipe_file, self.submission.files) as place,
-            self._child(place) as child,
-        ):
-            watch = Watch(child.process.pid, self.folder.contest.limits)
+        with self._place() as place, self._child(place) as child:
             try:
-                with watch:
-                    began = now()
-                    if self._loaded(child).mutable != declared.mutable:
-                        raise Refusal("contract", "it declares another MUTABLE now")
-                    prepared_s = (now() - began) / 1e9
-                    self._epochs(found, child, place, epochs)
-                    if found.blocks:
-                        self._end(found, prepared_s)
-            except Refusal:
+                began = now()
+                if self._loaded(child).mutable != declared.mutable:
+                    raise Refusal(CONTRACT, "it declares another MUTABLE now")
+                prepared_s = (now() - began) / 1e9
+                self._epochs(found, child, place, epochs)
+                if found.blocks:
+                    self._end(found, prepared_s)
+            except SeedFailure as failure:
+                found.layer, found.failure = failure.layer, str(failure)
+            except (Refusal, NotDecided):
                 raise
-            except (Deep500Error, InternalError) as error:
-                refusal = refusal_of(error, watch)
-                found.layer, found.failure = refusal.layer, str(refusal)
+            except Deep500Error as error:
+                found.layer, found.failure = CONTRACT, one_line(error, 300)
         return found
 
-    def _loaded(self, child: Child) -> Declared:
+    def _loaded(self, child: SandboxedChild) -> Declared:
         seconds = self.folder.contest.load_seconds
-        layers = child.ask({"do": "begin"}, "layers", seconds)
-        self.layers = decoded(dict[str, str], layers, "the sandbox")
+        self.layers = child.begin(seconds)
         answer = child.ask({"do": "load"}, "declared", seconds)
         check_declared(answer)
         return decoded(Declared, answer, "the submission")
 
-    def _epochs(self, found: SeedRun, child: Child, place: Path, epochs: int) -> None:
-        """Time every epoch, from the moment the data are there, while all others of the submission stand still."""
+    def _epochs(
+        self, found: SeedRun, child: SandboxedChild, place: Path, epochs: int
+    ) -> None:
+        """Time every epoch: from the moment the data are there until all of the submission stands still."""
         left_s = self.folder.contest.seconds
-        known = descendants(child.process.pid)
         began_run = now()
         begin = now()
         self._hand_out(place)
@@ -122,10 +112,9 @@ class Referee:
         evaluated_ns = 0
         for number in range(1, epochs + 1):
             answer = child.ask(request, "epoch", left_s)
-            # they stand still before the clock is read: nothing is done between
-            stop(known)
+            # the clock is read when it stands still: what it does until then is counted
+            child.stop()
             spent.append(now() - begin)
-            stopped = known = stop_below(child.process.pid)
             left_s -= spent[-1] / 1e9
             epoch = decoded(EpochWeights, answer, "the weights of the submission")
             if not epoch.weights:
@@ -147,9 +136,9 @@ class Referee:
             )
             request = {"do": "go on"}
             if left_s <= 0:
-                raise Silent(f"more than {self.folder.contest.seconds:g} s")
+                raise SeedFailure("limits", "no answer within its time")
             begin = now()
-            go_on(stopped)
+            child.go_on()
 
     def _block(
         self,
@@ -206,27 +195,24 @@ class Referee:
         os.chmod(partial, 0o644)
         partial.replace(file)
 
-    @contextmanager
-    def _child(self, place: Path) -> Iterator[Child]:
+    def _place(self) -> AbstractContextManager[Path]:
+        return sandbox_place(self.folder.recipe_file, self.submission.files)
+
+    def _child(self, place: Path) -> AbstractContextManager[SandboxedChild]:
         hidden = [str(path) for path in _hidden(self.evaluation)]
+        limits = self.folder.contest.limits
         order = Order(
             root=str(place / ROOT),
             readable=[*python_folders(), str(PACKAGE), *_recipes(), str(place / GIVEN)],
             hidden=hidden,
-            limits=self.folder.contest.limits,
+            limits=limits,
             contest=str(place / GIVEN),
             division=self.submission.division,
             fixed=self.submission.fixed if self.submission.division == "open" else {},
             tier=self.folder.contest.tier,
             threads=self.folder.contest.threads,
         )
-        descriptor = os.memfd_create("order")
-        try:
-            os.write(descriptor, json.dumps(encoded(order)).encode())
-            with Child.fresh(TRAINEE, files=[descriptor]) as child:
-                yield child
-        finally:
-            os.close(descriptor)
+        return sandboxed(TRAINEE, order, limits)
 
 
 @contextmanager
@@ -248,23 +234,6 @@ def sandbox_place(recipe: Path, files: Mapping[str, bytes]) -> Iterator[Path]:
         yield place
     finally:
         shutil.rmtree(place, ignore_errors=True)
-
-
-def refusal_of(error: Exception, watch: Watch) -> Refusal:
-    """Which layer has stopped a submission that raises this, and why."""
-    if isinstance(error, Refusal):
-        return error
-    if watch.excess:
-        return Refusal("limits", watch.excess)
-    if isinstance(error, Silent):
-        return Refusal("limits", "no answer within its time")
-    reason = one_line(error, 300)
-    if isinstance(error, Died | InternalError):
-        return Refusal("process", reason)
-    layer, _, told = reason.partition(": ")
-    if layer in SELF_TOLD:
-        return Refusal(layer, told)
-    return Refusal("contract", reason)
 
 
 def _hidden(evaluation: WeightsEvaluation) -> list[Path]:

@@ -55,9 +55,13 @@ def main() -> None:
     os.close(descriptor)
     order = decoded(Order, json.loads(data), "the judge's order")
     sandbox = Sandbox(order.root, order.readable, order.hidden, order.limits)
-    enter(
-        sandbox, lambda: served(reply, request, lambda channel: _serve(order, channel))
-    )
+
+    def serve() -> None:
+        # before the submission, so that what fails in it is not put down to that
+        original = load_recipe(Path(order.contest) / RECIPE)
+        served(reply, request, lambda channel: _serve(original, order, channel))
+
+    enter(sandbox, serve)
 
 
 def served(reply: int, request: int, work: Callable[[Channel], None]) -> None:
@@ -77,16 +81,15 @@ def served(reply: int, request: int, work: Callable[[Channel], None]) -> None:
             channel.fail(f"{layer}: {one_line(error, 300, kind=not is_ours)}")
 
 
-def _serve(order: Order, channel: Channel) -> None:
-    recipe = _loaded(order)
+def _serve(original: Recipe, order: Order, channel: Channel) -> None:
+    recipe = _loaded(original, order)
     channel.answer("declared", _declared(recipe))
     _train(recipe, order, channel)
 
 
-def _loaded(order: Order) -> Recipe:
+def _loaded(original: Recipe, order: Order) -> Recipe:
     """The organiser's recipe with the submission's MUTABLE, whose file is run here."""
     folder = Path(order.contest)
-    original = load_recipe(folder / RECIPE)
     names = namespace_of(folder / FOLDER / "submission.py")
     mutable = names.get("MUTABLE")
     if not isinstance(mutable, Mapping):

@@ -3,8 +3,8 @@
 import os
 import threading
 
-from ..supervision.descendants import descendants, end_below
-from ..supervision.sandbox import MIB, Limits
+from ..supervision.descendants import descendants, end_below, thread_count
+from ..supervision.sandbox import MIB, Limits, waiting_in_between
 
 EVERY_S = 0.1
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -17,6 +17,7 @@ class Watch:
         self.keeper = keeper
         self.limits = limits
         self.excess = ""
+        self._worker = 0  # the process that waits for the sandbox, once it is ready
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -28,6 +29,10 @@ class Watch:
         self._done.set()
         self._thread.join()
 
+    def begin(self, worker: int) -> None:
+        """Count processes from now on: the code of a stranger is next. The worker itself is ours and only waits."""
+        self._worker = worker
+
     def _watch(self) -> None:
         while not self._done.wait(EVERY_S):
             processes = descendants(self.keeper)
@@ -37,10 +42,10 @@ class Watch:
                 return
 
     def _too_much(self, processes: set[int]) -> str:
-        if len(processes) > self.limits.processes:
-            return (
-                f"{len(processes)} processes, and {self.limits.processes} are allowed"
-            )
+        strangers = processes - {self._worker}
+        count = sum(map(thread_count, strangers)) - waiting_in_between()
+        if self._worker and count > self.limits.processes:
+            return f"{count} processes, and {self.limits.processes} are allowed"
         used = sum(map(_resident, processes)) / MIB
         if used > self.limits.memory_mib:
             return f"{used:.0f} MiB of memory, and {self.limits.memory_mib} are allowed"

@@ -89,6 +89,10 @@ class Collective(Definition):
     def sparse_all_reduce(self, rank: int, size: int, stream: SparseStream) -> Program:
         raise lacking(self, "sparse_all_reduce")
 
+    def rotates(self, operation: str, size: int, count: int) -> bool:
+        """Whether every rank does what rank 0 does, with all other ranks shifted: simulations then look at one rank."""
+        return False
+
     def check(self, size: int) -> None:
         """By default every number of ranks is accepted."""
 

@@ -154,6 +154,8 @@ class Executor(ABC):
     tells_forward: ClassVar[bool] = False  # whether it calls `after_forward`
     # how a step is divided so that its bits do not depend on ranks; None: it is not
     leaves: Leaves | None = None
+    # of kernels with fixed bits, which do not depend on them
+    threads = 1
     # called between forward and backward
     after_forward: Callable[[], None] | None = None
 

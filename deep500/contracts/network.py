@@ -191,6 +191,16 @@ class Network:
         self._replace(old, new)
         return old
 
+    def set_attributes(self, name: str, **attributes: Any) -> Node:
+        """Give attributes of a node's operator other values, the others stay; returns the old node."""
+        operator = self.node(name).operator
+        settings = operator.settings
+        for attribute in attributes:
+            if attribute not in settings:
+                owner = type(operator).__name__
+                raise unknown(f"attribute of {owner}", attribute, [*settings])
+        return self.replace_node(name, replace(operator, **attributes))
+
     def add_edge(self, value: str, node: str, position: int) -> None:
         """Connect a value to an input of a node, replacing what was connected to it."""
         self._check_exists(value)

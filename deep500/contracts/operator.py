@@ -74,6 +74,10 @@ class Operator(Definition):
     axis_range(self, *inputs)   Optional: the axes that may be named, usually `of_first_input` (axis_ranges.py).
     infer, flops, bytes_moved, workspace   Results and costs of a call, from the inputs' Tensors (static inputs as
         values).
+    unwritten   Names of attributes that are ours: ONNX files do not have them.
+    on_host   Whether the formula runs code on NumPy arrays (`xp.host`), which no graph of a framework can hold.
+    own_bounds, own_gradient_bounds   Optional: how far each output, each gradient may be from the exact one, if the
+        operator computes in another way than its formula says; for float32, from NumPy inputs (and gradients).
     since   First opset with this meaning. A sibling class in the same file covers an older, different meaning.
     """
 
@@ -86,6 +90,7 @@ class Operator(Definition):
     # whether shapes depend on values: `infer` gives the largest ones then
     data_dependent: ClassVar[bool] = False
     integers: ClassVar[tuple[str, ...]] = ()
+    unwritten: ClassVar[tuple[str, ...]] = ()
     # whether it may compute in a wider float and round at the end
     rounds: ClassVar[bool] = True
     cases: ClassVar[Sequence[Case]] = ()
@@ -167,6 +172,18 @@ class Operator(Definition):
     def native(self, framework: str) -> Callable | None:
         """The method named after the framework, if this operator has one."""
         return own_kernel(self, framework, ("forward",))
+
+    @property
+    def on_host(self) -> bool:
+        return False
+
+    def own_bounds(self, *inputs: Any) -> Sequence[Any] | None:
+        return None
+
+    def own_gradient_bounds(
+        self, grads: Sequence[Any], *inputs: Any
+    ) -> Sequence[Any] | None:
+        return None
 
     @property
     def adapted(self) -> "Adapted | None":

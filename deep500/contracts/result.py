@@ -22,7 +22,9 @@ from ..bundle.dates import Dates
 from ..definition import Definition
 from ..errors import Deep500Error, did_you_mean, lacking
 from ..reports.blocks import Banner, Block, Report
+from ..reports.in_notebooks import InNotebooks
 from ..schema import decoded, encoded
+from .sample_row import SampleRow
 from .standing import Contestant
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ DerivedT = TypeVar("DerivedT")
 
 
 @dataclass(frozen=True)
-class Record(Generic[PlanT, BlockT, DerivedT]):
+class Record(InNotebooks, Generic[PlanT, BlockT, DerivedT]):
     """One result: just recorded, or read from a bundle and checked."""
 
     kind: "ResultKind[PlanT, BlockT, DerivedT]"
@@ -181,6 +183,14 @@ class ResultKind(Definition, Generic[PlanT, BlockT, DerivedT]):
         from .dossier import Dossier
 
         return Dossier()
+
+    def sample_rows(
+        self, record: Record[PlanT, BlockT, DerivedT]
+    ) -> Iterable[SampleRow]:
+        """Every raw value with its levels, for `d5 export`. A kind whose blocks are no numbers does not define this."""
+        raise Deep500Error(
+            f"a result of kind {self.name!r} has no samples that fit into a table: read samples.jsonl of the bundle"
+        )
 
     def compare(
         self,

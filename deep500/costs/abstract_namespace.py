@@ -88,6 +88,13 @@ class AbstractNamespace(Namespace):
             return value
         return self.astype(value, dtype)
 
+    def host(
+        self, function: Any, kinds: Sequence[Any], *xs: Any
+    ) -> list[AbstractArray]:
+        """The results that a function of NumPy's arrays declares; it is not called, and counts as one operation."""
+        depth = depth_of(xs) + 1
+        return [new(self.meter, k.shape, k.dtype, depth=depth) for k in kinds]
+
     def full(self, shape: Sequence[int], value: Any, dtype: Any) -> AbstractArray:
         return new(self.meter, shape, dtype)
 

@@ -92,6 +92,15 @@ def compiler() -> list[str]:
     return command
 
 
+def can_build() -> bool:
+    """Whether there is a compiler."""
+    try:
+        compiler()
+    except Unsupported:
+        return False
+    return True
+
+
 def version() -> str:
     return version_of(tuple(compiler()))
 

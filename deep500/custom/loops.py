@@ -17,15 +17,19 @@ HEADERS = "the standard library"  # nothing that changes without the compiler
 
 
 class Loops:
-    """The functions of a source file, which take arrays and numbers and return nothing."""
+    """The functions of a source file, which take arrays and numbers and return nothing.
 
-    def __init__(self, source: Path):
+    `headers` are the files of its folder that it includes.
+    """
+
+    def __init__(self, source: Path, headers: tuple[str, ...] = ()):
         self.source = source
+        self.headers = headers
         self._only_numpy = False
 
     def library(self) -> ctypes.CDLL | None:
         """The compiled loops, or None where they cannot be built."""
-        return _library(self.source)
+        return _library(self.source, self.headers)
 
     @contextmanager
     def only_numpy(self, wanted: bool = True) -> Iterator[None]:
@@ -48,10 +52,12 @@ class Loops:
 
 
 @cache
-def _library(source: Path) -> ctypes.CDLL | None:
+def _library(source: Path, headers: tuple[str, ...]) -> ctypes.CDLL | None:
     text = source.read_text(encoding="utf-8")
+    included = [source.with_name(name).read_text(encoding="utf-8") for name in headers]
+    depends = "".join([HEADERS, *included])
     try:
-        path = build(source.name, text, source.parent, FLAGS, HEADERS)
+        path = build(source.name, text, source.parent, FLAGS, depends)
     except Deep500Error:
         return None
     return ctypes.CDLL(str(path))

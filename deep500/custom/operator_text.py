@@ -46,12 +46,18 @@ def parsed_operator(text: str) -> OperatorText:
         raise problem
     attributes = {}
     for keyword in tree.keywords:
-        try:
-            value = ast.literal_eval(keyword.value)
-        except ValueError:
-            raise problem from None
-        attributes[str(keyword.arg)] = _attribute(value)
+        attributes[str(keyword.arg)] = _attribute(_value(keyword.value, problem))
     return OperatorText(call["address"], attributes)
+
+
+def _value(tree: ast.expr, problem: Deep500Error) -> Any:
+    """What is written; a word is a text, with quotes or without. Raises the problem for anything else."""
+    if isinstance(tree, ast.Name):
+        return tree.id
+    try:
+        return ast.literal_eval(tree)
+    except ValueError:
+        raise problem from None
 
 
 def _attribute(value: Any) -> Any:

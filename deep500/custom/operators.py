@@ -75,7 +75,6 @@ class CustomOp(Adapted):
     @cached_property
     def operator(self) -> "Custom":
         """This as an Operator: for networks, checks and benchmarks."""
-        base = Differentiable if self.differentiable else Custom
         case_inputs = [_case_input(desc) for desc in self.signature.inputs]
         members = {
             "__doc__": type(self).__doc__,
@@ -83,8 +82,13 @@ class CustomOp(Adapted):
             "arity": len(case_inputs),
             "labels": self.labels,
         }
-        cls = type(self.name, (base,), members)
+        cls = type(self.name, (self.operator_base,), members)
         return cls(self)
+
+    @property
+    def operator_base(self) -> "type[Custom]":
+        """The class that the operator is derived from."""
+        return Differentiable if self.differentiable else Custom
 
     def kinds(self, inputs: Sequence[Any]) -> tuple[TensorSpec, ...]:
         """The result of `infer` for values of any framework; sizes that are not known yet are None."""
@@ -132,6 +136,10 @@ class Custom(Operator):
     @property
     def adapted(self) -> CustomOp:
         return self.op
+
+    @property
+    def on_host(self) -> bool:
+        return True
 
     def _in_dtype_of(self, xs: Sequence[Any]) -> CustomOp:
         """The operator in the dtype of its first float input, such as float64, in which checks compute references."""

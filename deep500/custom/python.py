@@ -118,6 +118,12 @@ class CustomPythonOp(CustomOp):
         result = self.backward(grads, inputs, outputs)
         return self.gradients_of(result, grads, inputs, outputs)
 
+    def needed_gradients(
+        self, needed: Sequence[bool], grads: Arrays, inputs: Arrays, outputs: Arrays
+    ) -> Sequence[np.ndarray | None]:
+        """One gradient per input; an operator may leave out those that are not needed."""
+        return self.gradients(grads, inputs, outputs)
+
     def outputs_of(self, result: Any, inputs: Arrays) -> tuple[np.ndarray, ...]:
         """The outputs from what forward returned; raises `Deep500Error` if their number is wrong."""
         results = _as_sequence(result)

@@ -22,6 +22,7 @@ from ..contracts.transport import (
     Transport,
     Wait,
 )
+from ..custom.building import can_build
 from ..errors import Deep500Error
 from ..training.attempts import crash_reason
 from ..training.building import (
@@ -135,7 +136,9 @@ class RecipeRanks:
             "version of NumPy": np.__version__,
             "version of Python": platform.python_version(),
         }
-        if recipe_leaves(self.recipe) is not None:
+        leaves = recipe_leaves(self.recipe)
+        # fixed kernels have the same bits everywhere
+        if leaves is not None and leaves.kernels != "fixed":
             facts |= self._facts_of_kernels()
         return facts
 
@@ -144,6 +147,7 @@ class RecipeRanks:
         facts = {
             f"{name} of the environment": os.getenv(name, "unset") for name in KERNELS
         }
+        facts["kernels with fixed bits"] = "there" if can_build() else "missing"
         owner = recipe_framework(self.recipe)
         if owner is not None:
             facts[f"version of {owner.name}"] = str(owner.module.__version__)

@@ -22,6 +22,7 @@ def distributed_trainer(
     seed: int,
     epochs: int,
     events: Iterable[Event] = (),
+    trainer: type[DistributedTrainer] = DistributedTrainer,
 ) -> DistributedTrainer:
     """The trainer of one seed: every rank of this process has the initial parameters of that seed."""
     check_whole_epochs(recipe)
@@ -32,7 +33,7 @@ def distributed_trainer(
     executors: dict[int, Executor] = {}
     for rank in transport.ranks:
         executors[rank] = recipe_executor(recipe, task, splits["train"], seed, threads)
-    return DistributedTrainer(
+    return trainer(
         scheme,
         transport,
         executors,

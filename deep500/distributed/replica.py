@@ -12,8 +12,10 @@ from ..contracts.optimizer import Optimizer
 from ..contracts.scheme import Buffers
 from ..contracts.transport import Program
 from ..errors import Deep500Error
-from ..training.leaf_step import LeafStep, Reduce, training_step
-from ..training.leaf_step import Share as LeafShare
+from ..training.reproducible_step import ReproducibleStep
+from ..training.reproducible_step import Share as LeafShare
+from ..training.steps import training_step
+from ..training.whole_numbers import Reduce
 from .shards import Shard
 
 Clock = Callable[[], float]
@@ -172,12 +174,12 @@ class Replica:
 
     @property
     def in_leaves(self) -> bool:
-        return isinstance(self.training_step, LeafStep)
+        return isinstance(self.training_step, ReproducibleStep)
 
     def backprop_in_leaves(self, reduce: Reduce, bucket_bytes: int) -> Program:
         shard = self._taken()
         self.charge(examples=shard.size)
-        assert isinstance(self.training_step, LeafStep)
+        assert isinstance(self.training_step, ReproducibleStep)
         share = LeafShare(*shard)
         program = self.training_step.program(share, reduce, bucket_bytes)
         self._outputs = yield from program

@@ -321,6 +321,8 @@ class DistributedTrainer(Trainer):
             [texts] = yield Wait(
                 [handle], max(EVALUATION_DEADLINE, self.transport.deadline)
             )
+            if worker.rank != self.lead.rank:  # nobody asks for its answer
+                return []
             return [json.loads(text.tobytes()) for text in texts]
 
         return self.run_programs(program)[self.lead.rank]

@@ -33,6 +33,7 @@ CLASSES = {
     "measurement": "benchmark measurement setup",
     "source": "benchmark source code",
 }
+PACKAGE_SOURCE = "source of deep500"
 
 
 def bundle_dossier(path: Path) -> Dossier:
@@ -94,13 +95,18 @@ def _conduct(record: Record) -> MeasurementConduct:
     return conduct.at(MANIFEST, "", **_PLACES)
 
 
-def _started_first(record: Record) -> list[str] | None:
-    """What ran before this package: files that Python imports by itself, such as sitecustomize."""
+def _fact(record: Record, name: str) -> object:
+    """A fact about inputs and software; None if the bundle does not have it."""
     try:
         environment = Environment.from_json(record.environment)
     except Deep500Error:
         return None
-    fact = environment.fact(CLASSES["inputs"], "imported before the program").value
+    return environment.fact(CLASSES["inputs"], name).value
+
+
+def _started_first(record: Record) -> list[str] | None:
+    """What ran before this package: files that Python imports by itself, such as sitecustomize."""
+    fact = _fact(record, "imported before the program")
     if not isinstance(fact, list):
         return None
     return [clean(module) for module in fact]
@@ -114,6 +120,12 @@ def setup_of(record: Record) -> SetupDescription:
         facts = classes.get(CLASSES[field]) if isinstance(classes, dict) else None
         return _facts_text(facts)
 
+    source, source_class = text("source"), CLASSES["source"]
+    package = _fact(record, PACKAGE_SOURCE)
+    if source is None and isinstance(package, str):
+        # installed, and not run from a checkout: its own hash identifies it
+        source = f"deep500, sha256 {clean(package)}"
+        source_class = f"{CLASSES['inputs']}/{PACKAGE_SOURCE}"
     setup = SetupDescription(
         name="the set-up",
         processor=text("processor"),
@@ -125,9 +137,10 @@ def setup_of(record: Record) -> SetupDescription:
         # the plan names every input
         inputs=text("inputs") or "plan.json",
         measurement=text("measurement"),
-        source=text("source"),
+        source=source,
     )
     paths = {field: f"classes/{name}" for field, name in CLASSES.items()}
+    paths["source"] = f"classes/{source_class}"
     return setup.at(ENVIRONMENT, **paths)
 
 

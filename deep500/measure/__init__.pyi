@@ -29,8 +29,12 @@ from .statistics.groups import kruskal_wallis as kruskal_wallis
 from .statistics.intervals import Interval as Interval
 from .statistics.intervals import interval as interval
 from .statistics.intervals import mean_interval as mean_interval
+from .statistics.log_rank import LogRank as LogRank
+from .statistics.log_rank import log_rank as log_rank
 from .statistics.modality import modes as modes
 from .statistics.profiles import performance_profiles as performance_profiles
 from .statistics.quantities import Summary as Summary
 from .statistics.quantities import summarize as summarize
 from .statistics.steadiness import steady_state as steady_state
+from .statistics.welch_anova import WelchAnova as WelchAnova
+from .statistics.welch_anova import welch_anova as welch_anova

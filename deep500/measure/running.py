@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Unpack
 
@@ -110,18 +110,30 @@ def execute(
     return result
 
 
+@dataclass(frozen=True)
+class EarlierProcess:
+    """A block of another process on this machine that measured the same plan, and when (monotonic) its run began."""
+
+    block: TimedBlock
+    began_s: float
+
+
 def measure_plan(
     plan: Plan,
     clock: Clock,
     document: BenchPlan,
     record: Callable[[TimedBlock], None],
     progress: Progress | None = None,
+    earlier: EarlierProcess | None = None,
 ) -> dict[str, dict]:
     """Measure until the plan is fulfilled, hand every block to `record`, and return what the sensors read.
 
-    `document` is the plan as it is written down, which the looks at the data need.
+    `document` is the plan as it is written down, which the looks at the data need. A local plan goes on where an
+    `earlier` process has ended: with as many calls in a timed interval, as the next process.
     """
     running = _MeasuringRun(plan, clock, document, record, progress)
+    if earlier:
+        running.go_on(earlier)
     with sensors() as sensing:
         running.go()
     readings = sensing.readings().items()
@@ -148,6 +160,7 @@ class _MeasuringRun:
         self.began = time.monotonic()
         self.deadline = self.began + plan.budget_s
         self.names = [entry.name for entry in plan.entries]
+        self.first_process = 0
         self.calls: list[int] = []
         self.prepared: Preparation | None = None
         self.alone_s = 0.0  # that may be spent on visits in a row
@@ -166,9 +179,18 @@ class _MeasuringRun:
         middle = len(self.starts) // 2
         return sorted(self.starts)[middle]
 
+    def go_on(self, earlier: EarlierProcess) -> None:
+        """Be the next process of the run that another one began."""
+        block = earlier.block
+        nothing_untimed = [0] * len(self.plan.entries)
+        self.first_process = block.process + 1
+        self.calls = list(block.calls)
+        self.prepared = Preparation(list(block.untimed or nothing_untimed), [])
+        self.began = earlier.began_s
+
     def go(self) -> None:
         next_look = FIRST_PROCESSES
-        for process in itertools.count():
+        for process in itertools.count(self.first_process):
             self._process(process)
             count = process + 1
             if self.alone or count == self.plan.processes:
@@ -283,7 +305,7 @@ class _MeasuringRun:
             device_ns=visits.device_ns or None,
             span_s=(round(began - self.began, 4), round(ended - self.began, 4)),
             clocks=clocks,
-            after=None if self.blocks else self.prepared.after,
+            after=None if self.blocks else self.prepared.after or None,
             alone=alone,
             layout=layout,
             load=load,

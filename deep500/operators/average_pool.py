@@ -4,11 +4,11 @@ from typing import Any
 import numpy as np
 
 from ..contracts.operator import (
-    Ints,
     Operator,
     TensorSpec,
     case,
 )
+from ..contracts.setting_ranges import Pads, Sizes, Window
 from ..graph.channels import channels_last, channels_second
 from ..namespace import crop
 from ._sliding import AutoPad, counts, windows
@@ -17,13 +17,13 @@ from ._sliding import AutoPad, counts, windows
 class AveragePool(Operator):
     """The mean of every window, over the elements inside the input, or with count_include_pad over the padding too."""
 
-    kernel_shape: tuple[int, ...]
+    kernel_shape: Window
     auto_pad: AutoPad = "NOTSET"
     ceil_mode: int = 0
     count_include_pad: int = 0
-    dilations: Ints = None
-    pads: Ints = None
-    strides: Ints = None
+    dilations: Sizes = None
+    pads: Pads = None
+    strides: Sizes = None
 
     def forward(self, xp, x):
         n, where = len(self.kernel_shape), self._windows(x.shape)

@@ -1,11 +1,11 @@
 import math
 
 from ..contracts.operator import (
-    Ints,
     Operator,
     TensorSpec,
     case,
 )
+from ..contracts.setting_ranges import Pads, Sizes
 from ..namespace import crop, window_counts
 
 
@@ -13,9 +13,9 @@ class Col2Im(Operator):
     """Blocks, given as columns, added up in the image that they were taken from."""
 
     since = 18
-    dilations: Ints = None
-    pads: Ints = None
-    strides: Ints = None
+    dilations: Sizes = None
+    pads: Pads = None
+    strides: Sizes = None
 
     def forward(  # type: ignore[no-untyped-def]
         self,

@@ -2,35 +2,82 @@ import math
 from functools import cache
 from pathlib import Path
 
+from ..contracts.dtypes import name_of
 from ..contracts.operator import (
-    Ints,
     Operator,
     TensorSpec,
     case,
 )
+from ..contracts.setting_ranges import Count, Pads, Sizes
 from ..graph.channels import channels_last, channels_second
 from ._sliding import AutoPad, counts, windows
 
 
 class Conv(Operator):
-    """Cross-correlation of x with the kernels w over all spatial axes, plus a bias per output channel."""
+    """Cross-correlation of x with the kernels w over all spatial axes, plus a bias per output channel.
 
+    `algorithm`, such as "winograd4", computes float32 by one of `d5.convolutions` in every framework; None leaves it to
+    the framework.
+    """
+
+    unwritten = ("algorithm",)
     auto_pad: AutoPad = "NOTSET"
-    dilations: Ints = None
-    group: int = 1
-    kernel_shape: Ints = None
-    pads: Ints = None
-    strides: Ints = None
+    dilations: Sizes = None
+    group: Count = 1
+    kernel_shape: Sizes = None
+    pads: Pads = None
+    strides: Sizes = None
+    algorithm: str | None = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.algorithm is not None:
+            self._own()  # raises an error for an unknown one
+
+    @property
+    def on_host(self):
+        return self.algorithm is not None
 
     def forward(self, xp, x, w, b=None):
-        y = xp.conv(x, w, *self._windows(x, w), self.group)
+        if self._is_own(x):
+            y = self._run(xp, "forward", x, w, (x, w), self._shape(x, w))
+        else:
+            y = xp.conv(x, w, *self._windows(x, w), self.group)
         return y if b is None else y + xp.reshape(b, (1, -1, *[1] * (x.ndim - 2)))
 
     def backward(self, xp, dy, x, w):
+        db = xp.sum(dy, axis=(0, *range(2, dy.ndim)))
+        if self._is_own(x):
+            dx = self._run(xp, "data", dy, w, (x, w), x.shape)
+            dw = self._run(xp, "filter", x, dy, (x, w), w.shape)
+            return dx, dw, db
         where = self._windows(x, w)
         dx = xp.conv_transpose(dy, w, x.shape[2:], *where, self.group)
         dw = xp.conv_weight(x, dy, w.shape[2:], *where, self.group)
-        return dx, dw, xp.sum(dy, axis=(0, *range(2, dy.ndim)))
+        return dx, dw, db
+
+    def _own(self):
+        from ._convolving import algorithm_named
+
+        return algorithm_named(self.algorithm)
+
+    def _is_own(self, x):
+        """Whether one of our algorithms computes it: they are for float32."""
+        return self.algorithm is not None and name_of(x.dtype) == "float32"
+
+    def _shape(self, x, w):
+        (y,) = self.infer(TensorSpec(tuple(x.shape)), TensorSpec(tuple(w.shape)))
+        return y.shape
+
+    def _problem(self, x, w):
+        from ._convolving import problem_of
+
+        return problem_of(x, w, self._windows(x, w), self.group)
+
+    def _run(self, xp, direction, a, b, factors, shape):
+        from ._convolving import run_on_host
+
+        return run_on_host(xp, self._own(), self._problem(*factors), direction, a, b, shape)
 
     def pytorch(self, torch, x, w, b=None):
         strides, pads, dilations = self._windows(x, w)
@@ -51,6 +98,8 @@ class Conv(Operator):
 
     def native(self, framework):
         """TensorFlow's kernel for the CPU has a derivative over two axes, without groups and dilations."""
+        if self.algorithm is not None:
+            return None
         plain = self.group == 1 and all(d == 1 for d in self.dilations or ())
         planar = len(self.kernel_shape or ()) == 2
         if framework == "tensorflow" and not (plain and planar):
@@ -84,6 +133,8 @@ class Conv(Operator):
 
     def workspace(self, framework, direction, x, w, b=None):
         """PyTorch's oneDNN computes on copies of x and y with the channels in blocks of 8, or 16 with AVX-512."""
+        if self._is_own(x):
+            return self._own_workspace(direction, x, w)
         if framework != "pytorch":
             return 0
         (y,) = self.infer(x, w)
@@ -92,6 +143,30 @@ class Conv(Operator):
         if direction == "backward":  # AVX-512 reads few channels as they are
             return blocked_y + (blocked_x if copies_x or _block() == 8 else 0)
         return max(blocked_y, blocked_x + blocked_y - y.nbytes if copies_x else 0)
+
+    def _own_workspace(self, direction, x, w):
+        """The most that one of its runs uses; another run reuses the memory."""
+        problem = self._problem(x, w)
+        runs = ("forward",) if direction == "forward" else ("data", "filter")
+        return max(self._own().workspace(problem, run) for run in runs)
+
+    def own_bounds(self, x, w, b=None):
+        if not self._is_own(x):
+            return None
+        return [self._own_bound("forward", x, w, (x, w), self._shape(x, w))]
+
+    def own_gradient_bounds(self, grads, x, w, b=None):
+        if not self._is_own(x):
+            return None
+        (dy,) = grads
+        dx = self._own_bound("data", dy, w, (x, w), x.shape)
+        dw = self._own_bound("filter", x, dy, (x, w), w.shape)
+        return [dx, dw, *[None] * (b is not None)]
+
+    def _own_bound(self, direction, a, b, factors, shape):
+        from ._convolving import bound_in_shape
+
+        return bound_in_shape(self._own(), self._problem(*factors), direction, a, b, shape)
 
     def _windows(self, x, w):
         return windows(self, x.shape[2:], w.shape[2:])

@@ -1,9 +1,9 @@
 from ..contracts.operator import (
-    Ints,
     Operator,
     TensorSpec,
     case,
 )
+from ..contracts.setting_ranges import Count, Pads, Sizes
 from ._quantisation import centred, per_kernel
 from ._sliding import AutoPad
 from .conv import Conv
@@ -14,11 +14,11 @@ class ConvInteger(Operator):
 
     since = 10
     auto_pad: AutoPad = "NOTSET"
-    dilations: Ints = None
-    group: int = 1
-    kernel_shape: Ints = None
-    pads: Ints = None
-    strides: Ints = None
+    dilations: Sizes = None
+    group: Count = 1
+    kernel_shape: Sizes = None
+    pads: Pads = None
+    strides: Sizes = None
 
     def forward(self, xp, x, w, x_zero_point=None, w_zero_point=None):
         # float64 has room for every sum of such products, and every framework convolves it

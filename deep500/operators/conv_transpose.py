@@ -7,6 +7,7 @@ from ..contracts.operator import (
     TensorSpec,
     case,
 )
+from ..contracts.setting_ranges import Count, Pads, Sizes
 from ._sliding import AutoPad
 
 
@@ -17,13 +18,13 @@ class ConvTranspose(Operator):
     """
 
     auto_pad: AutoPad = "NOTSET"
-    dilations: Ints = None
-    group: int = 1
-    kernel_shape: Ints = None
+    dilations: Sizes = None
+    group: Count = 1
+    kernel_shape: Sizes = None
     output_padding: Ints = None
     output_shape: Ints = None
-    pads: Ints = None
-    strides: Ints = None
+    pads: Pads = None
+    strides: Sizes = None
 
     def forward(self, xp, x, w, b=None):
         at = self._placed(x, w)

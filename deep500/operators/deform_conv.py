@@ -1,11 +1,11 @@
 import math
 
 from ..contracts.operator import (
-    Ints,
     Operator,
     TensorSpec,
     case,
 )
+from ..contracts.setting_ranges import Count, Pads, Sizes
 from ..namespace import offsets
 from ._sampling import (
     coordinate_gradients,
@@ -23,12 +23,12 @@ class DeformConv(Operator):
     """
 
     since = 19
-    dilations: Ints = None
-    group: int = 1
-    kernel_shape: Ints = None
-    offset_group: int = 1
-    pads: Ints = None
-    strides: Ints = None
+    dilations: Sizes = None
+    group: Count = 1
+    kernel_shape: Sizes = None
+    offset_group: Count = 1
+    pads: Pads = None
+    strides: Sizes = None
 
     def forward(self, xp, x, w, offset, b=None, mask=None):
         grouped = self._grouped(xp, x)

@@ -1,12 +1,13 @@
 from typing import Literal
 
 from ..contracts.operator import Operator, TensorSpec, case
+from ..contracts.setting_ranges import Count
 
 
 class DepthToSpace(Operator):
     """Blocks of channels spread over the plane; mode says whether a block varies slowest (DCR) or fastest (CRD)."""
 
-    blocksize: int
+    blocksize: Count
     mode: Literal["DCR", "CRD"] = "DCR"
 
     def forward(self, xp, x):

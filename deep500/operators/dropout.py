@@ -1,4 +1,9 @@
+from typing import Annotated
+
 from ..contracts.operator import Operator, TensorSpec, case
+from ..contracts.setting_ranges import Allowed
+
+RATIO = Allowed(0, below=1)
 
 
 class Dropout(Operator):
@@ -12,7 +17,7 @@ class Dropout(Operator):
         self,
         xp,
         data,
-        ratio: float | None = None,
+        ratio: Annotated[float | None, RATIO] = None,
         training_mode: bool | None = None,
         *,
         key,
@@ -42,7 +47,7 @@ class Dropout_10(Operator):
     """Before opset 12 the node does not say whether something is learnt: it hands its input on."""
 
     since = 10
-    ratio: float = 0.5
+    ratio: Annotated[float, RATIO] = 0.5
     outputs = ("y", "mask")
 
     def forward(self, xp, data):

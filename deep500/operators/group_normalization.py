@@ -1,6 +1,7 @@
 import math
 
 from ..contracts.operator import Operator, case
+from ..contracts.setting_ranges import Count
 from ._normalising import (
     normal,
     normal_gradient,
@@ -13,7 +14,7 @@ class GroupNormalization(Operator):
     """x with the mean and variance of every group of channels taken out, then scaled and shifted by channel."""
 
     since = 21
-    num_groups: int
+    num_groups: Count
     epsilon: float = 1e-5
     stash_type: int = 1
     saved = ("mean", "inv_std")

@@ -1,11 +1,11 @@
 import math
 
 from ..contracts.operator import (
-    Ints,
     Operator,
     TensorSpec,
     case,
 )
+from ..contracts.setting_ranges import Pads, Sizes, Window
 from ..namespace import crop
 from ._norms import norm, norm_gradient
 from ._sliding import AutoPad, counts, windows
@@ -15,13 +15,13 @@ class LpPool(Operator):
     """The p-norm of every window."""
 
     since = 2
-    kernel_shape: tuple[int, ...]
+    kernel_shape: Window
     auto_pad: AutoPad = "NOTSET"
     ceil_mode: int = 0
-    dilations: Ints = None
+    dilations: Sizes = None
     p: int = 2
-    pads: Ints = None
-    strides: Ints = None
+    pads: Pads = None
+    strides: Sizes = None
 
     def forward(self, xp, x):
         n = len(self.kernel_shape)

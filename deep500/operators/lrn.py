@@ -1,11 +1,12 @@
 from ..contracts.operator import Operator, case
+from ..contracts.setting_ranges import Count
 from ..namespace import slice_axis
 
 
 class LRN(Operator):
     """x divided by a power of the mean square of the channels around each."""
 
-    size: int
+    size: Count
     alpha: float = 1e-4
     beta: float = 0.75
     bias: float = 1.0

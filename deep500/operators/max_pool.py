@@ -3,11 +3,11 @@ import math
 
 from ..contracts.dtypes import limits, name_of
 from ..contracts.operator import (
-    Ints,
     Operator,
     TensorSpec,
     case,
 )
+from ..contracts.setting_ranges import Pads, Sizes, Window
 from ..namespace import kind
 from ._sliding import AutoPad, counts, windows
 
@@ -15,13 +15,13 @@ from ._sliding import AutoPad, counts, windows
 class MaxPool(Operator):
     """The largest element of every window, and its place in the flattened input."""
 
-    kernel_shape: tuple[int, ...]
+    kernel_shape: Window
     auto_pad: AutoPad = "NOTSET"
     ceil_mode: int = 0
-    dilations: Ints = None
-    pads: Ints = None
+    dilations: Sizes = None
+    pads: Pads = None
     storage_order: int = 0
-    strides: Ints = None
+    strides: Sizes = None
     outputs = ("y", "indices")
 
     def forward(self, xp, x):

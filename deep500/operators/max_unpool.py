@@ -6,6 +6,7 @@ from ..contracts.operator import (
     TensorSpec,
     case,
 )
+from ..contracts.setting_ranges import Pads, Sizes, Window
 from ..namespace import crop
 
 
@@ -13,9 +14,9 @@ class MaxUnpool(Operator):
     """Every element put back where MaxPool found it, zeros elsewhere; a larger output_shape ends in more zeros."""
 
     since = 9
-    kernel_shape: tuple[int, ...]
-    pads: Ints = None
-    strides: Ints = None
+    kernel_shape: Window
+    pads: Pads = None
+    strides: Sizes = None
     integers = ("indices",)
 
     def forward(self, xp, x, indices, output_shape: Ints = None):  # type: ignore[no-untyped-def]

@@ -1,4 +1,5 @@
 from ..contracts.operator import Operator, TensorSpec, case
+from ..contracts.setting_ranges import Count
 from ._drawing import kind
 
 
@@ -7,7 +8,7 @@ class Multinomial(Operator):
 
     since = 7
     dtype: int = 6
-    sample_size: int = 1
+    sample_size: Count = 1
     seed: float | None = None
 
     def forward(self, xp, x, *, key):  # type: ignore[override]

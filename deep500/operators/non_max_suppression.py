@@ -1,4 +1,7 @@
+from typing import Annotated
+
 from ..contracts.operator import Operator, TensorSpec, case
+from ..contracts.setting_ranges import Allowed
 
 
 class NonMaxSuppression(Operator):
@@ -18,7 +21,7 @@ class NonMaxSuppression(Operator):
         boxes,
         scores,
         max_output_boxes_per_class: int | None = None,
-        iou_threshold: float | None = None,
+        iou_threshold: Annotated[float | None, Allowed(0, 1)] = None,
         score_threshold: float | None = None,
     ):
         best, order = xp.sort_descending(scores, 2)

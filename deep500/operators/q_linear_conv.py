@@ -2,11 +2,11 @@ import numpy as np
 
 from ..contracts.dtypes import name_of
 from ..contracts.operator import (
-    Ints,
     Operator,
     TensorSpec,
     case,
 )
+from ..contracts.setting_ranges import Count, Pads, Sizes
 from ._quantisation import centred, per_kernel, quantised
 from ._sliding import AutoPad
 from .conv import Conv
@@ -17,11 +17,11 @@ class QLinearConv(Operator):
 
     since = 10
     auto_pad: AutoPad = "NOTSET"
-    dilations: Ints = None
-    group: int = 1
-    kernel_shape: Ints = None
-    pads: Ints = None
-    strides: Ints = None
+    dilations: Sizes = None
+    group: Count = 1
+    kernel_shape: Sizes = None
+    pads: Pads = None
+    strides: Sizes = None
 
     def forward(
         self, xp, x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, b=None

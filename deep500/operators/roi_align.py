@@ -1,6 +1,7 @@
-from typing import Literal
+from typing import Annotated, Literal
 
 from ..contracts.operator import Operator, TensorSpec, case
+from ..contracts.setting_ranges import Allowed
 from ..errors import Unsupported
 from ._indexing import take_adjoint, upwards
 from ._sampling import (
@@ -25,7 +26,7 @@ class RoiAlign(Operator):
     mode: Literal["avg", "max"] = "avg"
     output_height: int = 1
     output_width: int = 1
-    sampling_ratio: int = 0
+    sampling_ratio: Annotated[int, Allowed(0)] = 0
     spatial_scale: float = 1.0
     integers = ("batch_indices",)
 

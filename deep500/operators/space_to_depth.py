@@ -1,13 +1,14 @@
 from typing import Literal
 
 from ..contracts.operator import Operator, TensorSpec, case
+from ..contracts.setting_ranges import Count
 from .depth_to_space import DepthToSpace
 
 
 class SpaceToDepth(Operator):
     """Blocks of the plane stacked as channels: what DepthToSpace undoes."""
 
-    blocksize: int
+    blocksize: Count
     mode: Literal["DCR", "CRD"] | None = None  # "DCR"; opsets before 28 know no other
 
     def forward(self, xp, x):

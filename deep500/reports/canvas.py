@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .blocks import Picture
+from .figure_files import keep
 from .tables import unit_of
 from .text import clean, shortened
 
@@ -153,6 +154,8 @@ def svg(figure: "Figure", name: str, description: str) -> str:
     start = document.index("<svg")
     if is_narrow():
         name = f"{name}-narrow"
+    else:
+        keep(figure, name)
     text = _with_ids_of(name, _smaller(document[start:]))
     attributes = f'role="img" aria-label="{description}" style="font-family: {_FONTS}"'
     return text.replace("<svg ", f"<svg {attributes} ", 1)

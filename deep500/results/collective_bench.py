@@ -1,9 +1,10 @@
 """A benchmark of collectives: one block per launch, with the moments at which every rank arrived and left."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ..contracts.result import Record, ResultKind
+from ..contracts.sample_row import SampleRow
 from ..errors import Deep500Error
 from ..reports.blocks import Report
 from .collectives.data import (
@@ -61,6 +62,11 @@ class CollectiveBench(ResultKind[CollectivePlan, CollectiveLaunch, CollectiveNum
 
     def report(self, record: CollectiveRecord) -> Report:
         return page(record)
+
+    def sample_rows(self, record: CollectiveRecord) -> Iterable[SampleRow]:
+        from .collectives.launch_rows import launch_rows
+
+        return launch_rows(record.blocks)
 
     def dossier(self, record: CollectiveRecord) -> "Dossier":
         from .collectives.collective_dossier import collective_dossier

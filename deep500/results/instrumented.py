@@ -1,9 +1,10 @@
 """A user's own training script, measured in place by `d5.instrument`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ..contracts.result import Contrast, ResultKind
+from ..contracts.sample_row import SampleRow
 from ..reports.blocks import Report
 from .instrumenting.blocks import ScriptBlock, ScriptPlan, check_order
 from .instrumenting.instrumented_comparison import contrast
@@ -38,6 +39,11 @@ class Instrumented(ResultKind[ScriptPlan, ScriptBlock, ScriptNumbers]):
         from .instrumenting.instrumented_dossier import script_dossier
 
         return script_dossier(record)
+
+    def sample_rows(self, record: ScriptRecord) -> Iterable[SampleRow]:
+        from .instrumenting.script_rows import script_rows
+
+        return script_rows(record)
 
     def compare(
         self, a: ScriptRecord, b: ScriptRecord, margin: float, level: float

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from ..bundle.dates import Dates
 from ..contracts.result import Contrast, ResultKind
+from ..contracts.sample_row import SampleRow
 from ..contracts.standing import Contestant
 from ..reports.blocks import Report
 from ..training import outcome as training
@@ -73,6 +74,11 @@ class Recipe(ResultKind[RecipePlan, RecipeBlock, RecipeNumbers]):
         from .outcomes.recipe_dossier import recipe_dossier
 
         return recipe_dossier(record)
+
+    def sample_rows(self, record: RecipeRecord) -> Iterable[SampleRow]:
+        from .outcomes.training_rows import training_rows
+
+        return training_rows(record)
 
     def compare(
         self, a: RecipeRecord, b: RecipeRecord, margin: float, level: float

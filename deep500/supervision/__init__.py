@@ -9,4 +9,5 @@ commands.py     commands, timed by a child
 own_process.py  a program that is ended by a signal, and leaves nothing behind
 descendants.py  the processes below one
 kernel.py       what Linux offers for that
+sandbox.py      a process that runs a stranger's code; sandbox_user.py: a user id for it alone
 """

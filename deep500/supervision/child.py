@@ -177,12 +177,20 @@ class Child:
     def __exit__(self, *_: object) -> None:
         self.kill()
 
+    @property
+    def worker(self) -> int:
+        """The number of the process that answers, once the keeper has started it; 0 if it does not."""
+        return self._found_worker(START_S)
+
     def _signal(self, number: signal.Signals, start_s: float = START_S) -> None:
-        if self._worker == 0 and self._status >= 0:
-            self._worker = self._worker_number(start_s)
-        if self._worker:
+        if self._found_worker(start_s):
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._worker, number)
+
+    def _found_worker(self, start_s: float) -> int:
+        if self._worker == 0 and self._status >= 0:
+            self._worker = self._worker_number(start_s)
+        return self._worker
 
     def _worker_number(self, start_s: float) -> int:
         """The process number that the keeper reports for the worker; 0 if the keeper has not started one."""

@@ -1,14 +1,24 @@
-"""The processes below one, found in /proc and ended. Standard library only."""
+"""The processes below one, found in /proc, stopped and ended. Standard library only."""
 
 import os
 import signal
 import time
 from contextlib import suppress
 
+from ..errors import Deep500Error
+
 END_S = 2.0  # for processes that were killed to be gone
 PAUSE_S = 0.005
-# on a CPU or ready for one, and asleep: whatever is neither stopped nor dead
-RUNNING = ("R", "S", "D")
+STILL_S = 10.0  # for processes that were told to stop to stand still
+LOOK_S = 0.0002
+RUNNING = ("R", "S")  # on a CPU or ready for one, and asleep
+STOPPED = ("T", "t")
+DEAD = ("", "Z", "X")
+ENDED = -1  # in place of a CPU time
+
+
+class StillRunning(Deep500Error):
+    """A process that was told to stop goes on."""
 
 
 def descendants(pid: int) -> set[int]:
@@ -26,13 +36,94 @@ def descendants(pid: int) -> set[int]:
 
 
 def stop_below(pid: int) -> set[int]:
-    """Stop the processes below this one, and those that they start meanwhile; `go_on` lets them continue."""
-    stopped = _told_to_stop(pid)
-    # one that is on another CPU goes on until the signal gets there
-    deadline = time.monotonic() + END_S
-    while _any_runs(stopped) and time.monotonic() < deadline:
-        time.sleep(PAUSE_S)
-    return stopped
+    """Stop the processes below this one, and those that they start meanwhile; `go_on` lets them continue.
+
+    When it returns, no thread of them runs, and none can wake another: two looks in a row have found the same
+    processes, all stopped, with the same CPU time. Raises StillRunning if that is not so after ten seconds.
+    """
+    deadline = time.monotonic() + STILL_S
+    last: dict[int, int | None] | None = None
+    while True:
+        seen = {process: _time_if_still(process) for process in _listed_below(pid)}
+        moving = {process for process, spent in seen.items() if spent is None}
+        if not moving and seen == last:
+            return {process for process, spent in seen.items() if spent != ENDED}
+        if time.monotonic() > deadline:
+            raise StillRunning("its processes do not all stop when they are told to")
+        last = seen
+        if moving:
+            _signal(moving, signal.SIGSTOP)
+            time.sleep(LOOK_S)
+
+
+def _listed_below(pid: int) -> set[int]:
+    """The processes below this one by the kernel's own lists, also those that have just ended.
+
+    Unlike a search of all processes, this takes no longer on a machine that has many. Where the kernel has no such
+    lists, all processes are searched.
+    """
+    below: set[int] = set()
+    waiting = [pid]
+    while waiting:
+        process = waiting.pop()
+        for thread in _threads(process):
+            children = _children(process, thread)
+            if children is None:
+                return descendants(pid)
+            waiting += children - below
+            below |= children
+    return below
+
+
+def _children(process: int, thread: str) -> set[int] | None:
+    """The children of a thread; None if this kernel does not list them."""
+    folder = f"/proc/{process}/task/{thread}"
+    try:
+        with open(f"{folder}/children") as file:
+            return {int(word) for word in file.read().split()}
+    except OSError:
+        # the thread may have ended
+        return None if os.path.exists(folder) else set()
+
+
+def _time_if_still(pid: int) -> int | None:
+    """The CPU time of a stopped process in nanoseconds; ENDED, or None if it is not stopped."""
+    states = _states(pid)
+    if not states:
+        return ENDED
+    # A thread that waits in the kernel ("D") stops before it runs its own code, if it is the only one or another one
+    # has met the signal.
+    is_told = len(states) == 1 or any(state in STOPPED for state in states)
+    if not is_told or any(state in RUNNING for state in states):
+        return None
+    return _cpu_ns(pid)
+
+
+def _cpu_ns(pid: int) -> int:
+    """The CPU time of all threads of a process in nanoseconds, or ENDED."""
+    clock = (~pid << 3) | 2  # as clock_getcpuclockid of the C library has it
+    try:
+        return time.clock_gettime_ns(clock)
+    except OSError:
+        return ENDED
+
+
+def _threads(pid: int) -> list[str]:
+    try:
+        return os.listdir(f"/proc/{pid}/task")
+    except OSError:  # it has ended
+        return []
+
+
+def _states(pid: int) -> list[str]:
+    """The states of its threads that have not ended; the first one may have ended before the others."""
+    states = [_state(f"{pid}/task/{thread}")[0] for thread in _threads(pid)]
+    return [state for state in states if state not in DEAD]
+
+
+def thread_count(pid: int) -> int:
+    """How many threads a process has; 0 if it has ended."""
+    return len(_states(pid))
 
 
 def _told_to_stop(pid: int) -> set[int]:
@@ -41,15 +132,6 @@ def _told_to_stop(pid: int) -> set[int]:
         _signal(running, signal.SIGSTOP)
         told |= running
     return told
-
-
-def _any_runs(processes: set[int]) -> bool:
-    return any(_state(str(pid))[0] in RUNNING for pid in processes)
-
-
-def stop(processes: set[int]) -> None:
-    """Tell these to stop, without looking for others or waiting."""
-    _signal(processes, signal.SIGSTOP)
 
 
 def go_on(stopped: set[int]) -> None:
@@ -138,15 +220,16 @@ def _parents() -> dict[int, int]:
     parents = {}
     for name in filter(str.isdigit, names):
         state, parent = _state(name)
-        if state not in ("", "Z", "X"):
+        # a process lives on in its other threads when its first one has ended
+        if state not in DEAD or (state == "Z" and _states(int(name))):
             parents[int(name)] = parent
     return parents
 
 
-def _state(pid: str) -> tuple[str, int]:
-    """The state of a process and its parent; an empty state if it has ended."""
+def _state(name: str) -> tuple[str, int]:
+    """The state of a process or thread, and its parent; an empty state if it has ended."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
+        with open(f"/proc/{name}/stat", "rb") as file:
             after_name = file.read().rpartition(b")")[2]
     except OSError:  # it has ended meanwhile
         return "", 0

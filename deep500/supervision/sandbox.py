@@ -6,6 +6,7 @@ may forbid some of them. Linux only; standard library only.
 
 import ctypes
 import os
+import re
 import resource
 import signal
 import sys
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .kernel import end_with_parent
+from .sandbox_user import lease_user
 
 NEW_MOUNTS = 0x00020000  # of <sched.h>
 NEW_USERS = 0x10000000
@@ -73,22 +75,38 @@ def enter(sandbox: Sandbox, main: Callable[[], None]) -> None:
     layers = dict.fromkeys(LAYERS, "none: this system does not permit it")
     os.umask(0o022)  # another user has to find its way
     as_root = os.geteuid() == 0
+    user = lease_user() if as_root else None
+    if not as_root:
+        # only a process of one thread may have a namespace of users, and libraries have started some here
+        _go_on_below()
     flags = NEW_MOUNTS | NEW_PROCESSES | NEW_NETWORK | NEW_MESSAGES
     isolated = _unshared(flags, as_root)
     if isolated:
         layers["network"] = "own, with nothing in it"
-    child = os.fork()
-    if child:
-        _wait_for(child)
-    end_with_parent(signal.SIGKILL)
+    _go_on_below()
+    if user is not None:
+        user.close()  # the process above keeps it
+    is_counted = user is not None
+    if not as_root:
+        is_counted = isolated and _counts_by_namespace(os.uname().release)
     if isolated:
-        layers["processes"] = "own, at most " + str(sandbox.limits.processes)
+        counting = "" if is_counted else ", which only the judge counts"
+        layers["processes"] = f"own, at most {sandbox.limits.processes}{counting}"
         _isolate_files(sandbox, layers)
-    _limit(sandbox.limits, layers, as_root)
+    _limit(sandbox.limits, layers, is_counted)
+    number = user.number if user is not None else NOBODY
+    _give_up_rights(number if as_root else None, layers)
     os.environ.clear()
     os.environ |= {"PATH": "/usr/bin", "HOME": "/tmp", "DEEP500_HOME": "/tmp/home"}
+    # libraries ask for a name, and no file here has one for this user
+    os.environ |= {"USER": "nobody", "LOGNAME": "nobody"}
     os.environ |= {"D5_SANDBOX": ";".join(f"{k}={v}" for k, v in layers.items())}
     main()
+
+
+def waiting_in_between() -> int:
+    """How many processes of ours wait between the one that calls `enter` and the sandboxed one, for this user."""
+    return 0 if os.geteuid() == 0 else 1
 
 
 def layers_in_force() -> dict[str, str]:
@@ -114,8 +132,12 @@ def _unshared(flags: int, as_root: bool) -> bool:
     return True
 
 
-def _wait_for(child: int) -> None:
-    """Wait for the sandboxed process, and end as it does."""
+def _go_on_below() -> None:
+    """Return in a new process; this one waits for its end, and ends as it does."""
+    child = os.fork()
+    if child == 0:
+        end_with_parent(signal.SIGKILL)
+        return
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
     os._exit(code & 255 if code >= 0 else 128 - code)
@@ -230,23 +252,35 @@ def _check(failed: int, what: str) -> None:
         raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
-def _limit(limits: Limits, layers: dict[str, str], as_root: bool) -> None:
-    """Give up all rights, then bound what is left to use."""
+def _counts_by_namespace(release: str) -> bool:
+    """Whether this Linux counts the processes of a user in each namespace of users apart."""
+    numbers = re.match(r"(\d+)\.(\d+)", release)
+    return numbers is not None and tuple(map(int, numbers.groups())) >= (5, 14)
+
+
+def _limit(limits: Limits, layers: dict[str, str], is_counted: bool) -> None:
+    """Bound what may be used; processes only if those of others are not counted with them."""
     bytes_ = limits.memory_mib * MIB
-    for kind, value in (
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_DATA, bytes_),
-        (resource.RLIMIT_FSIZE, limits.disk_mib * MIB),
-        (resource.RLIMIT_NOFILE, 256),
-        (resource.RLIMIT_NPROC, limits.processes),
-    ):
-        _lower(kind, value)
+    _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_DATA, bytes_)
+    _lower(resource.RLIMIT_FSIZE, limits.disk_mib * MIB)
+    _lower(resource.RLIMIT_NOFILE, 256)
+    if is_counted:
+        # one beyond the limit, so that the judge sees that it is exceeded
+        beyond = waiting_in_between() + 1
+        _lower(resource.RLIMIT_NPROC, limits.processes + beyond)
     layers["memory"] = f"{limits.memory_mib} MiB for each process"
-    if as_root:
+
+
+def _give_up_rights(user: int | None, layers: dict[str, str]) -> None:
+    """Become this user, or without one stay the same; neither can get any right."""
+    if user is not None:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
-        os.setresuid(NOBODY, NOBODY, NOBODY)
-        layers["user"] = "nobody, without rights"
+        os.setresuid(user, user, user)
+        layers["user"] = "one of its own, without rights"
+        if user == NOBODY:
+            layers["user"] = "nobody, without rights"
     else:
         layers["user"] = "the organiser's own, without rights outside"
     ctypes.CDLL(None).prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)

@@ -18,10 +18,10 @@ from ..contracts.task import Task
 from ..definition import Definition
 from ..errors import Deep500Error, with_place
 from ..frameworks import framework
-from .leaf_step import check_executor, check_framework
 from .low_precision import LowPrecision
 from .matching import named_task
 from .one_network import OneNetwork
+from .reproducible_checks import check_executor, check_framework
 
 # parameters that a model factory may have
 ABOUT_DATA = "shape", "outputs", "seed"
@@ -109,8 +109,9 @@ def _executor(
     owner = _owning_framework(from_model)
     if leaves is not None and owner is not None:
         check_framework(owner)
+    fixed_threads = threads if isinstance(threads, int) else 1
     if leaves is not None and isinstance(threads, int):
-        # some kernels add in another order with more
+        # some kernels of frameworks add in another order with more
         threads = 1
     model = in_precision(recipe, model, from_model)
     options["seed"] = seed
@@ -126,6 +127,7 @@ def _executor(
     if leaves is not None:
         check_executor(executor)
         executor.leaves = leaves
+        executor.threads = fixed_threads
     return executor
 
 

@@ -6,86 +6,37 @@ numbers, so that it does not matter which rank has which leaf, nor in which orde
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..contracts.dtypes import name_of
-from ..contracts.executor import Executor, TrainingStep, Values
-from ..contracts.framework import Framework
+from ..contracts.executor import Executor, Values
 from ..contracts.leaves import Leaves
 from ..contracts.optimizer import Optimizer
-from ..contracts.reduction import DTYPES
-from ..contracts.three_step import ThreeStepOptimizer
 from ..contracts.transport import Program
 from ..errors import Deep500Error, Unsupported
 from ..graph.stages import Norm, StagePlan, stage_plans
-from ..reductions.fixed_point import add_rounded, term_limit, write_values
+from ..reductions.fixed_point import term_limit, write_values
+from .reproducible_step import ReproducibleStep, Share, rows_of
+from .whole_numbers import LeafSums, Reduce, whole_zeros
 
-# replaces an array of whole numbers by its sum over all ranks
-Reduce = Callable[[Sequence[np.ndarray]], Program]
 # the share of a gradient by which that of all examples together and that of leaves may differ: rounding takes 1e-6
 TOLERANCE = 1e-3
 
 
-class Share(NamedTuple):
-    """One rank's part of a batch: whole leaves; `size` is 0 if there are none."""
+class LeafStep(ReproducibleStep):
+    """The framework's update, after a backprop leaf by leaf."""
 
-    batch: Mapping[str, Any]
-    size: int
-    first_row: int
-    global_size: int
-
-
-def training_step(
-    executor: Executor, optimizer: Optimizer | ThreeStepOptimizer, y: str
-) -> TrainingStep:
-    """The training step of an executor; in leaves, if it has them."""
-    step = executor.training_step(optimizer, y=y)
-    if executor.leaves is None:
-        return step
-    if isinstance(optimizer, ThreeStepOptimizer):
-        raise Unsupported(
-            "an optimizer in three steps sees every parameter before its gradient: reproducible training takes an "
-            "Optimizer, such as d5.optimizers.Adam(0.01)"
-        )
-    return LeafStep(executor, step, executor.leaves)
-
-
-class LeafStep(TrainingStep):
-    """The framework's update, after a backprop in leaves.
-
-    `program(share, reduce)` is the backprop of one rank; `reduce` adds arrays over ranks. As a step of its own it is
-    the only rank.
-    """
-
-    # computes leaves in the reverse order, which must not matter
-    backwards = False
-    # called with the number of a stage, the rows of a leaf, and its gradients
-    watch: Callable[[int, range, Mapping[str, np.ndarray]], None] | None = None
-
-    def __init__(self, executor: Executor, step: TrainingStep, leaves: Leaves):
-        super().__init__(executor, step.optimizer, step.y)
-        check_executor(executor)
-        self.step = step
-        self.leaves = leaves
+    def __init__(
+        self, executor: Executor, optimizer: Optimizer, leaves: Leaves, y: str
+    ):
+        super().__init__(executor, optimizer, leaves, y)
+        self.step = executor.training_step(optimizer, y=y)
         plans = stage_plans(executor.structure, self.y, executor.arrays())
         self.stages = [
             _Stage(executor, plan, number) for number, plan in enumerate(plans)
         ]
-        self._is_checked = False
-
-    def __call__(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
-        if not self._is_checked:
-            self._check_examples_apart(inputs, first_row)
-        outputs = self.backprop(inputs, first_row)
-        self.update()
-        return outputs
-
-    def backprop(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
-        rows = _rows(inputs)
-        share = Share(inputs, rows, first_row, rows)
-        return _alone(self.program(share, lambda arrays: _nothing()))
 
     def program(
         self, share: Share, reduce: Reduce, bucket_bytes: int | None = None
@@ -93,7 +44,7 @@ class LeafStep(TrainingStep):
         """Backprop of a share; the value is the outputs, with the loss of the whole batch."""
         leaves = self._leaves(share)
         limit = term_limit(self.leaves.count(share.global_size))
-        sums = _Sums(self.leaves, limit, self.watch)
+        sums = LeafSums(self.leaves, limit, self.watch)
         *earlier, last = self.stages
         for stage in earlier:
             yield from self._statistics(stage, leaves, sums, reduce)
@@ -114,15 +65,8 @@ class LeafStep(TrainingStep):
         for leaf in leaves:
             value = np.asarray(self.executor.framework.array(leaf.values[self.y]))
             sums.add("the loss", value.reshape(1), loss, leaf.weight)
-        totals = self._totals()
-        yield from reduce([*self._parts(totals, bucket_bytes), loss])
-        gradients = {}
-        for dtype, total in totals.items():
-            gradients[dtype] = np.empty(total.size, dtype)
-            write_values(total, self.leaves.fraction, gradients[dtype])
-        self.executor.load_flat_gradients(gradients)
-        self._has_gradients = True
-        return self._outputs(leaves, loss)
+        value = yield from self._finish(self._totals(), loss, reduce, bucket_bytes)
+        return self._outputs(leaves, value)
 
     def _leaves(self, share: Share) -> list["_Leaf"]:
         if share.size and share.first_row % self.leaves.rows:
@@ -142,7 +86,7 @@ class LeafStep(TrainingStep):
         self,
         stage: "_Stage",
         leaves: Sequence["_Leaf"],
-        sums: "_Sums",
+        sums: LeafSums,
         reduce: Reduce,
     ) -> Program:
         """Mean and variance of every channel over the batch, and the running ones."""
@@ -230,17 +174,6 @@ class LeafStep(TrainingStep):
                 views[name] += part
         return totals
 
-    def _parts(
-        self, totals: Mapping[str, np.ndarray], bucket_bytes: int | None
-    ) -> list[np.ndarray]:
-        """What is sent together."""
-        if bucket_bytes is None:
-            return [*totals.values()]
-        parts = []
-        for bucket in self.executor.layout.buckets(bucket_bytes):
-            parts.append(totals[bucket.dtype][bucket.start : bucket.stop])
-        return parts
-
     def _outputs(self, leaves: Sequence["_Leaf"], loss: np.ndarray) -> Values:
         """The outputs of this rank's examples, and the loss of all."""
         framework = self.executor.framework
@@ -250,9 +183,7 @@ class LeafStep(TrainingStep):
             if values and name != self.y:
                 is_number = not values[0].ndim
                 outputs[name] = values[0] if is_number else np.concatenate(values)
-        value = np.empty(1, np.float32)
-        write_values(loss, self.leaves.fraction, value)
-        outputs[self.y] = value.reshape(())
+        outputs[self.y] = loss
         return {name: framework.tensor(value) for name, value in outputs.items()}
 
     def _update(self) -> None:
@@ -268,10 +199,6 @@ class LeafStep(TrainingStep):
         self.count = self.step.count
 
     def _check_examples_apart(self, inputs: Mapping[str, Any], first_row: int) -> None:
-        """Raise Unsupported if an operator but a batch normalisation mixes the examples of a batch."""
-        self._is_checked = True
-        if _rows(inputs) <= self.leaves.rows:
-            return
         executor = self.executor
         arrays = executor.arrays()
         executor.inference_and_backprop(inputs, self.y, self.count, first_row)
@@ -280,7 +207,7 @@ class LeafStep(TrainingStep):
         self.backprop(inputs, first_row)
         apart = _copies(executor.flat_gradients())
         executor.load(arrays)
-        rounding = 2.0**-self.leaves.fraction * self.leaves.count(_rows(inputs))
+        rounding = 2.0**-self.leaves.fraction * self.leaves.count(rows_of(inputs))
         for dtype, gradient in together.items():
             length = float(np.linalg.norm(gradient.astype(np.float64)))
             difference = float(
@@ -289,9 +216,9 @@ class LeafStep(TrainingStep):
             allowed = TOLERANCE * length + rounding * gradient.size**0.5
             if difference > allowed:
                 raise Unsupported(
-                    f"the gradient of {_rows(inputs)} examples together is {difference / length:.1%} away from that of "
-                    f"leaves of {self.leaves.rows}: an operator or the loss mixes examples of a batch, and only "
-                    "BatchNormalization can be made reproducible then"
+                    f"the gradient of {rows_of(inputs)} examples together is {difference / length:.1%} away from "
+                    f"that of leaves of {self.leaves.rows}: an operator or the loss mixes examples of a batch, and "
+                    "only BatchNormalization can be made reproducible then"
                 )
 
 
@@ -361,7 +288,7 @@ class _Stage:
         leaf.values.update(outputs)
         leaf.kept[self.number] = kept
 
-    def backward(self, leaf: _Leaf, sums: "_Sums") -> None:
+    def backward(self, leaf: _Leaf, sums: LeafSums) -> None:
         own = {}
         for name in self.plan.outputs:
             if name in leaf.gradients:
@@ -371,7 +298,7 @@ class _Stage:
             return
         gradients, flat = self.executor.pull(kept, own)
         if sums.watch is not None:
-            sums.watch(self.number, leaf.rows, flat)
+            sums.watch(f"part {self.number} of the network", leaf.rows, flat)
         for name, gradient in gradients.items():
             if name in leaf.gradients:
                 gradient = leaf.gradients[name] + gradient
@@ -383,7 +310,7 @@ class _Stage:
     def total(self, name: str) -> np.ndarray:
         return self.executor.layout.views(self.totals)[name]
 
-    def _beyond(self, flat: Mapping[str, np.ndarray], sums: "_Sums") -> Deep500Error:
+    def _beyond(self, flat: Mapping[str, np.ndarray], sums: LeafSums) -> Deep500Error:
         """The error that names the first parameter whose gradient cannot be added."""
         for name, part in self.executor.layout.views(dict(flat)).items():
             error = sums.error(f"the gradient of {name}", part)
@@ -392,115 +319,8 @@ class _Stage:
         raise AssertionError
 
 
-class _Sums:
-    """Adds numbers as multiples of one unit; what does not fit is an error that names it."""
-
-    def __init__(self, leaves: Leaves, limit: float, watch: Any):
-        self.leaves = leaves
-        self.watch = watch
-        self.fraction = leaves.fraction
-        self.limit = limit
-
-    def fits(self, values: np.ndarray, total: np.ndarray, weight: float = 1) -> bool:
-        scale = weight * 2.0**self.fraction
-        return add_rounded(values, total, scale, self.limit)
-
-    def add(
-        self, subject: str, values: np.ndarray, total: np.ndarray, weight: float
-    ) -> None:
-        if not self.fits(values, total, weight):
-            error = self.error(subject, values)
-            if error is not None:
-                raise error
-
-    def error(self, subject: str, values: np.ndarray) -> Deep500Error | None:
-        """Why these values cannot be added; None if they can."""
-        largest = float(np.abs(values).max(initial=0.0))
-        if largest < self.limit * 2.0**-self.fraction:
-            return None
-        return beyond_range(subject, largest, self.limit, self.leaves)
-
-
-def beyond_range(
-    subject: str, largest: float, limit: float, leaves: Leaves
-) -> Deep500Error:
-    """The error for a number that is too large, with what to choose."""
-    if not np.isfinite(largest):
-        return Deep500Error(
-            f"{subject} has numbers that are not finite ({largest}), which reproducible sums do not take: the training "
-            "has diverged"
-        )
-    bits = int(np.floor(np.log2(limit))) - int(np.frexp(largest)[1])
-    return Deep500Error(
-        f"{subject} has {largest:g}, and reproducible sums with {leaves.fraction} bits behind the point take "
-        f"numbers below {limit * 2.0**-leaves.fraction:g}: give {bits} bits or fewer, as in --reproducible "
-        f"{leaves.rows},{bits}"
-    )
-
-
-def check_executor(executor: Executor) -> None:
-    """Raise Unsupported, in one line, for an executor whose gradients of leaves would not be reproducible."""
-    framework = executor.framework
-    check_framework(framework)
-    if type(executor).forward_kept is Executor.forward_kept:
-        raise Unsupported(
-            "a model of the framework's own cannot be trained reproducibly, since its operators are not known: give a "
-            "d5.Network"
-        )
-    if not framework.on_host:
-        raise Unsupported(
-            f"{framework.word} cannot train reproducibly: its kernels choose their sums themselves; use --device cpu"
-        )
-    if executor.execution == "compiled":
-        raise Unsupported(
-            "a compiled network cannot be trained reproducibly: the compiler orders sums by shapes; leave compile out"
-        )
-    for node in executor.structure.nodes:
-        if node.operator.adapted is not None:
-            raise Unsupported(
-                f"the node {node.name!r} ({type(node.operator).__name__}) is a custom operator, whose sums nobody "
-                "knows: reproducible training takes operators of Deep500 only"
-            )
-    for dtype in executor.layout.sizes:
-        if dtype not in DTYPES:
-            raise Unsupported(
-                f"parameters in {dtype} cannot be trained reproducibly: use {' or '.join(DTYPES)}"
-            )
-
-
-def check_framework(framework: Framework) -> None:
-    """Raise Unsupported if a framework does not give a leaf's gradient the same bits every time."""
-    if framework.lacks_leaves:
-        raise Unsupported(
-            f"{framework.name} cannot train reproducibly: {framework.lacks_leaves}; use the framework pytorch or "
-            "reference"
-        )
-
-
-def whole_zeros(executor: Executor) -> dict[str, np.ndarray]:
-    sizes = executor.layout.sizes
-    return {dtype: np.zeros(size, np.int64) for dtype, size in sizes.items()}
-
-
 def _copies(buffers: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {dtype: buffer.copy() for dtype, buffer in buffers.items()}
-
-
-def _alone(program: Program) -> Any:
-    """The value of a program that yields nothing."""
-    try:
-        next(program)
-    except StopIteration as end:
-        return end.value
-    raise AssertionError
-
-
-def _nothing() -> Program:
-    yield from ()
-
-
-def _rows(inputs: Mapping[str, Any]) -> int:
-    return len(next(iter(inputs.values())))
 
 
 def _wide(x: Any) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from ..contracts.executor import Executor, Values
 from ..contracts.optimizer import Optimizer
 from ..contracts.procedure import Procedure
 from ..contracts.three_step import ThreeStepOptimizer
-from .leaf_step import training_step
+from .steps import training_step
 
 
 class OneNetwork(Procedure):

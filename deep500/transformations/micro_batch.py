@@ -1,108 +1,87 @@
-"""Splits one node into several, each for a part of the batch."""
+"""Divides the batch of every convolution into micro-batches that are fastest within a limit of memory (µ-cuDNN)."""
 
-from ..contracts.network import Network, Node
-from ..contracts.operator import TensorSpec
+from collections.abc import Sequence
+
+from ..contracts.byte_count import byte_count
+from ..contracts.network import Network
 from ..contracts.transformation import Transformation
 from ..errors import Deep500Error
-from ._rows import check_independent_rows, needed_outputs
+from ..measure.sensing.others import allowed_cpus
+from ..micro_batches.micro_batched_conv import MicroBatchedConv
+from ..micro_batches.network_plan import (
+    LayerPlan,
+    Progress,
+    Request,
+    convolution_layers,
+    plan_layers,
+    plan_texts,
+    say_nothing,
+)
+from ..micro_batches.planning import POWERS, micro_batches
+from ..micro_batches.running import algorithm, algorithm_names
+from ..micro_batches.times_table import TimesTable
+from ..micro_batches.timing import Timing
+from ..progress import ProgressLine
 
 
 class MicroBatch(Transformation):
-    """Splits the batch of a node into parts of `size` examples, runs the node for each, and concatenates the results.
+    """Computes every convolution in the micro-batches and by the algorithms that are fastest within `workspace` bytes.
 
-    The parts share their parameters, so that gradients add up by themselves. The last part may be smaller. A network
-    for any batch size needs `batch`, and takes batches of that size only from then on.
+    `policy` says how a batch may be divided: "undivided", "powers of two" or "any". `workspace` is the limit of each
+    direction of each convolution, which all share the memory; with `division` it is one budget for all, which keep
+    their own. Times are measured when they are first needed, and kept. A network for any batch size needs `batch`:
+    plans are for it, and other batches use their parts in turn. `algorithms` are those to choose from (all), `threads`
+    those that compute (0: one per CPU).
     """
 
-    node: str
-    size: int
+    workspace: str = "64 MiB"
+    policy: str = POWERS
+    division: bool = False
     batch: int | None = None
+    algorithms: tuple[str, ...] = ()
+    threads: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.size < 1:
+        if byte_count(self.workspace) is None:
             raise Deep500Error(
-                f"a micro-batch of {self.size} examples is none: give 1 or more"
+                f"workspace of MicroBatch is {self.workspace!r}: give an amount of memory, such as '64 MiB' "
+                "(SplitBatch divides a single node)"
             )
+        if self.batch is not None and self.batch < 1:
+            raise Deep500Error(f"a batch of {self.batch} is none: give 1 or more")
+        if not 0 <= self.threads <= 4096:
+            raise Deep500Error(f"threads is {self.threads}: give 1 or more, or 0")
+        micro_batches(self.policy, 1)  # raises for an unknown policy
+        for name in self.algorithms:
+            algorithm(name)  # raises for an unknown name
+
+    @property
+    def _threads(self) -> int:
+        return self.threads or len(allowed_cpus())
+
+    @property
+    def request(self) -> Request:
+        limit = byte_count(self.workspace)
+        assert limit is not None  # __post_init__ has seen to it
+        names = [name.lower() for name in self.algorithms] or algorithm_names()
+        return Request(limit, self.policy, self.division, names)
+
+    def plans(
+        self, network: Network, progress: Progress = say_nothing
+    ) -> Sequence[LayerPlan]:
+        """The plan of every direction of every convolution; what is not known of its times is measured."""
+        layers = convolution_layers(network, self.batch)
+        timing = Timing(TimesTable(), self._threads)
+        return plan_layers(layers, self.request, timing, progress)
 
     def apply(self, network: Network) -> None:
-        node = network.node(self.node)
-        dimension, values = _batch_of(network, node)
-        batch = self._batch_size(dimension)
-        _fix_dimension(network, dimension, batch)
-        if batch <= self.size:
-            return
-        check_independent_rows(network, node, values)
-        full_parts, remainder = divmod(batch, self.size)
-        sizes = [self.size] * full_parts
-        if remainder:
-            sizes.append(remainder)
-        _split(network, node, values, sizes)
-
-    def _batch_size(self, dimension: int | str) -> int:
-        if isinstance(dimension, str):
-            if self.batch is None:
-                raise Deep500Error(
-                    f"the batch of node {self.node!r} has no fixed size: say it, "
-                    f"MicroBatch({self.node!r}, {self.size}, batch=…)"
-                )
-            return self.batch
-        if self.batch not in (None, dimension):
-            raise Deep500Error(
-                f"node {self.node!r} has a batch of {dimension}, not of {self.batch}"
+        with ProgressLine() as progress:
+            plans = self.plans(network, progress)
+        texts = plan_texts(plans)
+        layers = {each.layer.node: each.layer for each in plans}
+        for node, layer in layers.items():
+            divided = MicroBatchedConv(
+                layer.conv, texts[node], self._threads, layer.bias, self.division
             )
-        return dimension
-
-
-def _batch_of(network: Network, node: Node) -> tuple[int | str, list[str]]:
-    """The first dimension of the first input that is no parameter, and all such inputs that begin with it."""
-    specs = network.specs()
-    dimensions: dict[str, int | str] = {}
-    for value in node.inputs:
-        if not isinstance(value, str) or value in network.params:
-            continue
-        if value in specs and specs[value].shape:
-            dimensions[value] = specs[value].shape[0]
-    if not dimensions:
-        raise Deep500Error(f"node {node.name!r} takes no value with a batch to split")
-    batch = next(iter(dimensions.values()))
-    split = [value for value, dimension in dimensions.items() if dimension == batch]
-    return batch, split
-
-
-def _fix_dimension(network: Network, dimension: int | str, size: int) -> None:
-    """Give a named dimension its size, in every input of the network."""
-    for name, tensor in network.inputs.items():
-        shape = list(tensor.shape)
-        for axis, old_size in enumerate(tensor.shape):
-            if old_size == dimension:
-                shape[axis] = size
-        network.inputs[name] = TensorSpec(tuple(shape), tensor.dtype)
-    network.nodes = network.nodes  # infers shapes again
-
-
-def _split(network: Network, node: Node, values: list[str], sizes: list[int]) -> None:
-    """Replace a node by one for each part of these inputs, and nodes that split and concatenate."""
-    count = len(sizes)
-    for whole in values:
-        parts = _numbered(f"{whole}.{node.name}", count)
-        split_name = f"{node.name}.split.{whole}"
-        network.add_node("Split", (whole, sizes), parts, split_name, axis=0)
-    for i in range(count):
-        inputs = list(node.inputs)
-        for position, value in enumerate(node.inputs):
-            if value in values:
-                inputs[position] = f"{value}.{node.name}.{i}"
-        outputs = [f"{value}.{i}" for value in node.outputs]
-        part_name = f"{node.name}.{i}"
-        network.add_node(node.operator, inputs, outputs, part_name)
-    needed = needed_outputs(network, node)
-    network.remove_node(node.name)
-    for value in needed:
-        parts = _numbered(value, count)
-        concat_name = f"{node.name}.concat.{value}"
-        network.add_node("Concat", parts, [value], concat_name, axis=0)
-
-
-def _numbered(name: str, count: int) -> list[str]:
-    return [f"{name}.{i}" for i in range(count)]
+            network.replace_node(node, divided.operator)

@@ -1,6 +1,8 @@
 """torch.distributed: gloo between processors; tensors on devices are summed and gathered by NCCL, or its stand-in."""
 
 import atexit
+import os
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -35,13 +37,16 @@ from ._driver import (
 from ._forms import Forms, form_tag
 from ._notes import Note
 
-# keys of the store: ranks that have come, notes of ranks that cannot go on (and that there are any), and texts that all
-# ranks exchange
+# keys of the store: ranks that have come, notes of ranks that cannot go on (and that there are any), texts that all
+# ranks exchange, and that a failure is reported
 HERE = "deep500/here"
 NOTE = "deep500/note"
 ANY_NOTE = "deep500/notes"
 EXCHANGE = "deep500/exchange"
+REPORTED = "deep500/reported"
+REPORT_SECONDS = 2.0
 PAUSE = 5e-4
+WAITER = "deep500 waits for gloo"
 
 
 class Torch(ProcessTransport):
@@ -68,7 +73,7 @@ class Torch(ProcessTransport):
         self.forms = Forms(rank, StoreOfForms(self))
         self._meet(backend)
         # a process group that outlives Python now and then aborts its process
-        atexit.register(self.close)
+        atexit.register(self._end)
 
     def _rendezvous(self, deadline: float) -> tuple[Any, int, int]:
         limit = timedelta(seconds=deadline)
@@ -103,10 +108,33 @@ class Torch(ProcessTransport):
 
     def close(self) -> None:
         if not self.broken:
-            atexit.unregister(self.close)
+            atexit.unregister(self._end)
             if self.dist.is_initialized():
                 self.dist.destroy_process_group()
             self.broken = True
+
+    def _end(self) -> None:
+        """Close at the end of the program; after an uncaught error, without the threads that wait for gloo.
+
+        They wait for messages that never come, and each would abort the process when Python takes itself down.
+        """
+        is_uncaught = isinstance(getattr(sys, "last_value", None), Exception)
+        if not self.broken or not is_uncaught:
+            self.close()
+            return
+        self._let_report()
+        if any(thread.name == WAITER for thread in threading.enumerate()):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(1)
+
+    def _let_report(self) -> None:
+        """Wait until the failure is reported: torchrun ends all ranks when the first one ends."""
+        with suppress(RuntimeError):  # the store is gone, or nobody has reported
+            if self.reports:
+                self.store.set(REPORTED, "1")
+            else:
+                self.store.wait([REPORTED], timedelta(seconds=REPORT_SECONDS))
 
     def carries(self, device: str) -> bool:
         return bool(self._backend_of(device.partition(":")[0]))
@@ -418,7 +446,9 @@ class TorchPending(Pending):
     def poll(self) -> bool:
         """Gloo does not say whether a message has come unless someone waits for it: a thread does."""
         if not self.complete and self._waiter is None:
-            self._waiter = threading.Thread(target=self._wait_apart, daemon=True)
+            self._waiter = threading.Thread(
+                target=self._wait_apart, name=WAITER, daemon=True
+            )
             self._waiter.start()
         if self._error is not None:
             raise PeerGone(_gloo_reason(self._error))

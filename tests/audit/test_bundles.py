@@ -1,18 +1,22 @@
 """Honest bundles of every kind raise no alarm, and fooled ones are found by the rule of their way."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from deep500.audit.r09_setup import R09Setup
 from deep500.bundle.records.loading import load
+from deep500.contracts.dossier import Dossier
 from deep500.dossiers.auditing import Audit, all_rules, audit, chosen_rules
-from deep500.dossiers.bundles import bundle_dossier
+from deep500.dossiers.bundles import bundle_dossier, setup_of
 from deep500.dossiers.sources import read_sources, whole_dossier
 from deep500.errors import Deep500Error
 from deep500.fooling.draft import draft_of
 from deep500.fooling.fool import fool
 from deep500.fooling.ways import WAYS
+from deep500.measure.machine import environment as this_environment
 
 DATA = Path(__file__).parents[1] / "data"
 HONEST = sorted(DATA.glob("*/*.zip"))
@@ -57,6 +61,25 @@ def test_evidence_is_what_the_bundle_says() -> None:
     assert evidence.file == "derived.json"
     assert evidence.field == "entries/0/median"
     assert evidence.value == derived.entries[0].median
+
+
+def test_installed_code_is_identified_by_its_hash() -> None:
+    """Outside of a checkout there is no commit; without the hash of the package, nothing says which code has run."""
+    record = load(DATA / "golden" / "bench.zip")
+    environment = this_environment().to_json()
+    for fact in environment["classes"]["benchmark source code"].values():
+        fact |= {"value": None, "unavailable": "not a git checkout"}
+    installed = setup_of(replace(record, environment=environment))
+    [finding] = R09Setup().judge(Dossier(setup=[installed]))
+    assert finding.verdict == "PASS"
+    package = environment["classes"]["benchmark input and software"]
+    digest = package["source of deep500"]["value"]
+    assert installed.source == f"deep500, sha256 {digest}"
+    package["source of deep500"] |= {"value": None, "unavailable": "unknown"}
+    unknown = setup_of(replace(record, environment=environment))
+    [finding] = R09Setup().judge(Dossier(setup=[unknown]))
+    assert finding.verdict == "WARN"
+    assert finding.text == "the set-up: not described: source"
 
 
 def honest_for(way: int) -> list[Path]:

@@ -155,7 +155,7 @@ def test_sizes() -> None:
     [
         ({"size": ["-8"]}, "'-8' is no size"),
         ({"size": ["8 parsecs"]}, "is no size"),
-        ({"size": ["4GiB"]}, "is no size"),
+        ({"size": ["4GiB"]}, "give 1 byte to 1024 MiB"),
         ({"size": ["2048MiB"]}, "give 1 byte to 1024 MiB"),
         ({"ranks": [1]}, "--ranks 1: give 2 to 256"),
         ({"ranks": [2, 2]}, "give each once"),

@@ -143,6 +143,9 @@ def test_leagues_are_not_mixed(folder: Path) -> None:
     leagues = board(folder)["leagues"]
     sizes = sorted(len(league["rows"]) for league in leagues)
     assert sizes == [1, 1, 1, 5]
+    # who is alone is ahead of nobody
+    page = (folder.with_name("site") / "index.html").read_text()
+    assert "1 of 4 leagues has a winner" in page
 
 
 def test_the_open_division_is_a_league_of_its_own(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from deep500.check.check_reproducible import CheckReproducible
 from deep500.check.layouts.layout import RankLayout, layouts
 from deep500.check.report import CheckResult
 from deep500.contracts.leaves import Leaves
-from deep500.errors import Deep500Error
+from deep500.errors import Deep500Error, Unsupported
 from deep500.frameworks import framework
-from deep500.training import leaf_step
+from deep500.training import leaf_step, reproducible_step, whole_numbers
+from deep500.training.fixed_step import FixedStep
 from deep500.training.leaf_step import LeafStep
 
 FEW = [
@@ -33,18 +35,25 @@ def few_layouts(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+KERNELS = ["fixed", "framework"]
+
+
 def results(
-    recipe: str = "digits_mlp", where: str = "reference", **fields: Any
+    recipe: str = "digits_mlp",
+    where: str = "reference",
+    kernels: str = "fixed",
+    **fields: Any,
 ) -> list[CheckResult]:
     check = CheckReproducible(steps=4, **fields)
-    subject = check.load(recipe, {})
+    subject = check.load(recipe, {"reproducible": f"16,{kernels}"})
     return list(check.questions(subject, where, lambda _: None))
 
 
 @pytest.mark.usefixtures("few_layouts")
+@pytest.mark.parametrize("kernels", KERNELS)
 @pytest.mark.parametrize("where", ["reference", "pytorch"])
-def test_one_hash(where: str) -> None:
-    *every, last = results(where=where)
+def test_one_hash(where: str, kernels: str) -> None:
+    *every, last = results(where=where, kernels=kernels)
     assert [result.verdict for result in every] == ["ok"] * len(FEW), every
     assert last.ok and "in 5 of 5 layouts" in last.text
 
@@ -59,7 +68,7 @@ def test_leaves_of_ranks_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
         return real(step, share._replace(first_row=0))
 
     monkeypatch.setattr(LeafStep, "_leaves", of_a_rank)
-    found = {result.case: result for result in results()}
+    found = {result.case: result for result in results(kernels="framework")}
     wrong = found["3 virtual ranks"]
     assert wrong.ok is False
     assert wrong.text.startswith("step 1: the loss is the first that differs")
@@ -82,20 +91,42 @@ def test_a_plain_sum_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def write(total: np.ndarray, fraction: int, out: np.ndarray) -> None:
         out[:] = total.view(np.float64)
 
-    monkeypatch.setattr(leaf_step, "add_rounded", add)
+    monkeypatch.setattr(whole_numbers, "add_rounded", add)
+    monkeypatch.setattr(reproducible_step, "write_values", write)
     monkeypatch.setattr(leaf_step, "write_values", write)
-    found = {result.case: result for result in results()}
+    found = {result.case: result for result in results(kernels="framework")}
     wrong = found["no ranks, leaves in reverse order"]
     assert wrong.ok is False
     assert "all leaves have the same gradients, so that their sum" in wrong.text
     assert found["no ranks"].ok
 
 
+@pytest.mark.usefixtures("few_layouts")
+def test_fixed_kernels_that_depend_on_the_rank_are_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The planted error: a rank's examples are one leaf."""
+    real = FixedStep._part
+
+    def of_a_rank(step: FixedStep, share: Any) -> Any:
+        return replace(real(step, share), leaf=max(1, share.size))
+
+    monkeypatch.setattr(FixedStep, "_part", of_a_rank)
+    with pytest.raises(Unsupported, match="mixes examples of a batch"):
+        results()  # the step itself looks at its first batch
+    monkeypatch.setattr(FixedStep, "_check_examples_apart", lambda *_: None)
+    found = {result.case: result for result in results()}
+    wrong = found["3 virtual ranks"]
+    assert wrong.ok is False
+    assert "the first that differs" in wrong.text
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("kernels", KERNELS)
 @pytest.mark.parametrize("where", ["reference", "pytorch"])
 @pytest.mark.parametrize("recipe", ["digits_mlp", "digits_cnn"])
-def test_all_layouts(recipe: str, where: str) -> None:
-    *every, last = results(recipe, where)
+def test_all_layouts(recipe: str, where: str, kernels: str) -> None:
+    *every, last = results(recipe, where, kernels)
     assert len([result for result in every if result.ok]) >= 18
     assert last.ok, [result for result in every if not result.ok]
 

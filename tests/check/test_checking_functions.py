@@ -74,6 +74,26 @@ def slow_jax(x):
     return jnp.square(x)
 
 
+def branching(x):
+    return x * x if x.sum() < 1e9 else x
+
+
+def overwriting(x):
+    y = x * x
+    y[0] = y[0]
+    return y
+
+
+def listed(x):
+    squares = [float(number) ** 2 for row in x for number in row]
+    return np.array(squares, x.dtype).reshape(x.shape)
+
+
+def masked(x):
+    y = np.asarray(x) ** 2
+    return y[y == y].reshape(x.shape)
+
+
 def nothing(x):
     return None
 
@@ -131,7 +151,7 @@ class OfARow(d5.CustomPythonOp):
     def backward(self, grads, fwd_inputs, fwd_outputs):
         return grads[0].sum(0)
 """
-OK, WRONG, BAD_INPUT = 0, 1, 2
+OK, WRONG, BAD_INPUT, UNDECIDED = 0, 1, 2, 3
 
 
 @pytest.fixture
@@ -209,6 +229,17 @@ def test_verdicts(check, words: str, code: int, said: str) -> None:
     assert said in printed or said in flat, printed
     if code == BAD_INPUT:
         assert printed.count("d5: ") == 1, printed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["overwriting", "branching", "listed", "masked"])
+def test_what_jax_cannot_trace_is_unavailable_there(check, name: str) -> None:
+    """The function is right, and JAX cannot run it: that is no verdict, also beside a reference."""
+    pytest.importorskip("jax")
+    words = ["--shape", "4x6", "--framework", "jax", "--dtype", "float32"]
+    code, printed = check(f"fn.py:{name}", *words, "--reference", "fn.py:slow")
+    assert code == UNDECIDED, printed
+    assert "jax cannot compute" in printed and "wrong" not in printed
 
 
 def test_a_gradient_that_a_function_leaves_out_is_found(check) -> None:

@@ -51,7 +51,7 @@ REFUSED = {
 # those that need another contest
 CONTESTS: dict[str, dict[str, Any]] = {
     "hangs_in_training": {"seconds": 2.0},
-    "hangs_when_loaded": {"load_seconds": 4.0},
+    "hangs_when_loaded": {"load_seconds": 8.0},
     "seed_remembered": {"seeds": 2},
     "weights_embedded": {"seeds": 2},
 }
@@ -117,6 +117,7 @@ JUDGED: dict[str, Callable[[Outcome], None]] = {
     "metrics_of_its_own": organisers_metrics,
     "optimizer_looks_labels_up": honest_quality,
     "process_after_the_clock": all_time_counted,
+    "process_seems_ended": all_time_counted,
     "seed_remembered": honest_quality,
     "sees_the_judge": honest_quality,
     "weights_not_finite": no_value,
@@ -125,6 +126,8 @@ JUDGED: dict[str, Callable[[Outcome], None]] = {
 }
 # judged and refused at the end, from all seeds together
 AT_THE_END = {"weights_embedded": ("seeds", "the same weights")}
+# judged with all of its time, or refused, as it cannot be stopped
+EITHER = {"process_hops": "clock"}
 
 
 def cells(names: Iterable[str]) -> list[Any]:
@@ -142,8 +145,8 @@ def folder_for(name: str, path: Path) -> ContestFolder:
 
 def test_every_cheat_has_its_outcome() -> None:
     files = {path.stem for path in CHEATS.glob("*.py")}
-    assert files == READ.keys() | REFUSED.keys() | JUDGED.keys() | AT_THE_END.keys()
-    assert len(files) >= 35
+    assert files == {*READ, *REFUSED, *JUDGED, *AT_THE_END, *EITHER}
+    assert len(files) >= 40
 
 
 @pytest.mark.parametrize("name", READ)
@@ -173,6 +176,16 @@ def test_judged_without_a_gain(name: str, tmp_path: Path) -> None:
     assert outcome.judgement.accepted, outcome.judgement
     JUDGED[name](outcome)
     assert outcome.bundle is not None and verify(outcome.bundle).ok
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EITHER)
+def test_counted_or_refused(name: str, tmp_path: Path) -> None:
+    outcome = judged(folder_for(name, tmp_path), CHEATS / f"{name}.py")
+    if outcome.judgement.accepted:
+        all_time_counted(outcome)
+    else:
+        assert outcome.judgement.layer == EITHER[name], outcome.judgement
 
 
 @pytest.mark.slow

@@ -94,6 +94,7 @@ QUICK: dict[str, tuple[str, Callable[[Path], None]]] = {
     ),
     "instrumented": ("instrumented", instrumented),
     "conformance": ("conformance", conformance),
+    "suite": ("suite", golden("suite")),
     "sampler check": (
         "sampler_check",
         command("check", "sampler", "ShuffleSampler"),
@@ -137,6 +138,18 @@ SLOW: dict[str, tuple[str, Callable[[Path], None]]] = {
     "dataset bench": (
         "dataset_bench",
         command("bench", "dataset", "digits", "--budget", "1"),
+    ),
+    "convolution bench": (
+        "convolution_bench",
+        command(
+            "bench",
+            "convolution",
+            "--shape",
+            "1x3x8x8,4x3x3",
+            "--threads",
+            "1",
+            *BUDGET,
+        ),
     ),
     "collective bench": (
         "collective_bench",

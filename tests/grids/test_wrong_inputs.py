@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from deep500 import registry
 from deep500.cli import VERBS, main, options_of, parser
+from deep500.cli.bench_noun import ENDING, noun_verbs
 
 # What a verb needs to be called at all: its cheapest honest subject, which is never reached.
 SUBJECTS: dict[str, list[str]] = {
@@ -29,6 +31,7 @@ SUBJECTS: dict[str, list[str]] = {
     "bench elementary": ["exp"],
     "bench collective": ["--transport", "virtual", "--size", "8"],
     "bench compression": ["--codec", "TopK"],
+    "bench reduction": [],
     "run": ["digits_mlp", "--tier", "tiny"],
     "compare": ["nowhere", "nowhere"],
     "show": [],
@@ -58,8 +61,21 @@ NO_NAME = "no-such-thing"
 FREE_TEXT = {"--setup", "--name", "--out", "--metric", "--signer"}
 
 
+def nouns() -> dict[str, object]:
+    """The benchmarks whose verbs have no file."""
+    found: dict[str, object] = {}
+    for name in registry.known("bench"):
+        noun = name.removesuffix(ENDING).lower()
+        verbs = noun_verbs(noun) if noun and name.endswith(ENDING) else {}
+        found |= {verb: noun for verb, noun in verbs.items() if verb not in VERBS}
+    return found
+
+
+OPTIONS = options_of(parser(nouns=nouns()))
+
+
 def cells() -> Iterator[tuple[str, ...]]:
-    for verb, options in options_of(parser()).items():
+    for verb, options in OPTIONS.items():
         subject = SUBJECTS[verb]
         yield (*verb.split(), *subject, "--no-such-option")
         for name, action in options.items():
@@ -97,12 +113,12 @@ def test_wrong_value_is_one_line(words, tmp_path, monkeypatch, capsys):
 
 
 def test_every_verb_is_in_the_grid():
-    assert set(SUBJECTS) == set(VERBS)
+    assert set(SUBJECTS) == {*VERBS, *nouns()}
 
 
 SHARES = [
     (verb, name, value)
-    for verb, options in options_of(parser()).items()
+    for verb, options in OPTIONS.items()
     for name, value in (("--level", "1"), ("--level", "nan"), ("--margin", "-1"))
     if name in options
 ]
@@ -112,3 +128,27 @@ SHARES = [
 def test_a_share_out_of_range_is_refused_before_the_subject(verb, name, value, capsys):
     assert main([*verb.split(), *SUBJECTS[verb], name, value]) == 2
     assert capsys.readouterr().err.startswith(f"d5: {name} {value}: give a share")
+
+
+GOLDEN = str(Path(__file__).parents[1] / "data" / "golden" / "bench.zip")
+TOGETHER = {
+    "--rules names no rule": ["audit", GOLDEN, "--rules", ""],
+    "no entry of this contest": ["contest", "judge", "cup", "nobody"],
+    "--open is for a --recipe": ["contest", "init", "x", "--problem", "p", "--open"],
+    "--memory: it is -1, but a whole number from 1 on is": [
+        *("contest", "init", "x", "--recipe", "digits_mlp", "--memory", "-1")
+    ],
+    "no operator is named 'Nothing'": ["bench", "operator", "Nothing"],
+}
+
+
+@pytest.mark.parametrize("said", TOGETHER)
+def test_words_that_do_not_go_together(said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["contest", "init", "cup", "--recipe", "digits_mlp"]) == 0
+    capsys.readouterr()
+    assert main(TOGETHER[said]) == 2
+    answer = capsys.readouterr()
+    assert answer.out == "" and answer.err.count("\n") == 1
+    assert answer.err.startswith("d5: ") and said in answer.err
+    assert os.listdir(tmp_path) == ["cup"]

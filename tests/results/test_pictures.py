@@ -4,11 +4,13 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from deep500.measure.statistics.modality import DensityMode
 from deep500.reports.canvas import COLOURS, INK, figure, settings
 from deep500.results.benching.order import run_order
 from deep500.results.benching.pictures import pictures
+from deep500.results.benching.qq import qq_points, straightness
 from deep500.results.benching.series import Series, series, thinned, window
 from deep500.results.benching.shifts import _panel
 from deep500.results.benching.spread import ecdf, violins
@@ -39,8 +41,8 @@ def of(values: list[float]) -> Series:
     return Series("a", 0, unknown, [np.array(values)], [np.empty(0)])
 
 
-def test_there_are_four_and_each_is_small_xml(drawn):
-    assert list(drawn) == ["violins", "ecdf", "ratios", "order"]
+def test_there_are_five_and_each_is_small_xml(drawn):
+    assert list(drawn) == ["violins", "ecdf", "qq", "ratios", "order"]
     for picture in drawn.values():
         ElementTree.fromstring(picture.svg)
         assert len(picture.svg) < 200_000 and picture.caption
@@ -209,3 +211,24 @@ def test_values_that_cannot_be_drawn_are_left_out():
 
 def test_names_are_no_formulas(hostile):
     assert any("$x^" in text for text in texts(pictures(hostile)[0].svg))
+
+
+def test_qq_points_of_a_normal_sample_lie_on_the_line():
+    values = np.random.default_rng(0).normal(5, 2, 4000)
+    theory, points = qq_points(values)
+    assert np.abs(points - theory)[5:-5].max() < 0.15
+    slope, shift, *_ = stats.linregress(theory, points)
+    assert slope == pytest.approx(1, abs=0.05) and shift == pytest.approx(0, abs=0.05)
+    (_, (_, _, theirs)) = stats.probplot(values)
+    assert straightness(values) == pytest.approx(theirs, abs=1e-4)
+
+
+def test_qq_of_a_heavy_tail_bends():
+    values = np.random.default_rng(0).pareto(1.5, 500) + 1
+    theory, points = qq_points(values)
+    assert points[-1] > 2 * theory[-1] and straightness(values) < 0.9
+
+
+def test_equal_values_have_no_qq():
+    data = dataclasses.replace(results.one(), samples={"a": [np.full(50, 1e-3)]})
+    assert "qq" not in [picture.name for picture in pictures(data)]

@@ -23,7 +23,8 @@ from deep500.training.building import (
     recipe_leaves,
     recipe_task,
 )
-from deep500.training.leaf_step import LeafStep, training_step
+from deep500.training.leaf_step import LeafStep
+from deep500.training.steps import training_step
 from deep500.training.trainer import Trainer
 from deep500.transports.virtual import Virtual
 
@@ -50,7 +51,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
     },
 }
 BATCH = 400
-LEAVES = "64"
+LEAVES = "64,framework"
 # ranks (0: no ranks at all), and the scheme's settings
 LAYOUTS: list[tuple[int, dict[str, Any]]] = [
     (0, {}),
@@ -210,7 +211,9 @@ def test_a_gradient_beyond_the_range_is_named(framework: str, tmp_path: Path) ->
     message = r"the gradient of .*weight has .* give \d+ bits or fewer.*ble 64,\d+$"
     with pytest.raises(Deep500Error, match=message):
         step.backprop(batch)
-    step, batch = step_of(recipe("mlp", framework, tmp_path, reproducible="64,55"))
+    step, batch = step_of(
+        recipe("mlp", framework, tmp_path, reproducible="64,55,framework")
+    )
     with pytest.raises(Deep500Error, match="the loss has 2.* numbers below 0.0625"):
         step.backprop(batch)
 
@@ -251,6 +254,7 @@ def test_operators_that_mix_examples_are_refused(tmp_path: Path) -> None:
         ({"reproducible": "0"}, "has 0 rows: give 1"),
         ({"reproducible": "16,101"}, "101 bits behind the point: give 0 to 100"),
         ({"reproducible": "many"}, "is asked for with 'many'"),
+        ({"reproducible": "fixed,framework"}, "is asked for with 'fixed,fr"),
     ],
 )
 def test_bad_recipes(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -261,5 +265,11 @@ def test_bad_recipes(changes: dict[str, Any], message: str, tmp_path: Path) -> N
 def test_leaves_of_an_entry() -> None:
     assert leaves_of(True) == leaves_of("16") == Leaves(16, 40)
     assert leaves_of("8,30") == leaves_of(Leaves(8, 30)) == Leaves(8, 30)
+    assert (
+        leaves_of("8,framework")
+        == leaves_of("framework,8")
+        == Leaves(8, 40, "framework")
+    )
+    assert leaves_of("fixed") == Leaves(kernels="fixed")
     assert leaves_of(False) is None
     assert Leaves(16).count(33) == 3

@@ -13,8 +13,8 @@ from deep500.transformations import (
     DeadNodes,
     EvaluationMode,
     FoldBatchNorm,
-    MicroBatch,
     ReplaceOperator,
+    SplitBatch,
 )
 
 from .equivalence import assert_equivalent, passes_the_check
@@ -238,7 +238,7 @@ def test_an_operator_that_does_not_fit_is_refused() -> None:
 @pytest.mark.parametrize(("size", "parts"), [(1, 7), (2, 4), (3, 3), (6, 2)])
 def test_a_node_for_parts_of_the_batch(size: int, parts: int) -> None:
     network = tiny(DigitsCnn)
-    after = MicroBatch("conv2", size, batch=7)(network)
+    after = SplitBatch("conv2", size, batch=7)(network)
     assert operators(after) - operators(network) == {
         "Split": 1,
         "Concat": 1,
@@ -254,9 +254,9 @@ def test_other_nodes_for_parts_of_the_batch(node: str) -> None:
     network = tiny(DigitsCnn)
     if node == "loss":
         with pytest.raises(d5.Deep500Error, match="makes 'loss' without a batch"):
-            MicroBatch(node, 2, batch=5)(network)
+            SplitBatch(node, 2, batch=5)(network)
     else:
-        assert_equivalent(network, MicroBatch(node, 2, batch=5)(network), examples=5)
+        assert_equivalent(network, SplitBatch(node, 2, batch=5)(network), examples=5)
 
 
 def test_a_node_with_two_inputs_of_examples() -> None:
@@ -264,13 +264,13 @@ def test_a_node_with_two_inputs_of_examples() -> None:
     node = next(
         node.name for node in network.nodes if type(node.operator).__name__ == "Add"
     )
-    after = MicroBatch(node, 4, batch=6)(network)
+    after = SplitBatch(node, 4, batch=6)(network)
     assert operators(after) - operators(network) == {"Split": 2, "Concat": 1, "Add": 1}
     assert_equivalent(network, after)
 
 
 def test_a_batch_that_fits_stays_whole() -> None:
-    after = MicroBatch("conv1", 8, batch=8)(tiny(DigitsCnn))
+    after = SplitBatch("conv1", 8, batch=8)(tiny(DigitsCnn))
     assert operators(after) == operators(tiny(DigitsCnn))
 
 
@@ -278,29 +278,29 @@ def test_what_cannot_be_split_is_refused() -> None:
     digits, resnet, gpt = tiny(DigitsCnn), tiny(ResNet), tiny(GPT)
     mistakes = {
         "no node is named 'conv9'; there are: conv1,": (
-            MicroBatch("conv9", 2, batch=4),
+            SplitBatch("conv9", 2, batch=4),
             digits,
         ),
-        "has no fixed size: say it, MicroBatch": (MicroBatch("conv1", 2), digits),
+        "has no fixed size: say it, SplitBatch": (SplitBatch("conv1", 2), digits),
         "BatchNormalization mixes the examples": (
-            MicroBatch("bn1", 2, batch=4),
+            SplitBatch("bn1", 2, batch=4),
             resnet,
         ),
-        "Dropout is random": (MicroBatch("tokens.add.dropout", 2, batch=4), gpt),
-        "takes no value with a batch": (MicroBatch("head.weight", 2, batch=4), gpt),
+        "Dropout is random": (SplitBatch("tokens.add.dropout", 2, batch=4), gpt),
+        "takes no value with a batch": (SplitBatch("head.weight", 2, batch=4), gpt),
     }
     for message, (transformation, network) in mistakes.items():
         with pytest.raises(d5.Deep500Error, match=message):
             transformation(network)
     with pytest.raises(d5.Deep500Error, match="a micro-batch of 0 examples"):
-        MicroBatch("conv1", 0)
+        SplitBatch("conv1", 0)
 
 
 def test_another_batch_is_refused_from_then_on() -> None:
-    after = MicroBatch("conv1", 2, batch=4)(tiny(DigitsCnn))
+    after = SplitBatch("conv1", 2, batch=4)(tiny(DigitsCnn))
     executor = d5.framework("reference").executor(after)
     with pytest.raises(d5.Deep500Error, match="'x'"):
         executor.inference({"x": np.zeros((5, 1, 8, 8), "float64")})
     with pytest.raises(d5.Deep500Error, match="has a batch of 4, not of 8"):
-        MicroBatch("conv2", 2, batch=8)(after)
-    assert operators(MicroBatch("conv2", 2)(after))["Concat"] == 2
+        SplitBatch("conv2", 2, batch=8)(after)
+    assert operators(SplitBatch("conv2", 2)(after))["Concat"] == 2

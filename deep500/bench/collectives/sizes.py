@@ -1,13 +1,12 @@
 """Sizes of arrays as users write them: 8, 64KiB, 1MB, deepbench."""
 
-import re
 from collections.abc import Sequence
 
+from ...contracts.byte_count import byte_count
 from ...errors import Deep500Error
 
 # elements of float32, from DeepBench's all_reduce_problems.h
 DEEPBENCH = (100000, 3097600, 4194304, 6553600, 16777217, 38360000, 64500000)
-UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "KIB": 2**10, "MIB": 2**20}
 LARGEST = 2**30
 
 
@@ -23,13 +22,11 @@ def sizes_in_bytes(texts: Sequence[str]) -> list[int]:
 
 
 def _size(text: str) -> int:
-    match = re.fullmatch(r"(\d+)\s*([A-Za-z]*)", text)
-    unit = UNITS.get(match[2].upper()) if match else None
-    if match is None or unit is None:
+    nbytes = byte_count(text)
+    if nbytes is None:
         raise Deep500Error(
             f"--size {text!r} is no size: give bytes, as in 8, 64KiB or 1MiB, or deepbench"
         )
-    nbytes = int(match[1]) * unit
     if not 1 <= nbytes <= LARGEST:
         raise Deep500Error(f"--size {text}: give 1 byte to 1024 MiB")
     return nbytes

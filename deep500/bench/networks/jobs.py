@@ -22,6 +22,7 @@ class NetworkJob(Job):
     mode: str
     threads: int  # 0: the framework's choice
     cold: bool = False  # caches are emptied before each call
+    transform: str = ""  # a transformation, as text
 
     def subject(self) -> Subject:
         from .subject import NetworkSubject
@@ -46,7 +47,8 @@ class NetworkJob(Job):
 
     @property
     def trial_text(self) -> str:
-        return f"{self.framework} {self.execution} {self.mode} batch {self.batch}"
+        how = f" {self.transform}" if self.transform else ""
+        return f"{self.framework} {self.execution}{how} {self.mode} batch {self.batch}"
 
     def name(self, result: Mapping[str, Any]) -> str:
         return f"{self._candidate(result)} {self.mode} batch={self.batch}"
@@ -58,6 +60,8 @@ class NetworkJob(Job):
     def _candidate(self, result: Mapping[str, Any]) -> str:
         """The framework and the kinds of its kernels, because other kernels are another program."""
         name = f"{self.framework} {self.execution}"
+        if self.transform:
+            name += f" {self.transform}"
         counts = result.get("kernels") or {}
         if not counts:
             return name

@@ -37,7 +37,7 @@ class NetworkSubject(Subject):
 
     def __init__(self, job: NetworkJob):
         self.job = job
-        network, self.sizes = load_network(job.model, job.attributes)
+        network, self.sizes = load_network(job.model, job.attributes, job.transform)
         training = job.mode == "training"
         self.network = with_loss(network) if training else network
         self.engine = framework(job.framework)

@@ -16,6 +16,7 @@ from ...reports.blocks import (
     Table,
     unverified,
 )
+from ...reports.in_notebooks import InNotebooks
 from ...reports.text import clean
 from ...results.outcomes.loads import different_loads
 from ...schema import encoded
@@ -25,7 +26,7 @@ DIFFERENCES_SHOWN = 12
 
 
 @dataclass(frozen=True)
-class BundleComparison:
+class BundleComparison(InNotebooks):
     """B compared with A; as they ran at different times, the result includes differences of their environments."""
 
     a: str

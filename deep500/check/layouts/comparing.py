@@ -31,7 +31,7 @@ def _reason(first: Trace, other: Trace, step: int, name: str) -> str:
     if apart:
         user = first.users.get(name.removeprefix("the gradient of "), "")
         place = f"; the tensor is used by {user}" if user else ""
-        return f"the framework gave the leaf of {apart[0]} another gradient{place}"
+        return f"the leaf of {apart[0]} got another gradient{place}"
     return "all leaves have the same gradients, so that their sum depends on the layout"
 
 

@@ -24,7 +24,7 @@ from ...training.building import (
 )
 from ...training.checkpoint import Checkpoint
 from ...training.events import Event
-from ...training.leaf_step import LeafStep
+from ...training.reproducible_step import ReproducibleStep
 from ...training.trainer import Trainer
 from ...transports.virtual import Virtual
 from .layout import RankLayout
@@ -181,13 +181,13 @@ class _Training:
 
     def _watch(self, step: Any, trace: Trace) -> None:
         """Note the digests of leaves' gradients, from the first step of the run on."""
-        if not isinstance(step, LeafStep):
+        if not isinstance(step, ReproducibleStep):
             return
         step.backwards = self.layout.backwards
 
-        def watch(stage: int, rows: range, gradients: Any) -> None:
+        def watch(subject: str, rows: range, gradients: Any) -> None:
             place = f"rows {rows.start} to {rows.stop - 1}"
-            name = f"step {step.count + 1}, {place}, part {stage} of the network"
+            name = f"step {step.count + 1}, {place}, {subject}"
             flat = b"".join(buffer.tobytes() for buffer in gradients.values())
             trace.leaves[name] = hashlib.sha256(flat).hexdigest()
 

@@ -6,18 +6,28 @@ from typing import Any
 
 from ... import networks
 from ...contracts.network import Network
-from ...definition_text import create
+from ...definition_text import create, definition_of
 from ...errors import Deep500Error, did_you_mean
 from ..operators.subjects import named_function
 
 
 def load_network(
-    name: str, settings: Mapping[str, Any]
+    name: str, settings: Mapping[str, Any], transform: str = ""
 ) -> tuple[Network, dict[str, int]]:
     """The network and the sizes of its open dimensions. Settings are such sizes for a file, and arguments otherwise.
 
-    Raises `Deep500Error` if a file has no such dimension, or if a size is not a positive integer.
+    `transform` is a transformation as text, which is applied. Raises `Deep500Error` if a file has no such dimension, or
+    if a size is not a positive integer.
     """
+    network, sizes = _untransformed(name, settings)
+    if transform:
+        network = definition_of(transform, "transformations")(network)
+    return network, sizes
+
+
+def _untransformed(
+    name: str, settings: Mapping[str, Any]
+) -> tuple[Network, dict[str, int]]:
     if ".py:" in name:
         return _from_function(name, settings), {}
     is_file = name.endswith(".onnx") or Path(name).exists()

@@ -12,11 +12,15 @@ move is allowed as well: in a loop that adds, they add up already. A result that
 is no float must be the same; only a quantised one (integers of up to 16 bits) may be off by one where such moves change
 it, as they do at a tie of rounding.
 
+An operator that computes in a way of its own, such as a convolution by Winograd's algorithm, declares the bound of
+that way (`own_bounds`); the larger one counts.
+
 Moves are random, and all may be small by chance. MOVES of them let nearly every correct element pass. What they do not
 explain is not called wrong yet: the `wider_` bounds are the farthest of MOST moves, which can only be larger.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -81,7 +85,8 @@ def _output_bounds(
         operations = depth(example) / max(want.size, 1)
         moved = move + _output_slack(example)
         bounds.append(allowed(want, moved, example.dtype, operations))
-    return _plus(outputs, bounds, inner)
+    own = _own(example, derived=False)
+    return _wider(_plus(outputs, bounds, inner), own)
 
 
 @once
@@ -118,7 +123,31 @@ def _gradient_bounds(
         slack = _flat(want, example.dtype) + _gradient_slack(example)
         moved = move + slack
         bounds.append(allowed(want, moved, example.dtype, operations))
-    return _plus(gradients, bounds, inner)
+    own = _own(example, derived=True)
+    return _wider(_plus(gradients, bounds, inner), own)
+
+
+def _own(example: Example, derived: bool) -> Sequence[Array | None] | None:
+    """The bounds that the operator declares for its own way to compute, if it has one."""
+    if example.dtype != "float32":
+        return None
+    operator = example.operator
+    if derived:
+        return operator.own_gradient_bounds(example.seeds, *example.inputs)
+    return operator.own_bounds(*example.inputs)
+
+
+def _wider(bounds: list[Array | None], own: Sequence[Array | None] | None) -> list[Any]:
+    """The larger bound of both, element by element."""
+    if own is None:
+        return bounds
+    wider = []
+    for bound, declared in zip(bounds, own, strict=True):
+        if bound is None or declared is None:
+            wider.append(bound)
+        else:
+            wider.append(np.fmax(bound, declared))
+    return wider
 
 
 def _derives_unseen(example: Example) -> bool:
@@ -187,7 +216,7 @@ def loose_bounds(
     inner = None
     if is_opaque(example):
         inner = moves_of(example, numbers, off_inside)
-    return _plus(right, bounds, inner)
+    return _wider(_plus(right, bounds, inner), _own(example, derived))
 
 
 def allowed(want: Array, moved: Array, dtype: str, operations: float) -> Array:

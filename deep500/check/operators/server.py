@@ -53,8 +53,11 @@ MISSING = (
     "Expected both inputs to be Half",
     "not in the list of allowed values",
     "Could not find device",
-    "was called on traced array",
-)  # how PyTorch, TensorFlow and JAX (of a function of NumPy's arrays) say it
+    # JAX of a function of NumPy's arrays: it has no values while it traces, and overwrites none
+    "traced array with",
+    "Array boolean indices must be concrete",
+    "JAX arrays are immutable",
+)  # how PyTorch, TensorFlow and JAX say it
 
 
 class QuestionSession:

@@ -12,16 +12,19 @@ from ...errors import raise_if_internal
 from ..report import CheckResult
 from ..schemes.faults import reason
 from .parts import weights, weights_text
-from .rounding import LARGEST_SHARE, Rounding, coarseness, plain_rounding, rounding_of
+from .rounding import (
+    LARGEST_SHARE,
+    Rounding,
+    plain_rounding,
+    rounding_of,
+    rounding_of_loss,
+)
 from .trainings import Training, largest
 from .trees import Arrays, arrays
 
 RANKS = (2, 3, 4)
 # more are not named
 MOST_WEIGHTS = 4
-# of a loss, which is a sum over examples and what comes before it
-LOSS_ULPS = 1000.0
-SMALLEST_LOSS = 1e-3
 DEPENDENT = (
     "the gradient of the batch is no combination of those of its halves: its examples depend on each other "
     "(batch norm, a contrastive loss), and no accumulation gives it"
@@ -96,8 +99,7 @@ class Promises:
         if self.training.linear and self._interact:
             yield not_applicable(name, DEPENDENT)
             return
-        step = coarseness(np.array(whole, np.float32))
-        bound = LOSS_ULPS * step * max(abs(whole), SMALLEST_LOSS)
+        bound = rounding_of_loss(self.training, self.seed, whole)
         for case, sizes in splits(self.training.batch.length).items():
             loss = self.training.loss(self.training.batch.parts(sizes))
             if loss is None:

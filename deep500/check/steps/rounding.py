@@ -1,7 +1,7 @@
 """How much of a difference rounding explains: for every tensor, what small random moves of the numbers change."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,16 +59,9 @@ def rounding_of(training: Training, seed: int) -> Rounding:
     """The gradient of the whole batch, and what rounding may change in it."""
     batch = training.batch.tree
     gradient = training.gradient([batch])
-    random = np.random.default_rng(seed)
     moved = dict.fromkeys(gradient, 0.0)
     has_moved = False
-    for _ in range(MOVES):
-
-        def move(array: np.ndarray) -> np.ndarray:
-            eps = np.finfo(array.dtype).eps
-            shifts = random.uniform(-2, 2, array.shape) * eps
-            return (array * (1 + shifts)).astype(array.dtype)
-
+    for move in moves(seed):
         state = None
         if training.start is not None:
             state = changed(training.start, move)
@@ -79,15 +72,48 @@ def rounding_of(training: Training, seed: int) -> Rounding:
             has_moved = has_moved or change > 0
     bounds = {}
     for name, array in gradient.items():
-        ulps = ULPS if has_moved else ULPS_UNMOVED
-        factor = FACTOR
-        if coarseness(array) >= NARROW:
-            ulps, factor = ULPS_NARROW, FACTOR_NARROW
-        bounds[name] = factor * moved[name] + ulps * coarseness(array) * largest(array)
+        step, size = coarseness(array), largest(array)
+        bounds[name] = allowed(moved[name], step, size, has_moved)
     floor = 1e-6 * max(bounds.values())
     for name, array in gradient.items():
         bounds[name] = max(bounds[name], floor, float(np.finfo(array.dtype).tiny))
     return Rounding(gradient, bounds)
+
+
+def rounding_of_loss(training: Training, seed: int, whole: float) -> float:
+    """What rounding may change in the loss of the whole batch."""
+    moved = 0.0
+    for move in moves(seed):
+        state = None
+        if training.start is not None:
+            state = changed(training.start, move)
+        other = training.loss([changed(training.batch.tree, move)], state)
+        if other is not None and math.isfinite(other):
+            moved = max(moved, abs(other - whole))
+    step = coarseness(np.array(whole, np.float32))
+    return allowed(moved, step, abs(whole), moved > 0)
+
+
+def allowed(moved: float, step: float, size: float, has_moved: bool) -> float:
+    """The bound of numbers up to `size`, `step` apart, which moves of the inputs have changed by `moved` at most."""
+    ulps = ULPS if has_moved else ULPS_UNMOVED
+    factor = FACTOR
+    if step >= NARROW:
+        ulps, factor = ULPS_NARROW, FACTOR_NARROW
+    return factor * moved + ulps * step * size
+
+
+def moves(seed: int) -> Iterator[Callable[[np.ndarray], np.ndarray]]:
+    """Functions that move every number of an array at random, by as little as rounding does."""
+    random = np.random.default_rng(seed)
+
+    def move(array: np.ndarray) -> np.ndarray:
+        eps = np.finfo(array.dtype).eps
+        shifts = random.uniform(-2, 2, array.shape) * eps
+        return (array * (1 + shifts)).astype(array.dtype)
+
+    for _ in range(MOVES):
+        yield move
 
 
 def plain_rounding(gradient: Arrays) -> Rounding:

@@ -128,9 +128,9 @@ class Training:
         """A step on one batch, from the state as it is."""
         self.subject.step([batch])
 
-    def loss(self, micro_batches: list[Any]) -> float | None:
-        """What a step from the first state returns, if that is a number."""
-        self.restart()
+    def loss(self, micro_batches: list[Any], state: Any = None) -> float | None:
+        """What a step from the first state, or from another one, returns, if that is a number."""
+        self.restart(state)
         loss = arrays(self.subject.step(micro_batches)).get("value")
         return float(loss) if loss is not None and loss.size == 1 else None
 

@@ -18,7 +18,7 @@ from ...contracts.framework import (
 )
 from ...contracts.network import Network
 from ...contracts.operator import Operator, TensorSpec
-from ...custom.operators import Custom, CustomOp
+from ...custom.operators import CustomOp
 from ...errors import Unsupported
 from ...measure.machine.host import nvidia
 from ...namespace import Namespace
@@ -119,7 +119,7 @@ class OnnxRuntime(Framework):
         A node without a kernel for the dtypes of its inputs is recorded by the formula, too; the second value says so
         only if arrays are given as inputs. A custom operator is its own kernel, a function of arrays.
         """
-        if isinstance(operator, Custom):
+        if operator.on_host:
             return self._host.kernel(operator, outputs, inputs)
         xp, kernels = self.xp, self.xp.kernels
         from ...onnx.recording.nodes import node_or_formula
@@ -143,7 +143,7 @@ class OnnxRuntime(Framework):
     def _evaluate(
         self, operator: Operator, inputs: Sequence[Any], composed: bool
     ) -> list[np.ndarray]:
-        if isinstance(operator, Custom):
+        if operator.on_host:
             return self._host._evaluate(operator, inputs, composed)
         session = self._session(operator, inputs, "composed" if composed else "native")
         outputs = self._run(session, inputs)
@@ -155,7 +155,7 @@ class OnnxRuntime(Framework):
         inputs: Sequence[Any],
         grads: Sequence[np.ndarray | None],
     ) -> list[np.ndarray | None]:
-        if isinstance(operator, Custom):
+        if operator.on_host:
             return self._host._gradient(operator, inputs, grads)
         values = (*inputs, *grads)
         session = self._session(operator, values, "gradient", len(inputs))
@@ -196,7 +196,7 @@ class OnnxRuntime(Framework):
     def _forward_call(
         self, operator: Operator, inputs: Sequence[Any], kernel: str
     ) -> Call:
-        if isinstance(operator, Custom):
+        if operator.on_host:
             return self._host.forward_call(operator, inputs, kernel)
         from .calls import forward
 
@@ -209,7 +209,7 @@ class OnnxRuntime(Framework):
         grads: Sequence[Any],
         kernel: str,
     ) -> Call:
-        if isinstance(operator, Custom):
+        if operator.on_host:
             return self._host.backward_call(operator, inputs, grads, kernel)
         from .calls import backward
 
@@ -232,7 +232,7 @@ class OnnxRuntime(Framework):
 
     def _executor(self, network: Network, seed: int, execution: str) -> "Executor":
         for node in network.nodes:
-            if isinstance(node.operator, Custom):
+            if node.operator.on_host:
                 self._check_custom(type(node.operator).__name__)
                 from .custom import SplitExecutor
 

@@ -17,7 +17,6 @@ from ...contracts.network import (
 from ...contracts.operator import Operator, TensorSpec
 from ...contracts.optimizer import Optimizer
 from ...custom.operators import (
-    Custom,
     CustomOp,
     HostFunction,
     one_or_all,
@@ -115,7 +114,7 @@ class SplitExecutor(ReferenceExecutor):
         return kernel_kinds
 
     def _kernel_kind(self, node: Node, specs: Mapping[str, TensorSpec]) -> str:
-        if isinstance(node.operator, Custom):
+        if node.operator.on_host:
             return "native"
         inputs: list[Any] = list(node.inputs)
         for i, name in enumerate(node.inputs):
@@ -133,7 +132,7 @@ def split(network: Network, kernel_kinds: dict[str, str]) -> Network:
     needed = {*network.outputs, *network.state_updates.values()}
     nodes: list[Node] = []
     for i, run in enumerate(runs):
-        if isinstance(run[0].operator, Custom):
+        if run[0].operator.on_host:
             nodes += run
             continue
         later = _inputs_of(runs[i + 1 :])
@@ -148,7 +147,7 @@ def _runs(nodes: Sequence[Node]) -> Iterator[list[Node]]:
     """Yield each custom node alone, and the nodes between two custom ones together."""
     run: list[Node] = []
     for node in nodes:
-        if not isinstance(node.operator, Custom):
+        if not node.operator.on_host:
             run.append(node)
             continue
         if run:

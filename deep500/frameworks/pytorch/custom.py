@@ -156,12 +156,14 @@ def _eager(op: CustomPythonOp) -> type[torch.autograd.Function]:
                 arrays = [_array(x) for x in saved]
                 ctx.arrays = arrays[:-m], arrays[-m:]
             dys = [_array(g) for g in grads]
-            gradients = op.gradients(dys, *ctx.arrays)
+            gradients = op.needed_gradients(ctx.needs_input_grad, dys, *ctx.arrays)
             ctx.arrays = None
             by_input: list[torch.Tensor | None] = []
             for dx in gradients:
-                is_float = dx.dtype.kind not in "iub"
-                by_input.append(_tensor(dx) if is_float else None)
+                if dx is None or dx.dtype.kind in "iub":
+                    by_input.append(None)
+                else:
+                    by_input.append(_tensor(dx))
             return tuple(by_input)
 
     if m > 1 or described or n > 1:

@@ -43,6 +43,10 @@ class TorchNamespace(Namespace):
         self.framework = framework
         self.device = framework.device
 
+    @property
+    def threads(self) -> int:  # type: ignore[override]
+        return torch.get_num_threads()
+
     abs, exp, log, sqrt = bind(torch.abs, torch.exp, torch.log, torch.sqrt)
     sin, cos, tanh, sign = bind(torch.sin, torch.cos, torch.tanh, torch.sign)
     asin, acos, atan, sinh, cosh = bind(

@@ -205,6 +205,14 @@ def chi_square_survival(x: float, df: float) -> float:
     return scale * _gamma_fraction(a, x)
 
 
+def f_survival(f: float, df_between: float, df_within: float) -> float:
+    """P(X > f) for an F variable with these degrees of freedom."""
+    if f <= 0:
+        return 1.0
+    within = df_within / (df_within + df_between * f)
+    return _incomplete_beta(df_within / 2, df_between / 2, within, 1 - within)
+
+
 def _gamma_series(a: float, x: float) -> float:
     term = total = 1 / a
     k = a

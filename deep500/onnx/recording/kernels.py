@@ -96,7 +96,7 @@ def fields(operator: Operator, opset: int = OPSET) -> dict[str, Any]:
     defaults = {field.name: field.default for field in dataclasses.fields(operator)}
     attributes = {}
     for name, value in operator.settings.items():
-        if value is None:
+        if value is None or name in operator.unwritten:
             continue
         if name in schema.attributes or value != defaults[name]:
             attributes[name] = value

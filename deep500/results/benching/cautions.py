@@ -33,11 +33,7 @@ from .drifts import drifts
 
 def cautions(data: ReportData) -> list[Text]:
     """Warnings first of the whole run, then of entries, then of comparisons; each said once."""
-    warnings: list[Text] = [*_notes(data.derived.notes)]
-    if data.derived.interference:
-        warnings += _interference(data.derived.interference)
-    if data.derived.control:
-        warnings.append(_control(data.derived.control))
+    warnings = run_cautions(data)
     warnings += drifts(data)
     of_entries = []
     for entry in data.entries:
@@ -49,6 +45,16 @@ def cautions(data: ReportData) -> list[Text]:
         name = between(data, comparison)
         of_comparisons.append((name, _of_comparison(comparison)))
     warnings += _by_message("comparison", of_comparisons)
+    return warnings
+
+
+def run_cautions(data: ReportData) -> list[Text]:
+    """The warnings of the whole run alone."""
+    warnings: list[Text] = [*_notes(data.derived.notes)]
+    if data.derived.interference:
+        warnings += _interference(data.derived.interference)
+    if data.derived.control:
+        warnings.append(_control(data.derived.control))
     return warnings
 
 

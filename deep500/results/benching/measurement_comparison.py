@@ -1,7 +1,7 @@
 """Two measurements side by side: every entry they share, B against A."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 
 from ...contracts.result import Contrast
 from ...errors import Deep500Error, TooFewSamples
@@ -33,15 +33,38 @@ DRIFT = (
 )
 
 
+@dataclass(frozen=True)
+class EntryPair:
+    """An entry of A and the one of B that it is compared with, under one name."""
+
+    label: str
+    a: Result
+    name_a: str
+    b: Result
+    name_b: str
+
+
 def contrast(a: Result, b: Result, margin: float, level: float) -> Contrast:
     """Compare the entries of the same name, as one family; two bundles of one entry each need not agree on its name."""
-    pairs = _pairs(a, b)
-    answers = _answers(a, b, pairs, margin, level)
-    compared_in_a = {name for name, _ in pairs}
-    compared_in_b = {name for _, name in pairs}
+    pairs = entry_pairs(a, b)
+    compared_in_a = {pair.name_a for pair in pairs}
+    compared_in_b = {pair.name_b for pair in pairs}
     only_in_a = [name for name in a.names if name not in compared_in_a]
     only_in_b = [name for name in b.names if name not in compared_in_b]
-    differences = _plan_differences(a, b)
+    differences = plan_differences(a, b)
+    return contrast_of_pairs(pairs, only_in_a, only_in_b, differences, margin, level)
+
+
+def contrast_of_pairs(
+    pairs: Sequence[EntryPair],
+    only_in_a: list[str],
+    only_in_b: list[str],
+    differences: list[str],
+    margin: float,
+    level: float,
+) -> Contrast:
+    """The comparison of all pairs, as one family, beside what only one side has and what their plans differ in."""
+    answers = _answers(pairs, margin, level)
     comparisons = []
     slower = []
     for name, answer in answers.items():
@@ -62,11 +85,13 @@ def contrast(a: Result, b: Result, margin: float, level: float) -> Contrast:
     return Contrast(data, blocks, slower, answer_first, lost)
 
 
-def _pairs(a: Result, b: Result) -> list[tuple[str, str]]:
-    """The names of the entries to compare, in A and in B; raises a Deep500Error if there are none."""
+def entry_pairs(a: Result, b: Result) -> list[EntryPair]:
+    """The entries to compare, in A and in B; raises a Deep500Error if there are none."""
     if len(a.names) == len(b.names) == 1:
-        return [(a.names[0], b.names[0])]
-    pairs = [(name, name) for name in a.names if name in b.names]
+        [name_a], [name_b] = a.names, b.names
+        label = name_a if name_a == name_b else f"{name_a} → {name_b}"
+        return [EntryPair(label, a, name_a, b, name_b)]
+    pairs = [EntryPair(name, a, name, b, name) for name in a.names if name in b.names]
     if not pairs:
         names_a = ", ".join(a.names)
         names_b = ", ".join(b.names)
@@ -75,26 +100,20 @@ def _pairs(a: Result, b: Result) -> list[tuple[str, str]]:
 
 
 def _answers(
-    a: Result,
-    b: Result,
-    pairs: list[tuple[str, str]],
-    margin: float,
-    level: float,
+    pairs: Sequence[EntryPair], margin: float, level: float
 ) -> dict[str, Answer]:
     """The comparison of every pair by its name, or why there is none."""
     samples = []
-    for name_a, name_b in pairs:
-        samples.append((a.samples(name_a), b.samples(name_b)))
+    for pair in pairs:
+        samples.append((pair.a.samples(pair.name_a), pair.b.samples(pair.name_b)))
     family = compare_family(samples, margin, level)
     answers = {}
     for pair, answer in zip(pairs, family, strict=True):
-        name_a, name_b = pair
-        label = name_a
-        if name_a != name_b:
-            label = f"{name_a} → {name_b}"
-        answer = _without_single_process(answer, a, b)
-        answer = _widened(answer, a.widening(name_a), b.widening(name_b))
-        answers[label] = _without_interference(answer, (a, b), pair)
+        answer = _without_single_process(answer, pair.a, pair.b)
+        widenings = pair.a.widening(pair.name_a), pair.b.widening(pair.name_b)
+        answer = _widened(answer, *widenings)
+        names = pair.name_a, pair.name_b
+        answers[pair.label] = _without_interference(answer, (pair.a, pair.b), names)
     return answers
 
 
@@ -140,7 +159,7 @@ def _without_interference(
     return answer
 
 
-def _plan_differences(a: Result, b: Result) -> list[str]:
+def plan_differences(a: Result, b: Result) -> list[str]:
     """What the two runs were told to do differently, apart from seed and budget."""
     differences = []
     for key, value_a, value_b in setting_differences(_settings(a), _settings(b)):

@@ -12,6 +12,7 @@ from ...contracts.result import (
     ResultKind,
     derived_document,
 )
+from ...contracts.sample_row import SampleRow
 from ...errors import Deep500Error
 from ...measure import derivation
 from ...measure.bench_blocks import TimedBlock
@@ -94,6 +95,11 @@ class TimesKind(ResultKind[BenchPlan, BlockT, BenchNumbers], Generic[BlockT]):
         from .bench_dossier import bench_dossier
 
         return bench_dossier(record.plan, self.timed(record.blocks), record.derived)
+
+    def sample_rows(self, record: TimesRecord[BlockT]) -> Iterable[SampleRow]:
+        from .timed_rows import timed_rows
+
+        return timed_rows(record.plan, self.timed(record.blocks))
 
     def compare(
         self,

@@ -6,7 +6,10 @@ import time
 import deep500 as d5
 
 reading, writing = os.pipe()
-if os.fork() == 0:
+
+
+def work():
+    """A third of a second of CPU time for every epoch, wherever it finds it."""
     os.setsid()
     while True:
         end = time.process_time() + 0.3
@@ -21,6 +24,8 @@ class Late(d5.events.Event):
     def before_epoch(self, trainer, epoch):
         if epoch:
             os.read(reading, 1)
+        elif os.fork() == 0:
+            work()
 
 
 MUTABLE = {

@@ -1,0 +1,1 @@
+"""What `d5 bench microbatch` measures: training steps of a network under limits of workspace."""

@@ -1,0 +1,1 @@
+"""What notebooks show and type: loaded by `%load_ext deep500`."""

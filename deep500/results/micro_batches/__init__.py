@@ -1,0 +1,1 @@
+"""The numbers, tables and pictures of a benchmark of micro-batches."""

@@ -1,0 +1,1 @@
+"""What a simulation of a virtual cluster records, derives and shows."""
