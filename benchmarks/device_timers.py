@@ -45,7 +45,7 @@ class LedgerOfSteps(d5.events.Event):
     """What the device has run by the end of each step of a trainer, which also runs kernels outside of its steps."""
 
     def __init__(self) -> None:
-        self.after_steps: list[simulated_device.Ledger] = []
+        self.after_steps: list[simulated_device.KernelLedger] = []
 
     def after_step(self, trainer: d5.Trainer, outputs: dict[str, Any]) -> None:
         self.after_steps.append(simulated_device.ledger())

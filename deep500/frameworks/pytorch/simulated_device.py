@@ -59,7 +59,7 @@ NUMBERS = {name: number for number, name in enumerate((*ASKED, *DONE))}
 
 
 @dataclass(frozen=True)
-class Ledger:
+class KernelLedger:
     """Kernels that have run since the last `counting` began, and for how long latency held them up."""
 
     kernels: int
@@ -139,10 +139,10 @@ def counting() -> Iterator[Counts]:
         setattr(counts, name, library.simulated_count(NUMBERS[name]))
 
 
-def ledger() -> Ledger:
+def ledger() -> KernelLedger:
     """What has run so far, without waiting for the rest: the difference of two is what ran between them."""
     library = load()
-    return Ledger(*(library.simulated_count(NUMBERS[name]) for name in DONE))
+    return KernelLedger(*(library.simulated_count(NUMBERS[name]) for name in DONE))
 
 
 def _wait(library: ctypes.CDLL) -> None:
