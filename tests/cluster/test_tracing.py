@@ -105,6 +105,10 @@ def test_large_arrays_cost_no_memory():
         (CollectiveChoice("Ring()", 4, 8, "broadcast"), "has no broadcast"),
         (CollectiveChoice("Ring()", 4, 8, "brodcast"), "broadcast"),
         (CollectiveChoice("SparCML()", 4, 8, "sparse_all_reduce"), "without its data"),
+        # their memory is not even set: what they sent was drawn by chance
+        (CollectiveChoice("SparCML()", 4, 8), "without its data"),
+        (CollectiveChoice("SSARRecursiveDoubling()", 4, 8), "without its data"),
+        (CollectiveChoice("Hierarchical(across=SparCML())", 4, 8), "without its data"),
         (CollectiveChoice("RecursiveDoubling()", 2**26, 4), "GiB of memory"),
     ],
 )
