@@ -16,6 +16,7 @@ from deep500.errors import Deep500Error
         ("Transpose(perm=[1, 0])", "", "Transpose", {"perm": (1, 0)}),
         ("a/my_op.py:Mine(power=3)", "a/my_op.py", "Mine", {"power": 3}),
         ("gelu.cpp:gelu", "gelu.cpp", "gelu", {}),
+        ("Conv(algorithm=direct)", "", "Conv", {"algorithm": "direct"}),
     ],
 )
 def test_what_is_named(text: str, file: str, name: str, attributes: dict) -> None:
@@ -24,7 +25,9 @@ def test_what_is_named(text: str, file: str, name: str, attributes: dict) -> Non
     assert operator.attributes == attributes
 
 
-@pytest.mark.parametrize("text", ["Gelu('tanh')", "Gelu(a=b)", "Gelu(a=)", "Gelu(**a)"])
+@pytest.mark.parametrize(
+    "text", ["Gelu('tanh')", "Gelu(a=b.c)", "Gelu(a=)", "Gelu(**a)"]
+)
 def test_what_is_no_attribute(text: str) -> None:
     with pytest.raises(Deep500Error, match="write attributes as name=value"):
         parsed_operator(text)
