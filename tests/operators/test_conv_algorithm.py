@@ -101,7 +101,7 @@ def test_a_node_that_it_cannot_compute_is_named_at_once() -> None:
     network.add_output("y")
     with pytest.raises(d5.Deep500Error, match="'strided'.*this one has stride 2 x 2"):
         network.set_attributes("strided", algorithm="winograd4")
-    assert network.node("strided").operator.algorithm is None
+    assert network.node("strided").operator.settings["algorithm"] is None
     network.set_attributes("strided", algorithm="direct")
 
 
