@@ -135,7 +135,12 @@ def _dimensions(
         raise Deep500Error(
             f"--batch {args.batch}: {network.name} has no open dimension, its batch is fixed"
         )
-    return {network.dimensions[0]: args.batch, **sizes}
+    batch = network.dimensions[0]
+    if sizes.get(batch, args.batch) != args.batch:
+        raise Deep500Error(
+            f"--batch {args.batch} and --set {batch}={sizes[batch]} name two sizes of one dimension: give one of them"
+        )
+    return {**sizes, batch: args.batch}
 
 
 def _plan(

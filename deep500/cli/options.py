@@ -93,9 +93,27 @@ def set_(parser: Parser, meaning: str) -> None:
     )
 
 
+class _Once(argparse.Action):
+    """Stores a value, and refuses a second one instead of forgetting the first."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if getattr(namespace, self.dest) != self.default:
+            raise argparse.ArgumentError(
+                self, "it is given twice, and one can be applied: give it once"
+            )
+        setattr(namespace, self.dest, values)
+
+
 def transform(parser: Parser, what: str) -> None:
     parser.add_argument(
         "--transform",
+        action=_Once,
         default="",
         metavar="TRANSFORMATION",
         help=f"{what}, as in 'MicroBatch(\"8 MiB\", batch=16)'; `d5 list transformations` names them",

@@ -59,7 +59,7 @@ def call(args: argparse.Namespace) -> int:
     if args.json:
         print_json(costs.to_json() | {"picture": picture})
         return 0
-    print(terminal(costs_report(costs, args.batch, args.most, args.framework)))
+    print(terminal(costs_report(costs, args.most, args.framework)))
     if picture:
         print(f"picture: {picture}")
     return 0

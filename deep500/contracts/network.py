@@ -94,6 +94,12 @@ class Network:
 
     def add_param(self, name: str, value: np.ndarray, trainable: bool = True) -> str:
         self._check_free(name)
+        try:
+            spec_of(value)
+        except AttributeError:
+            raise Deep500Error(
+                f"the parameter {name!r} is {shown(value)}: give an array, such as np.array([1, 2], 'float32')"
+            ) from None
         self.params[name] = value
         if trainable:
             self.trainable.append(name)

@@ -42,7 +42,8 @@ class Fourier(Kernel):
 
     def own_refusal(self, problem: ConvolutionProblem, direction: str) -> str | None:
         if problem.strides != (1, 1):
-            return "its stride is 1"
+            down, right = problem.strides
+            return f"its stride is 1, and this one is {down} x {right}"
         if self.tile(problem, direction) is None:
             rows, columns = extents_of(problem)
             return (

@@ -25,7 +25,11 @@ class Winograd(Kernel):
         if problem.kernel != (3, 3):
             return f"its kernel is 3 x 3, and this one is {problem.kernel[0]} x {problem.kernel[1]}"
         if problem.strides != (1, 1) or problem.dilations != (1, 1):
-            return "its stride and dilation are 1"
+            (down, right), (lower, wider) = problem.strides, problem.dilations
+            return (
+                "its stride and dilation are 1, and this one has "
+                f"stride {down} x {right} and dilation {lower} x {wider}"
+            )
         return None
 
     def kernel(

@@ -43,6 +43,11 @@ class NetworkCosts:
     training: MemoryPeak | None
 
     @property
+    def batch(self) -> int:
+        """The first size of the first input that has one."""
+        return next((x.shape[0] for x in self.inputs.values() if x.shape), 1)
+
+    @property
     def flops(self) -> int:
         """Work W: all operations of one inference."""
         return sum(node.flops or 0 for node in self.nodes)

@@ -22,16 +22,14 @@ HEADERS = [
 ]
 
 
-def costs_report(
-    costs: NetworkCosts, batch: int, most: int, framework: str | None
-) -> Report:
+def costs_report(costs: NetworkCosts, most: int, framework: str | None) -> Report:
     """The report that `d5 show network` prints, with the `most` heaviest nodes."""
     name = clean(costs.name)
     size = nbytes(costs.parameter_bytes)
     work = amount(costs.flops, "FLOP")
     sentence = (
         f"{name}: {len(costs.nodes)} nodes, {costs.parameters:,} parameters ({size}), "
-        f"{work} forward for a batch of {batch}"
+        f"{work} forward for a batch of {costs.batch}"
     )
     blocks: list[Block] = [
         Banner(f"{sentence}.", sentence),

@@ -61,4 +61,4 @@ def network_report(network: Network) -> Report:
     from ..costs.network_costs import network_costs
     from ..costs.summary import costs_report
 
-    return costs_report(network_costs(network, 1), 1, MOST_NODES, None)
+    return costs_report(network_costs(network, 1), MOST_NODES, None)

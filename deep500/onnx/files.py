@@ -69,8 +69,9 @@ def _model(source: Source) -> tuple[onnx.ModelProto, Path | None, str]:
             "takes the framework's own model"
         ) from None
     except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
         raise Deep500Error(
-            f"cannot read an ONNX model from {source!r}: {error}"
+            f"cannot read an ONNX model from {source!r}: {reason}"
         ) from None
     return _parsed(content, title), folder, title
 

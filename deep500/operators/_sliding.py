@@ -42,6 +42,10 @@ def windows(
         )
     strides, dilations = operator.strides or (1,) * n, operator.dilations or (1,) * n
     flat = operator.pads or (0,) * 2 * n
+    _check_length("strides", strides, n, 1)
+    _check_length("dilations", dilations, n, 1)
+    if operator.auto_pad == "NOTSET":
+        _check_length("pads", flat, n, 2)
     pads = zip(flat[:n], flat[n:], strict=True)
     spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilations, strict=True)]
     axes = list(zip(shape, spans, strides, strict=True))
@@ -58,6 +62,15 @@ def windows(
             dilations,
         )
     return SlidingWindows(strides, tuple(pads), dilations)
+
+
+def _check_length(name: str, values: Sequence[int], axes: int, per_axis: int) -> None:
+    if len(values) == axes * per_axis:
+        return
+    order = ", all at the beginning first" if per_axis == 2 else ""
+    raise ValueError(
+        f"{name} are {tuple(values)}: a kernel of {axes} axes needs {axes * per_axis} numbers{order}"
+    )
 
 
 def counts(shape: Sequence[int], kernel: Sequence[int], where: SlidingWindows) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from ..contracts.operator import (
     case,
 )
 from ..contracts.setting_ranges import Count, Pads, Sizes
+from ..errors import Deep500Error
 from ..graph.channels import channels_last, channels_second
 from ._sliding import AutoPad, counts, windows
 
@@ -66,13 +67,22 @@ class Conv(Operator):
         return self.algorithm is not None and name_of(x.dtype) == "float32"
 
     def _shape(self, x, w):
-        (y,) = self.infer(TensorSpec(tuple(x.shape)), TensorSpec(tuple(w.shape)))
-        return y.shape
+        spatial = counts(x.shape[2:], w.shape[2:], self._windows(x, w))
+        return (x.shape[0], w.shape[0], *spatial)
 
     def _problem(self, x, w):
         from ._convolving import problem_of
 
         return problem_of(x, w, self._windows(x, w), self.group)
+
+    def _refuse(self, x, w):
+        """Raise ValueError if the algorithm cannot compute a convolution of such tensors."""
+        try:
+            reason = self._own().refusal(self._problem(x, w), "forward")
+        except Deep500Error as error:
+            raise ValueError(str(error)) from None
+        if reason:
+            raise ValueError(f"{self.algorithm} cannot compute this convolution: {reason}")
 
     def _run(self, xp, direction, a, b, factors, shape):
         from ._convolving import run_on_host
@@ -122,8 +132,10 @@ class Conv(Operator):
             raise ValueError(
                 f"an input of shape {x.shape} does not go with a weight of shape {w.shape}"
             )
-        spatial = counts(x.shape[2:], w.shape[2:], self._windows(x, w))
-        return (TensorSpec((x.shape[0], w.shape[0], *spatial), x.dtype),)
+        y = TensorSpec(self._shape(x, w), x.dtype)
+        if self._is_own(x):
+            self._refuse(x, w)
+        return (y,)
 
     def flops(self, x, w, b=None):
         return self.infer(x, w)[0].size * (2 * math.prod(w.shape[1:]) + (b is not None))

@@ -381,3 +381,35 @@ def test_python_on_jax_with_one_thread_ends(tmp_path: Path) -> None:
         command, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def padded_sum(x):
+    """Each element, and zero times its neighbours; beyond the ends are zeros."""
+    around = np.pad(x, ((0, 0), (1, 1)))
+    return 0 * around[:, :-2] + x + 0 * around[:, 2:]
+
+
+def skipping(x):
+    return x + 0.0
+
+
+def dropping(x):
+    return np.where(np.isfinite(x), x, 1)
+
+
+@pytest.mark.parametrize(
+    ("function", "wrong"),
+    [
+        (skipping, set()),
+        (dropping, {"infinity", "minus infinity", "a row of minus infinity", "NaN"}),
+    ],
+)
+def test_what_meets_only_zeros_may_be_skipped(function, wrong):
+    report = d5.check_operator(
+        function,
+        reference=padded_sum,
+        inputs=[(3, 5)],
+        framework="reference",
+        dtypes="float32",
+    )
+    assert regimes(report, "wrong") == wrong, report.text

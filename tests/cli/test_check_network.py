@@ -72,6 +72,11 @@ def test_data_from_a_file(capsys, model, tmp_path):
         (["MODEL", "--set", "batch=0"], "1 or more"),
         (["MODEL", "--optimizer", "Adom"], "Did you mean 'Adam'"),
         (["MODEL", "--data", "missing.npz"], "missing.npz"),
+        (["MODEL", "--batch", "4", "--set", "batch=3"], "name two sizes of one"),
+        (
+            ["MODEL", *2 * ["--transform", "DeadNodes"]],
+            "--transform: it is given twice",
+        ),
     ],
 )
 def test_bad_requests_are_one_line(capsys, model, words, said):
@@ -83,3 +88,23 @@ def test_bad_requests_are_one_line(capsys, model, words, said):
 def test_what_is_checked_has_to_be_said(capsys):
     code, _, said = run(capsys, "check", "netwerk", "x")
     assert code == 2 and "Did you mean 'network'" in said
+
+
+USERS = """
+from deep500.contracts.transformation import Transformation
+
+class Fails(Transformation):
+    def apply(self, network):
+        raise RuntimeError("no such pattern")
+"""
+
+
+def test_a_users_transformation_that_raises_is_named(capsys, model, tmp_path):
+    file = tmp_path / "passes.py"
+    file.write_text(USERS)
+    words = ("check", "network", model, "--framework", "reference")
+    code, _, error = run(capsys, *words, "--transform", f"{file}:Fails")
+    assert code == 2 and error.count("\n") == 1
+    assert (
+        "Fails.apply (passes.py, line 6) raised RuntimeError: no such pattern" in error
+    )

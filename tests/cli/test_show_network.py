@@ -37,6 +37,12 @@ def test_the_table_has_every_node_and_the_totals(cnn, capfd):
     assert len(re.findall(r"\| Conv +\|", out)) == 2
 
 
+def test_the_batch_is_the_one_that_was_counted(cnn, capfd):
+    _, by_batch, _ = show(capfd, cnn, "--batch", "4")
+    _, by_name, _ = show(capfd, cnn, "--set", "batch=4")
+    assert by_name == by_batch
+
+
 def test_json_holds_the_same_numbers_as_the_library(cnn, d5, capfd):
     answer = d5("show", "network", cnn, "--batch", "4", "--json").json
     costs = network_costs(load(cnn), 4)

@@ -11,6 +11,13 @@ from deep500.contracts.operator import TensorSpec
 from deep500.errors import Deep500Error
 
 
+def test_a_parameter_is_an_array() -> None:
+    network = Network()
+    with pytest.raises(Deep500Error, match=r"'q' is \[1, 2, 3\]: give an array"):
+        network.add_param("q", [1, 2, 3])  # type: ignore[arg-type]
+    assert not network.params and not network.trainable
+
+
 def pictures() -> Network:
     """Two convolutions and a dense layer over the mean of every channel: any height and width will do."""
     network = Network("pictures")

@@ -23,10 +23,14 @@ PLAIN = ConvolutionProblem(1, 4, 12, 12, 4, (3, 3))
     ("algorithm", "changes", "reason"),
     [
         (Winograd4(), {"kernel": (5, 5)}, "its kernel is 3 x 3, and this one is 5 x 5"),
-        (Winograd4(), {"strides": (2, 1)}, "its stride and dilation are 1"),
+        (
+            Winograd4(),
+            {"strides": (2, 1)},
+            "its stride and dilation are 1, and this one has stride 2 x 1 and dilation 1 x 1",
+        ),
         (Winograd4(), {"dilations": (2, 2)}, "its stride and dilation are 1"),
         (Pointwise(), {}, "its kernel is 1 x 1, and this one is 3 x 3"),
-        (Fft(), {"strides": (2, 2)}, "its stride is 1"),
+        (Fft(), {"strides": (2, 2)}, "its stride is 1, and this one is 2 x 2"),
         (Fft(), {"height": 600}, "its tiles have at most 512 elements"),
         (
             FftTiled(),

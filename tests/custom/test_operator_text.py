@@ -16,6 +16,7 @@ from deep500.errors import Deep500Error
         ("Transpose(perm=[1, 0])", "", "Transpose", {"perm": (1, 0)}),
         ("a/my_op.py:Mine(power=3)", "a/my_op.py", "Mine", {"power": 3}),
         ("gelu.cpp:gelu", "gelu.cpp", "gelu", {}),
+        ("Conv(algorithm=direct)", "", "Conv", {"algorithm": "direct"}),
     ],
 )
 def test_what_is_named(text: str, file: str, name: str, attributes: dict) -> None:

@@ -77,6 +77,68 @@ def test_what_cannot_be_is_one_line(algorithm: str, shape, text: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_cases_that_it_cannot_compute_are_left_out() -> None:
+    operator = d5.operators.Conv(algorithm="winograd4")
+    report = d5.check_operator(operator, framework="reference", dtypes="float32")
+    assert report.ok, report.text
+    judged = {check.case for check in report.checks}
+    assert judged and all(name.startswith("Conv-") for name in judged)
+    assert len(judged) < len(Conv.cases)
+
+
+def test_inputs_that_it_cannot_compute_are_no_wrong_answer() -> None:
+    inputs = [np.ones((1, 6, 9, 9), np.float32), np.ones((4, 6, 3, 3), np.float32)]
+    operator = d5.operators.Conv(algorithm="winograd4", strides=(2, 2))
+    with pytest.raises(d5.Deep500Error, match="this one has stride 2 x 2"):
+        d5.check_operator(operator, framework="reference", inputs=inputs)
+
+
+def test_a_node_that_it_cannot_compute_is_named_at_once() -> None:
+    network = d5.Network()
+    network.add_input("x", ("batch", 1, 9, 9))
+    network.add_param("w", np.ones((2, 1, 3, 3), np.float32))
+    network.add_node("Conv", ("x", "w"), ["y"], name="strided", strides=(2, 2))
+    network.add_output("y")
+    with pytest.raises(d5.Deep500Error, match="'strided'.*this one has stride 2 x 2"):
+        network.set_attributes("strided", algorithm="winograd4")
+    assert network.node("strided").operator.settings["algorithm"] is None
+    network.set_attributes("strided", algorithm="direct")
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_no_framework_calls_it_a_kernel_of_its_own(framework: str) -> None:
+    x, w, _, _ = arrays()
+    operator = d5.operators.Conv(algorithm="direct", pads=PADS)
+    _, kind = d5.framework(framework).kernel(operator, inputs=(x, w))
+    assert kind == "composed"
+    kinds = d5.framework(framework).executor(small_network()).kernels()
+    convolutions = [
+        node.name for node in small_network().nodes if isinstance(node.operator, Conv)
+    ]
+    assert {kinds[name] for name in convolutions} == {"composed"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        (
+            {"pads": (1, 1)},
+            "a kernel of 2 axes needs 4 numbers, all at the beginning first",
+        ),
+        (
+            {"strides": (1, 1, 1)},
+            "strides are (1, 1, 1): a kernel of 2 axes needs 2 numbers",
+        ),
+        ({"dilations": (1,)}, "dilations are (1,): a kernel of 2 axes needs 2 numbers"),
+    ],
+)
+def test_a_wrong_number_of_settings_is_explained(settings, text: str) -> None:
+    x, w, _, _ = arrays()
+    with pytest.raises(ValueError) as caught:
+        d5.operators.Conv(**settings).infer(x, w)
+    assert text in str(caught.value)
+
+
 def small_network() -> d5.Network:
     network = d5.networks.create("lenet", outputs=10, shape=(1, 16, 16), seed=0)
     for node in network.ordered():

@@ -7,7 +7,7 @@ from typing import Any
 from ... import networks
 from ...contracts.network import Network
 from ...definition_text import create, definition_of
-from ...errors import Deep500Error, did_you_mean
+from ...errors import Deep500Error, did_you_mean, errors_of_user_code
 from ..operators.subjects import named_function
 
 
@@ -21,7 +21,9 @@ def load_network(
     """
     network, sizes = _untransformed(name, settings)
     if transform:
-        network = definition_of(transform, "transformations")(network)
+        transformation = definition_of(transform, "transformations")
+        with errors_of_user_code(f"transforming {name}"):
+            network = transformation(network)
     return network, sizes
 
 

@@ -65,7 +65,8 @@ class HostOnnxRuntime(OnnxRuntime):
     def kernel(
         self, operator: Operator, outputs: int = 1, inputs: Sequence[Any] = ()
     ) -> tuple[Callable[..., tuple], str]:
-        return lambda *inputs: operator.run(self.xp, *inputs), "native"
+        kind = "native" if operator.adapted is not None else "composed"
+        return lambda *inputs: operator.run(self.xp, *inputs), kind
 
     def _custom_op(self, operator: CustomOp) -> HostFunction:
         return HostFunction(operator, self.xp)
@@ -115,7 +116,8 @@ class SplitExecutor(ReferenceExecutor):
 
     def _kernel_kind(self, node: Node, specs: Mapping[str, TensorSpec]) -> str:
         if node.operator.on_host:
-            return "native"
+            _, kind = HOST.kernel(node.operator)
+            return kind
         inputs: list[Any] = list(node.inputs)
         for i, name in enumerate(node.inputs):
             if isinstance(name, str):
