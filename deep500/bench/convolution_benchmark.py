@@ -48,7 +48,8 @@ class ConvolutionBenchmark(Benchmark):
         "PyTorch's layouts, and what it costs to reorder between them; ours take nchw",
     )
     batch: int = factor(
-        0, "the size of the batch (8 for networks, else that of the shape)"
+        0,
+        "the size of the batch; 0: 8 for networks, else that of the shape",
     )
     threads: int = factor(0, "the threads that compute (one per CPU)")
 
@@ -66,7 +67,9 @@ class ConvolutionBenchmark(Benchmark):
             if name != ALL:
                 algorithm(name)  # raises for an unknown name
         if not 0 <= self.batch <= 1 << 16:
-            raise Deep500Error(f"--batch {self.batch}: give 1 to 65536")
+            raise Deep500Error(
+                f"--batch {self.batch}: give 1 to 65536, or 0 for that of the shape"
+            )
         self._threads()
 
     def jobs(self) -> list[ConvolutionJob]:

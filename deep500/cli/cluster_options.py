@@ -5,7 +5,7 @@ import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Deep500Error
+from ..errors import Deep500Error, unknown
 
 if TYPE_CHECKING:
     from ..bench.simulated.runner import Cluster
@@ -87,10 +87,13 @@ def cluster_arguments(parser: argparse.ArgumentParser) -> None:
 
 def given_cluster(args: argparse.Namespace) -> "Cluster":
     """The cluster of these options."""
+    from ..bench.collective_benchmark import TRANSPORTS
     from ..bench.simulated.runner import Cluster
     from ..cluster.disturbances import NANO, Disturbances
     from ..definition_text import definition_of
 
+    if args.transport not in TRANSPORTS:
+        raise unknown("transport", args.transport, TRANSPORTS)
     noise = definition_of(args.noise, "noises") if args.noise else None
     speed = dict(rank_value("--speed", text) for text in args.speed)
     kills = dict(rank_value("--kill", text) for text in args.kill)

@@ -22,6 +22,7 @@ from ...distributed.recipe_training import distributed_trainer, recipe_sampler
 from ...distributed.recording import RecordedTrainer, RecordedVirtual
 from ...errors import Deep500Error, unknown
 from ...results.simulating.data import TrainingResult
+from ..collective_benchmark import DTYPES
 from ..collectives.arrays import operation_program
 from .step_progress import StepProgress
 
@@ -78,6 +79,8 @@ def collective_subject(
     collective: Collective = definition_of(choice.text, "collectives")
     if choice.ranks < 1:
         raise Deep500Error(f"--ranks {choice.ranks}: give 1 or more")
+    if choice.dtype not in DTYPES:
+        raise unknown("dtype", choice.dtype, DTYPES)
     if choice.operation not in OPERATIONS:
         raise unknown("operation", choice.operation, OPERATIONS)
     if choice.operation not in collective.operations or choice.operation in NOT_TRACED:
