@@ -10,11 +10,14 @@ the kernels up, which must be 1, with its interval. Exits with 1 unless every in
 import argparse
 import random
 import sys
+from typing import Any
 
 import numpy as np
 
 import deep500 as d5
 from deep500.contracts.framework import Framework
+from deep500.contracts.metric import History
+from deep500.contracts.network import Network
 from deep500.graph.operator_times import node_calls, operator_times, timed_rounds
 from deep500.measure.candidates import InProcess
 from deep500.measure.clock import calibrate, now
@@ -22,16 +25,61 @@ from deep500.measure.device_clock import DeviceClock
 from deep500.measure.plan import PlanEntry
 from deep500.measure.session import Session
 from deep500.measure.statistics.intervals import interval
+from deep500.testing import simulated_device
 from deep500.testing.delays import (
     LATENCIES_S,
+    DelayedTime,
     Timer,
     Work,
     delay_slope,
     delayed_time,
     kernels_of,
 )
+from deep500.training.breakdown import STEP
+from deep500.training.matching import Splits
 
 GOAL = 0.05
+
+
+class LedgerOfSteps(d5.events.Event):
+    """What the device has run by the end of each step of a trainer, which also runs kernels outside of its steps."""
+
+    def __init__(self) -> None:
+        self.after_steps: list[simulated_device.KernelLedger] = []
+
+    def after_step(self, trainer: d5.Trainer, outputs: dict[str, Any]) -> None:
+        self.after_steps.append(simulated_device.ledger())
+
+
+def trainer_timers(sim: Framework, net: Network, data: Splits) -> tuple[Timer, Timer]:
+    """Timers of the second step of a trainer: as a whole, and by its phases."""
+
+    def second_step(breakdown: bool) -> tuple[History, float]:
+        """A run of the trainer, and the seconds by which kernels of its second step were held up."""
+        ledgers = LedgerOfSteps()
+        trainer = d5.Trainer(
+            sim.executor(net),
+            d5.optimizers.SGD(0.01),
+            splits=data,
+            sampler=d5.samplers.ShuffleSampler(16, seed=1),
+            epochs=1,
+            events=[ledgers],
+            breakdown=breakdown,
+        )
+        history = trainer.run()
+        before, after = ledgers.after_steps
+        return history, (after.delay_ns - before.delay_ns) / 1e9
+
+    def of_trainer() -> DelayedTime:
+        history, delay_s = second_step(False)
+        return DelayedTime(history.step_seconds[1], delay_s)
+
+    def of_phases() -> DelayedTime:
+        history, delay_s = second_step(True)
+        phases = [history.series[phase][1] for phase in STEP]
+        return DelayedTime(sum(phases), delay_s)
+
+    return of_trainer, of_phases
 
 
 def timers(sim: Framework) -> dict[str, tuple[Timer, Work]]:
@@ -67,32 +115,13 @@ def timers(sim: Framework) -> dict[str, tuple[Timer, Work]]:
         [[ns]] = timed_rounds([lambda: step(native)], 1, sync=sim.sync)
         return ns / 1e9
 
-    def trainer(breakdown: bool) -> d5.Trainer:
-        sampler = d5.samplers.ShuffleSampler(16, seed=1)
-        optimizer = d5.optimizers.SGD(0.01)
-        network = sim.executor(net)
-        return d5.Trainer(
-            network,
-            optimizer,
-            splits=data,
-            sampler=sampler,
-            epochs=1,
-            breakdown=breakdown,
-        )
-
-    def of_trainer() -> float:
-        return trainer(False).run().step_seconds[0]
-
-    def of_phases() -> float:
-        series = trainer(True).run().series
-        return sum(series[phase][0] for phase in ("forward", "backward", "update"))
-
     entry = PlanEntry("product", InProcess(product), {})
     session = Session([entry], calibrate(), sync=sim.sync)
 
     def of_bench() -> float:
         return session.block([1], [[0]]).ns[0][0] / 1e9
 
+    of_trainer, of_phases = trainer_timers(sim, net, data)
     calls = node_calls(executor, native)
 
     def each_operator() -> None:

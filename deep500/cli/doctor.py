@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from ..errors import visible
+from ..errors import Deep500Error, visible
 from ..progress import ProgressLine
 from . import options
 from .output import print_json, show_record
@@ -66,7 +66,11 @@ def _renew_peaks(args: argparse.Namespace) -> int:
 
 def _record_noise(args: argparse.Namespace) -> int:
     from ..cluster.noise_recording import record_noise, write_noise
+    from ..reports.tables import seconds
 
+    folder = args.noise.absolute().parent
+    if not folder.is_dir():
+        raise Deep500Error(f"cannot write {args.noise}: there is no folder {folder}")
     with ProgressLine() as progress:
         quiet_moment(args, progress)
         trace = record_noise(args.budget, progress)
@@ -77,7 +81,7 @@ def _record_noise(args: argparse.Namespace) -> int:
         return 0
     print(
         f"{numbers['detours']} detours in {numbers['seconds']:.3g} s took {numbers['share']:.3%} of the time "
-        f"(median {numbers['median_us']:.3g} µs, longest {numbers['longest_us']:.4g} µs)"
+        f"(median {seconds(numbers['median_us'] / 1e6)}, longest {seconds(numbers['longest_us'] / 1e6)})"
     )
     replay = f"d5 simulate 'Ring()' --noise 'RecordedDetours(\"{args.noise}\")'"
     print(f"replay them: {visible(replay)}")

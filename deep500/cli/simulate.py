@@ -17,6 +17,25 @@ if TYPE_CHECKING:
     from ..cluster.network import ClusterNetwork
 
 GOAL_ENDINGS = {".goal", ".bin"}
+# the options that only one kind of subject has, and what they are if they are not given
+OPTIONS: dict[str, dict[str, Any]] = {
+    "a GOAL file": {},
+    "a collective": {
+        "ranks": 8,
+        "size": "4",
+        "operation": "all_reduce",
+        "dtype": "float32",
+    },
+    "a recipe": {
+        "ranks": 8,
+        "scheme": "AllReduce",
+        "steps": 100,
+        "compute": 0.0,
+        "update": 0.0,
+        "framework": None,
+        "set": [],
+    },
+}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,19 +54,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--size",
-        default="4",
+        default=None,
         metavar="SIZE",
         help="bytes of a rank's array, of a collective: 8, 64KiB, 1MiB (4)",
     )
     add(
         "--operation",
-        default="all_reduce",
+        default=None,
         metavar="NAME",
         help="all_reduce, all_gather, broadcast …: the operation of a collective (all_reduce)",
     )
     add(
         "--dtype",
-        default="float32",
+        default=None,
         metavar="DTYPE",
         help="the dtypes of floats: that of a collective's array (float32)",
     )
@@ -73,28 +92,28 @@ def _training_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "--scheme",
-        default="AllReduce",
+        default=None,
         metavar="NAME",
         help="how ranks train together, of a recipe (AllReduce)",
     )
     add(
         "--steps",
         type=int,
-        default=100,
+        default=None,
         metavar="N",
         help="the steps of a recipe, in whole epochs (100)",
     )
     add(
         "--compute",
         type=float,
-        default=0.0,
+        default=None,
         metavar="SECONDS",
         help="backprop of one example, of a recipe (0)",
     )
     add(
         "--update",
         type=float,
-        default=0.0,
+        default=None,
         metavar="SECONDS",
         help="one update by the optimizer, of a recipe (0)",
     )
@@ -137,18 +156,35 @@ def _subject(
     is_recipe = path.suffix == ".py" or _is_recipe(text)
     is_collective = "(" in text or ".py:" in text or registry.has("collectives", text)
     if is_collective:
+        _fill_in(args, "a collective")
         [nbytes] = _sizes(args.size)
         choice = subjects.CollectiveChoice(
-            text, _ranks(args), nbytes, args.operation, args.dtype
+            text, args.ranks, nbytes, args.operation, args.dtype
         )
         return subjects.collective_subject(choice, network, progress)
     if is_recipe:
+        _fill_in(args, "a recipe")
         return _trained(args, network, progress)
     if path.suffix in GOAL_ENDINGS or path.is_file():
+        _fill_in(args, "a GOAL file")
         return subjects.goal_subject(path, progress)
     raise Deep500Error(
         f"{text!r} is no GOAL file, no collective and no recipe: `d5 list collectives` and `d5 list recipes` name them"
     )
+
+
+def _fill_in(args: argparse.Namespace, kind: str) -> None:
+    """The defaults of a kind of subject; options of another kind are refused, since they would change nothing."""
+    known = OPTIONS[kind]
+    for name in dict.fromkeys(name for each in OPTIONS.values() for name in each):
+        value = getattr(args, name)
+        if name not in known and value not in (None, []):
+            owners = [other for other, names in OPTIONS.items() if name in names]
+            raise Deep500Error(
+                f"--{name} is for {' and '.join(owners)}, and {args.subject} is {kind}: leave it out"
+            )
+        if name in known and value is None:
+            setattr(args, name, known[name])
 
 
 def _trained(
@@ -165,7 +201,7 @@ def _trained(
     if settings:
         recipe = recipe.with_settings(settings)
     choice = subjects.TrainingChoice(
-        _ranks(args), args.scheme, args.steps, args.compute, args.update
+        args.ranks, args.scheme, args.steps, args.compute, args.update
     )
     return subjects.recipe_subject(recipe, choice, network, progress)
 
@@ -174,10 +210,6 @@ def _is_recipe(text: str) -> bool:
     from ..rerun.recipe_files import known_recipes
 
     return text in known_recipes()
-
-
-def _ranks(args: argparse.Namespace) -> int:
-    return 8 if args.ranks is None else args.ranks
 
 
 def _sizes(text: str) -> list[int]:

@@ -24,8 +24,9 @@ RANKS = 2_000
 Progress = Callable[[float, str], None]
 
 
-def read_goal(path: Path, progress: Progress | None = None) -> MessageSchedule:
+def read_goal(path: Path | str, progress: Progress | None = None) -> MessageSchedule:
     """The schedule in a GOAL file; a Deep500Error names the line or the byte that is wrong."""
+    path = Path(path)
     try:
         size = path.stat().st_size
         with path.open("rb") as file:

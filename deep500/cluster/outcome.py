@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..errors import Deep500Error
+
 # Columns of `spent`
 WORK, OVERHEAD, BYTES, NOISE = range(4)
 # Kinds of intervals are those of operations; why one did not begin earlier:
@@ -55,4 +57,11 @@ class SimulatedRun:
 
     @property
     def makespan(self) -> int:
+        """When the last rank was done; a Deep500Error if ranks block."""
+        if self.blocked is not None:
+            [ranks] = np.nonzero(self.blocked.reason != FINISHED)
+            raise Deep500Error(
+                f"there is no makespan: {len(ranks)} of {len(self.nanoseconds)} ranks are not done, the first is rank "
+                f"{ranks[0]}; `d5 simulate` of the schedule says who waits for whom"
+            )
         return int(self.nanoseconds.max())

@@ -3,11 +3,14 @@
 import numpy as np
 
 from ..contracts.collective_cost import rounds_to_all
+from ..errors import Deep500Error
 from .schedule import NODE, RANK, RECV, SEND, MessageSchedule
 
 
 def dissemination(ranks: int, nbytes: int = 1) -> MessageSchedule:
     """A barrier: in round k every rank sends to the one 2^k further on, once it has what was sent to it before."""
+    if ranks < 1:
+        raise Deep500Error(f"a dissemination over {ranks} ranks: give 1 or more")
     rounds = rounds_to_all(ranks)
     return _rounds(ranks, nbytes, 1 << np.arange(rounds))
 

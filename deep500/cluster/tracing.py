@@ -93,7 +93,7 @@ class ProgramTracer:
 
     def array(self, count: int, dtype: Any) -> np.ndarray:
         """An array whose elements nobody reads: its memory is never touched."""
-        return np.empty(count, dtype).view(self.array_class)
+        return np.zeros(count, dtype).view(self.array_class)
 
     def run(self, rank: int, program: Program) -> list[Operation]:
         """The operations of a program."""
@@ -194,6 +194,15 @@ def _silent_class(combined: Callable[[np.ndarray], None]) -> type[np.ndarray]:
             out = settings.get("out", inputs)[0]
             combined(out)
             return out
+
+        def __getitem__(self, key: Any) -> Any:
+            part = super().__getitem__(key)
+            if not isinstance(part, np.ndarray):
+                raise Deep500Error(
+                    "a program reads an element of its array, and no data are simulated: what it sends must not depend "
+                    "on them"
+                )
+            return part
 
         def __setitem__(self, key: Any, value: Any) -> None:
             pass

@@ -35,9 +35,11 @@ def check_finished(schedule: MessageSchedule, blocked: BlockedRanks | None) -> N
         )
     rank = left_over[0]
     message = waiting.operation(rank)
+    more = len(left_over) - 1
+    others = f"; messages of {more} more ranks are left over, too" if more else ""
     raise Deep500Error(
-        f"rank {rank} sent {message.size} bytes to rank {message.peer}{message.with_tag}, which never received them "
-        f"({len(left_over)} such ranks)"
+        f"rank {rank} sent {message.size} bytes to rank {message.peer}{message.with_tag}, "
+        f"which never received them{others}"
     )
 
 

@@ -104,7 +104,7 @@ class Timing:
 
     def _runs(
         self, problem: ConvolutionProblem, direction: str, plans: Sequence[str]
-    ) -> dict[str, "Run"]:
+    ) -> dict[str, "ReadyPlan"]:
         """The plans as functions, on the same arrays."""
         random = np.random.default_rng(0)
         a_shape, b_shape, out_shape = problem.shapes(direction)
@@ -120,12 +120,12 @@ class Timing:
         runs = {}
         for plan, own in parts.items():
             arguments = (own, problem, direction, a, b, out, workspace, threads)
-            runs[plan] = Run(partial(run_parts, *arguments), nbytes[plan])
+            runs[plan] = ReadyPlan(partial(run_parts, *arguments), nbytes[plan])
         return runs
 
 
 @dataclass(frozen=True)
-class Run:
+class ReadyPlan:
     """A plan that is ready to run, and the bytes of its workspace."""
 
     call: Callable[[], None]
@@ -135,7 +135,7 @@ class Run:
 Measured = tuple[float, float | None, float | None, int]
 
 
-def _measured(runs: Mapping[str, Run]) -> dict[str, Measured]:
+def _measured(runs: Mapping[str, ReadyPlan]) -> dict[str, Measured]:
     """The median of each, its interval and the number of samples; of hopeless ones, a single time."""
     looks = {name: _look(each.call) for name, each in runs.items()}
     measured: dict[str, Measured] = {}
@@ -176,7 +176,7 @@ def _is_hopeless(
     seconds: float,
     workspace: int,
     looks: Mapping[str, float],
-    runs: Mapping[str, Run],
+    runs: Mapping[str, ReadyPlan],
 ) -> bool:
     """Whether another plan is far faster in no more memory."""
     rivals = [name for name, run in runs.items() if run.workspace <= workspace]

@@ -356,6 +356,10 @@ class Reader:
             settings.setdefault("num_outputs", len(proto.output))
         try:
             operator = cls(**settings)
+        except Unsupported:
+            raise
+        except Deep500Error as error:
+            raise Deep500Error(f"node {label(proto)}: {error}") from None
         except (TypeError, ValueError) as error:
             raise Deep500Error(
                 f"node {label(proto)} is no valid {proto.op_type}: {error}"

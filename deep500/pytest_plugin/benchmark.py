@@ -61,6 +61,7 @@ class BenchmarkFixture:
         self, function_to_benchmark: Callable, *args: Any, **kwargs: Any
     ) -> Any:
         """Time `function_to_benchmark(*args, **kwargs)` and return what it returns."""
+        __tracebackhide__ = True  # of an error in the function
         self._use("benchmark(…)")
         call = bound_call(function_to_benchmark, args, kwargs)
         value = call()  # raises its own error, if it has one

@@ -33,6 +33,7 @@ class D5:
         **kwargs: Any,
     ) -> Result:
         """Time `function(*args, **kwargs)`: the samples, with `.interval(…)` and every number in `.derived`."""
+        __tracebackhide__ = True  # of an error in the function
         label = function_name(function, "function")
         bound = bound_call(function, args, kwargs)
         bound()  # raises its own error, if it has one
@@ -54,6 +55,7 @@ class D5:
         **kwargs: Any,
     ) -> Comparison | TooFewSamples:
         """Time two functions in turn, with the same arguments; the test fails if `other` is slower than `base`."""
+        __tracebackhide__ = True
         first = function_name(base, "base")
         second = function_name(other, "other")
         if first == second:
@@ -149,4 +151,4 @@ def failing_in_one_line() -> Iterator[None]:
     try:
         yield
     except Deep500Error as error:
-        pytest.fail(str(error), pytrace=False)
+        raise pytest.fail.Exception(str(error), pytrace=False) from None

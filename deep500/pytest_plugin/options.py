@@ -1,5 +1,6 @@
 """The options of the plugin, and those of pytest-benchmark that it understands where that is not installed."""
 
+import argparse
 import os
 from importlib.util import find_spec
 
@@ -30,20 +31,20 @@ def add_options(parser: pytest.Parser, with_alias: bool) -> None:
     )
     add(
         "--d5-processes",
-        type=int,
+        type=processes,
         metavar="N",
         help="how many processes run the measuring tests (6 with --d5-save or --d5-against, else 1)",
     )
     add(
         "--d5-budget",
-        type=float,
+        type=seconds,
         default=1.0,
         metavar="SECONDS",
         help="the time to spend on one measurement in one process (1)",
     )
     add(
         "--d5-margin",
-        type=float,
+        type=share,
         default=0.02,
         metavar="SHARE",
         help="the relative difference that does not matter (0.02)",
@@ -61,6 +62,24 @@ def add_options(parser: pytest.Parser, with_alias: bool) -> None:
     )
     if with_alias:
         _add_alias(parser)
+
+
+def processes(text: str) -> int:
+    if not (text.isdigit() and 1 <= int(text) <= 100):
+        raise argparse.ArgumentTypeError(f"{text}: give 1 to 100")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    if not 0 < float(text) < 1e6:
+        raise argparse.ArgumentTypeError(f"{text}: give seconds, more than 0")
+    return float(text)
+
+
+def share(text: str) -> float:
+    if not 0 <= float(text) < 1e6:
+        raise argparse.ArgumentTypeError(f"{text}: give a share such as 0.02")
+    return float(text)
 
 
 def _add_alias(parser: pytest.Parser) -> None:

@@ -46,15 +46,13 @@ def read_settings(config: pytest.Config) -> SuiteSettings:
         raise Deep500Error(
             "tests that run beside each other disturb each other's times: leave -n out with --d5-save and --d5-against"
         )
+    if (saves or compares) and option.d5_once:
+        raise Deep500Error(
+            "--d5-once times nothing: leave it out with --d5-save and --d5-against"
+        )
     processes = option.d5_processes
     if processes is None:
         processes = SEVERAL if saves or compares else 1
-    if not 1 <= processes <= 100:
-        raise Deep500Error(f"--d5-processes {processes}: give 1 to 100")
-    if not 0 < option.d5_budget < 1e6:
-        raise Deep500Error(f"--d5-budget {option.d5_budget}: give seconds, more than 0")
-    if not 0 <= option.d5_margin < 1e6:
-        raise Deep500Error(f"--d5-margin {option.d5_margin}: give a share such as 0.02")
     return SuiteSettings(
         root=config.rootpath,
         budget_s=option.d5_budget,

@@ -7,7 +7,6 @@ from ..frameworks.pytorch import simulated_device
 
 # each far above what a launch costs, so that the host is never what the device waits for
 LATENCIES_S = (0.001, 0.002, 0.004)
-Timer = Callable[[], float]  # seconds of one run of the work; it may run it more often
 Work = Callable[[], object]
 
 
@@ -17,6 +16,11 @@ class DelayedTime:
 
     seconds: float
     delay_s: float
+
+
+# Seconds of one run of the work; it may run it more often. A timer that runs other kernels too, which a busy machine
+# may hold up for another time, returns a DelayedTime, with the delay of the work alone by `simulated_device.ledger`.
+Timer = Callable[[], float | DelayedTime]
 
 
 def kernels_of(work: Work) -> int:
@@ -33,9 +37,11 @@ def delayed_time(timer: Timer, kernels: int, latency_s: float) -> DelayedTime:
     A kernel is held up for longer than the latency on a busy machine: what the device has measured counts.
     """
     with simulated_device.latency(latency_s), simulated_device.counting() as counts:
-        seconds = timer()
+        reading = timer()
+    if isinstance(reading, DelayedTime):
+        return reading
     mean_delay_s = counts.delay_ns / counts.kernels / 1e9
-    return DelayedTime(seconds, kernels * mean_delay_s)
+    return DelayedTime(reading, kernels * mean_delay_s)
 
 
 def delay_slope(times: Sequence[DelayedTime]) -> float:

@@ -42,9 +42,10 @@ def results(
     recipe: str = "digits_mlp",
     where: str = "reference",
     kernels: str = "fixed",
+    steps: int = 4,
     **fields: Any,
 ) -> list[CheckResult]:
-    check = CheckReproducible(steps=4, **fields)
+    check = CheckReproducible(steps=steps, **fields)
     subject = check.load(recipe, {"reproducible": f"16,{kernels}"})
     return list(check.questions(subject, where, lambda _: None))
 
@@ -129,6 +130,13 @@ def test_all_layouts(recipe: str, where: str, kernels: str) -> None:
     *every, last = results(recipe, where, kernels)
     assert len([result for result in every if result.ok]) >= 18
     assert last.ok, [result for result in every if not result.ok]
+
+
+@pytest.mark.usefixtures("few_layouts")
+def test_a_single_step_is_interrupted_at_its_end() -> None:
+    *every, last = results(steps=1)
+    assert all(result.ok for result in every), every
+    assert last.ok
 
 
 def test_at_least_18_layouts_have_names_of_their_own() -> None:

@@ -50,3 +50,9 @@ def test_what_takes_the_processor_away_is_seen():
 def test_a_budget_that_is_none(capsys):
     assert main(["doctor", "--noise", "x.txt", "--budget", "0"]) == 2
     assert "--budget 0" in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_is_refused_before_the_recording(tmp_path, capsys):
+    file = tmp_path / "none" / "x.txt"
+    assert main(["doctor", "--noise", str(file), "--budget", "600"]) == 2
+    assert "there is no folder" in capsys.readouterr().err

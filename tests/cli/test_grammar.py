@@ -141,6 +141,7 @@ MEANINGS = {
     "--workspace": ("the limits of each convolution's workspace", "LIMIT"),
     "--policy": ("how a batch may be divided", "NAME"),
     "--one-budget": ("one limit for all convolutions", None),
+    "--lock-clock": ("the clock of NVIDIA devices", "MHZ"),
     "--calls": ("how many calls are timed together", "N"),
 }
 

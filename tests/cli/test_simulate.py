@@ -117,6 +117,9 @@ def test_a_page(tmp_path, capsys):
         (["Ring()", "--resume"], "needs --out"),
         (["Ring()", "--network", "nothing"], "no such bundle"),
         (["digits_mlp", "--ranks", "100"], "100"),
+        (["SparCML()"], "without its data"),
+        (["Ring()", "--compute", "0"], "--compute is for a recipe"),
+        (["digits_mlp", "--size", "4"], "--size is for a collective"),
     ],
 )
 def test_bad_input_is_one_line(words, expected, capsys):
@@ -124,6 +127,29 @@ def test_bad_input_is_one_line(words, expected, capsys):
     said = capsys.readouterr().err
     assert expected in said
     assert len(said.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("option", ["--ranks", "--size", "--steps"])
+def test_a_goal_file_has_no_such_option(option, goal, capsys):
+    assert main(["simulate", str(goal), option, "4"]) == 2
+    said = capsys.readouterr().err
+    assert f"{option} is for a " in said and "x.goal is a GOAL file" in said
+
+
+def test_few_seeds_give_a_time_without_an_interval(capsys):
+    words = ["Ring()", "--noise", NOISE, "--seeds"]
+    assert main(["simulate", *words, "3"]) == 0
+    said = capsys.readouterr().out
+    assert "s (no interval: the median of 3 seeds)" in said.splitlines()[0]
+
+
+def test_slow_ranks_that_compute_nothing_are_noted(goal, capsys):
+    note = "No rank computes here"
+    assert main(["simulate", "Ring()", "--speed", "3=2"]) == 0
+    assert note in capsys.readouterr().out
+    goal.write_text("num_ranks 1\nrank 0 {\na: calc 5\n}\n")
+    assert main(["simulate", str(goal), "--speed", "0=2"]) == 0
+    assert note not in capsys.readouterr().out
 
 
 def test_a_recipe_learns_what_it_learns_on_virtual_ranks(capsys):

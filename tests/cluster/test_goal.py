@@ -50,6 +50,7 @@ def test_written_and_read_again(tmp_path, binary):
 def test_the_text_of_the_format(tmp_path):
     file = tmp_path / "x.goal"
     file.write_text(TEXT)
+    assert operations(read_goal(str(file))) == operations(read_goal(file))
     schedule = read_goal(file)
     first, second = operations(schedule)
     assert [(o.kind, o.size, o.tag, o.after) for o in first] == [

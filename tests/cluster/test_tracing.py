@@ -105,6 +105,10 @@ def test_large_arrays_cost_no_memory():
         (CollectiveChoice("Ring()", 4, 8, "broadcast"), "has no broadcast"),
         (CollectiveChoice("Ring()", 4, 8, "brodcast"), "broadcast"),
         (CollectiveChoice("SparCML()", 4, 8, "sparse_all_reduce"), "without its data"),
+        # their memory is not even set: what they sent was drawn by chance
+        (CollectiveChoice("SparCML()", 4, 8), "without its data"),
+        (CollectiveChoice("SSARRecursiveDoubling()", 4, 8), "without its data"),
+        (CollectiveChoice("Hierarchical(across=SparCML())", 4, 8), "without its data"),
         (CollectiveChoice("RecursiveDoubling()", 2**26, 4), "GiB of memory"),
     ],
 )
@@ -124,3 +128,18 @@ def test_fitted_knots_are_the_stream_of_the_fitted_network():
     for nbytes in (0, 1, 8, 1024, 5000, 65536, 10**6):
         assert level.stream(nbytes) == pytest.approx(fitted.stream(nbytes) * 1e9, abs=1)
     assert np.isclose(level.L, 1000)
+
+
+def test_a_program_that_looks_at_its_data_is_refused(tmp_path):
+    """No data are simulated: what memory holds decides nothing."""
+    file = tmp_path / "peeks.py"
+    file.write_text(
+        "from deep500.collectives import Ring\n"
+        "class Peeks(Ring):\n"
+        "    def all_reduce(self, rank, size, array, op='sum'):\n"
+        "        if array[0] > 0:\n"
+        "            yield from super().all_reduce(rank, size, array, op)\n"
+    )
+    choice = CollectiveChoice(f"{file}:Peeks()", 4, 8)
+    with pytest.raises(Deep500Error, match="reads an element of its array"):
+        collective_subject(choice, EAGER)

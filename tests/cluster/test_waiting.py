@@ -5,6 +5,7 @@ import pytest
 from deep500.cluster.disturbances import Disturbances
 from deep500.cluster.engine import simulate_schedule
 from deep500.cluster.network import ClusterNetwork
+from deep500.cluster.patterns import dissemination
 from deep500.cluster.schedule import ANY, CALC, RECV, SEND, Operation, schedule_of
 from deep500.cluster.waiting import check_finished
 from deep500.errors import Deep500Error
@@ -21,6 +22,18 @@ def complaint(programs, disturbances=None):
 
 def receive_then_send(source, to, nbytes=8):
     return [Operation(RECV, nbytes, source), Operation(SEND, nbytes, to, after=[0])]
+
+
+def test_what_blocks_has_no_makespan():
+    schedule = dissemination(4)
+    done = simulate_schedule(schedule, ClusterNetwork())
+    death = Disturbances(death={2: 0})
+    blocked = simulate_schedule(schedule, ClusterNetwork(), death)
+    assert done.makespan == done.nanoseconds.max()
+    with pytest.raises(
+        Deep500Error, match="4 of 4 ranks are not done, the first is rank 0"
+    ):
+        assert blocked.makespan
 
 
 def test_a_circle_of_receives():

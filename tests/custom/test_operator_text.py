@@ -24,7 +24,9 @@ def test_what_is_named(text: str, file: str, name: str, attributes: dict) -> Non
     assert operator.attributes == attributes
 
 
-@pytest.mark.parametrize("text", ["Gelu('tanh')", "Gelu(a=b)", "Gelu(a=)", "Gelu(**a)"])
+@pytest.mark.parametrize(
+    "text", ["Gelu('tanh')", "Gelu(a=b.c)", "Gelu(a=)", "Gelu(**a)"]
+)
 def test_what_is_no_attribute(text: str) -> None:
     with pytest.raises(Deep500Error, match="write attributes as name=value"):
         parsed_operator(text)
@@ -32,7 +34,12 @@ def test_what_is_no_attribute(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "code"),
-    [("Softmax(axis=0)", 0), ("Softmax(axis=7)", 2), ("Softmax(axs=0)", 2)],
+    [
+        ("Softmax(axis=0)", 0),
+        ("Softmax(axis=7)", 2),
+        ("Softmax(axs=0)", 2),
+        ("Gelu(a=b)", 2),
+    ],
 )
 def test_check_takes_attributes(
     text: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]

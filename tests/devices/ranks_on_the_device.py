@@ -1,6 +1,7 @@
 """One of two ranks that torchrun's variables start: collectives of tensors on the simulated device, and refusals."""
 
 import json
+import sys
 from collections.abc import Callable
 
 import torch
@@ -61,11 +62,15 @@ def refused(step: Callable[[], object]) -> str:
 if __name__ == "__main__":
     assert ENGINE.carries("sim:0") and not ENGINE.carries("mps:0")
     x = torch.zeros(4, device="sim")
+    steps: dict[str, Callable[[], object]] = {
+        "RecvAny": lambda: RecvAny(x),  # type: ignore[arg-type]
+        "AllGather": lambda: AllGather(x, uneven=True),
+    }
     facts = {
         "sum": summed(),
         "gathered": gathered(),
-        "refused": refused(lambda: RecvAny(x)),  # type: ignore[arg-type]
-        "uneven": refused(lambda: AllGather(x, uneven=True)),
+        # last: after an error, the ranks have lost each other
+        "refused": refused(steps[sys.argv[1]]),
     }
     if RANK == 0:
         print(json.dumps(facts))

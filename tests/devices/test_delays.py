@@ -2,15 +2,18 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
 from deep500.frameworks import framework
+from deep500.graph import operator_times as operator_time_module
 from deep500.graph.operator_times import operator_times, timed_rounds
 from deep500.measure.clock import now
 from deep500.measure.device_clock import DeviceClock
+from deep500.measure.regions.region import Region, region
 from deep500.testing import simulated_device
 from deep500.testing.delays import (
     DelayedTime,
@@ -20,6 +23,8 @@ from deep500.testing.delays import (
     delayed_time,
     kernels_of,
 )
+from deep500.training import phases
+from deep500.training import trainer as trainer_module
 from deep500.user_files import imported
 
 from .subjects import network, on_device
@@ -39,10 +44,15 @@ def device() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def timers() -> dict[str, tuple[Timer, Work]]:
+def benchmark() -> ModuleType:
+    return imported(BENCHMARK)
+
+
+@pytest.fixture(scope="module")
+def timers(benchmark: ModuleType) -> dict[str, tuple[Timer, Work]]:
     sim = framework(SIM)
     sim.set_threads(1)
-    return imported(BENCHMARK).timers(sim)
+    return benchmark.timers(sim)
 
 
 def best_slope(timer: Timer, work: Work, tries: int = MOST_TRIES) -> float:
@@ -80,6 +90,84 @@ def test_a_timer_sees_what_holds_kernels_up(name: str, timers: Any) -> None:
 
 def test_every_timer_of_the_benchmark_is_tried(timers: Any) -> None:
     assert set(timers) == set(NAMES)
+
+
+# ---- exact: the clock of a timer counts kernels that have run
+
+HELD_UP_S = 0.016  # a kernel that nobody waits for has not run when the clock is read
+COUNTED = (
+    "host until it is idle",
+    "times of operators",
+    "breakdown of a network",
+    "steps of the trainer",
+    "phases of the trainer",
+)
+
+
+@pytest.fixture
+def kernel_clock(monkeypatch: pytest.MonkeyPatch, benchmark: ModuleType) -> None:
+    """Timers read a clock that advances by a second with each kernel that the device has run."""
+
+    def kernels_ns() -> int:
+        return simulated_device.ledger().kernels * 1_000_000_000
+
+    for module in (benchmark, operator_time_module, trainer_module, phases):
+        monkeypatch.setattr(module, "now", kernels_ns)
+
+
+def timed_kernels(timer: Timer) -> float:
+    return delayed_time(timer, 1, HELD_UP_S).seconds
+
+
+@pytest.mark.parametrize("name", COUNTED)
+@pytest.mark.usefixtures("kernel_clock")
+def test_every_kernel_lies_inside_what_is_timed(name: str, timers: Any) -> None:
+    timer, work = timers[name]
+    # an operator without a kernel has the shortest time, a nanosecond
+    assert timed_kernels(timer) == pytest.approx(kernels_of(work), abs=1e-6)
+
+
+@pytest.mark.usefixtures("kernel_clock")
+def test_a_kernel_outside_of_every_phase_is_found(
+    timers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timer, work = timers["phases of the trainer"]
+    sim = framework(SIM)
+    step = phases.PhasedStep.__call__
+
+    def step_after_a_copy(self: Any, batch: Any) -> Any:
+        labels = sim.tensor(batch["label"])
+        sim.sync()
+        return step(self, batch | {"label": labels})
+
+    monkeypatch.setattr(phases.PhasedStep, "__call__", step_after_a_copy)
+    assert timed_kernels(timer) == kernels_of(work) - 1
+
+
+@pytest.mark.usefixtures("kernel_clock")
+def test_a_phase_that_does_not_wait_is_found(
+    timers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timer, work = timers["phases of the trainer"]
+
+    def without_wait(name: str, sync: object = None) -> Region:
+        return region(name)
+
+    monkeypatch.setattr(phases, "region", without_wait)
+    assert timed_kernels(timer) < kernels_of(work)
+
+
+def test_a_delay_is_that_of_the_step_alone(timers: Any) -> None:
+    """Other kernels of the run have a delay of their own, which a busy machine makes longer."""
+    timer, work = timers["phases of the trainer"]
+    kernels = kernels_of(work)
+    latency_s = 0.001
+    with simulated_device.latency(latency_s), simulated_device.counting() as counts:
+        reading = timer()
+    others_s = counts.delay_ns / 1e9 - reading.delay_s
+    assert reading.delay_s >= kernels * latency_s
+    assert counts.kernels > kernels
+    assert others_s >= (counts.kernels - kernels) * latency_s
 
 
 # ---- timers that lose a wait

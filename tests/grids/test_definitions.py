@@ -61,6 +61,10 @@ class Order(d5.ShuffleSampler):
 
 class Wire(d5.LogGP):
     pass
+
+
+class Ticks(d5.noises.Periodic):
+    pass
 """
 RECIPE = (
     MODULE
@@ -81,6 +85,7 @@ OWN = {
     "collectives": ("Sum", "tag=7", "Ring"),
     "reductions": ("Exact", "levels=3", "PreRounded"),
     "loggp": ("Wire", "G=1e-8", "LogGP"),
+    "noises": ("Ticks", "every=0.01, lasting=1e-5", "Periodic"),
     "samplers": ("Order", "batch_size=4", "ShuffleSampler"),
 }
 NESTED = {

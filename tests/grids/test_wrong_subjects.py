@@ -72,6 +72,7 @@ FROM_FILES = {
     "check scheme": "Scheme",
     "check sampler": "Sampler",
     "check collective": "Collective",
+    "simulate --ranks 4 --size 8": "Collective",
     "check step": "Optimizer",
     "check network mlp --against": "",
     "bench collective --transport virtual --size 8 --algorithm": "Collective",
@@ -92,6 +93,7 @@ BUNDLES = {
     "fool": "--way 1 {}",
     "sign": "--key no-key {}",
     "board": "{}",
+    "export": "{} --to csv",
     "contest judge": "{}",
     "contest submit": "{} nothing.py",
 }
@@ -113,6 +115,9 @@ WITHOUT_SUBJECT = {
     "bench elementary",
     "bench collective",
     "bench compression",
+    "bench convolution",
+    "bench microbatch",
+    "completion",
     "show",
     "list",
 }

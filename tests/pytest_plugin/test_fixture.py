@@ -61,13 +61,18 @@ def test_an_operator_is_checked(suite, run_pytest):
     assert "2 failed, 1 passed" in done.stdout, done.stdout
     assert "forward" in done.stdout and "bound" in done.stdout
     assert "Did you mean 'Relu'?" in done.stdout
+    assert "another exception occurred" not in done.stdout
 
 
 def test_an_error_of_the_function_is_its_own(suite, run_pytest):
-    suite("def test_a(d5): d5.bench(int, 'x')\n")
+    suite(
+        "def test_a(d5): d5.bench(int, 'x')\n"
+        "def test_b(benchmark): benchmark(int, 'x')\n"
+    )
     done = run_pytest()
     assert done.returncode == 1
-    assert "ValueError: invalid literal" in done.stdout, done.stdout
+    assert done.stdout.count("E   ValueError: invalid literal") == 2, done.stdout
+    assert "deep500/pytest_plugin" not in done.stdout
 
 
 def test_nothing_is_timed_once(suite, run_pytest):

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from deep500 import bundle, cli
+from deep500.pytest_plugin.options import add_options
 
 SUITE = """
 import os, time
@@ -103,12 +104,7 @@ def test_a_test_that_fails_elsewhere_leaves_its_process_out(suite, run_pytest):
         pytest.param(
             ["--d5-save=a/b"], "a name has letters, digits", marks=pytest.mark.slow
         ),
-        pytest.param(
-            ["--d5-processes=0", "--d5-save"], "give 1 to 100", marks=pytest.mark.slow
-        ),
-        pytest.param(
-            ["--d5-budget=-1", "--d5-save"], "give seconds", marks=pytest.mark.slow
-        ),
+        (["--d5-save", "--d5-once"], "--d5-once times nothing"),
         (["--d5-save=x"], "cannot be written"),
         (["--d5-save", "test_speed.py"], "took the path 'test_speed.py' for a name"),
     ],
@@ -121,6 +117,23 @@ def test_options_that_cannot_work(options, message, tmp_path, suite, run_pytest)
     assert done.returncode == 4, done.stdout
     [line] = done.stderr.strip().splitlines()
     assert line.startswith("ERROR: ") and message in line
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--d5-processes=0", "0: give 1 to 100"),
+        ("--d5-budget=-1", "-1: give seconds, more than 0"),
+        ("--d5-margin=x", "invalid share value: 'x'"),
+    ],
+)
+def test_numbers_that_cannot_be(option, message):
+    """Refused once, before the first test, whatever is measured."""
+    parser = pytest.Parser(_ispytest=True)
+    add_options(parser, with_alias=False)
+    with pytest.raises(pytest.UsageError) as error:
+        parser.parse([option])
+    assert message in str(error.value)
 
 
 def test_two_tests_of_one_name(tmp_path, suite, run_pytest):

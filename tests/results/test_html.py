@@ -156,16 +156,16 @@ def test_refused_quantiles_and_batches_are_labelled(texts):
     assert "p99 at 95 % needs 299 samples" in page.text
 
 
-def test_four_pictures_with_captions(texts):
+def test_five_pictures_with_captions(texts):
     page = Page(texts["two"])
     assert (
         sum(tag == "svg" for tag, _ in page.tags)
         == sum(tag == "figcaption" for tag, _ in page.tags)
-        == 4
+        == 5
     )
     assert "whiskers: from the 5 % to the 95 % quantile" in page.text
     # nothing to compare
-    assert sum(tag == "svg" for tag, _ in Page(texts["one"]).tags) == 3
+    assert sum(tag == "svg" for tag, _ in Page(texts["one"]).tags) == 4
 
 
 def test_text_from_files_is_shown_and_not_obeyed(texts):

@@ -86,6 +86,11 @@ def collective_subject(
             f"{choice.text} has no {choice.operation} that can be simulated without its data: it offers "
             f"{', '.join(offered) or 'none'}"
         )
+    if _depends_on_data(collective):
+        raise Deep500Error(
+            f"{choice.text} cannot be simulated without its data, which decide what it sends: simulate a recipe that "
+            f"trains with it (--scheme 'AllReduce(codec=TopK(0.01), collective={choice.text})'), or a dense collective"
+        )
     collective.check(choice.ranks)
     itemsize = np.dtype(choice.dtype).itemsize
     if choice.nbytes % itemsize:
@@ -115,6 +120,14 @@ def collective_subject(
         "array of every rank": f"{choice.nbytes} bytes of {choice.dtype}",
     }
     return SimulatedSubject(choice.text, "collective", schedule, setting)
+
+
+def _depends_on_data(collective: Collective) -> bool:
+    """Whether the numbers in the arrays decide what is sent, by the collective itself or one that it is made of."""
+    parts = [
+        each for each in collective.settings.values() if isinstance(each, Collective)
+    ]
+    return collective.cost_is_bound or any(map(_depends_on_data, parts))
 
 
 def collective_schedule(

@@ -102,7 +102,7 @@ def traced(
     training = _Training(recipe, layout, steps, data, transport)
     trace = Trace()
     if layout.resumed:
-        tracer = Tracer(trace, INTERRUPTED_AFTER)
+        tracer = Tracer(trace, min(INTERRUPTED_AFTER, training.batches))
         training.trainer(trace, tracer).run()
         trainer = training.trainer(trace, Tracer(trace))
         trainer.run(tracer.checkpoint)
@@ -138,6 +138,7 @@ class _Training:
         self.splits = loaded_splits(recipe_dataset(recipe, data))
         whole = recipe_sampler(recipe, 0)
         self.sampler = FirstBatches(whole.batch_size, 0, whole, steps)
+        self.batches = sum(1 for _ in self.sampler.epoch(len(self.splits["train"]), 0))
 
     def trainer(self, trace: Trace, tracer: Tracer) -> Trainer:
         options: dict[str, Any] = {

@@ -306,7 +306,8 @@ class _Checks:
         is_native = isinstance(self.optimizer, NativeOptimizer)
         is_ours = is_built_in(followed)
         if rule not in rules or theirs is None or is_native or not is_ours:
-            text = f"{self.framework} has no {rule} of the same formula"
+            name = rule if is_ours else type(self.optimizer).__name__
+            text = f"{self.framework} has no {name} of the same formula"
             return _check(place, "native", None, text=text)
         self.progress(f"{self.framework}'s own {rule}")
         settings = followed.settings

@@ -55,6 +55,15 @@ ASKED = (
 )
 # known when all kernels of the block have run
 DONE = ("kernels", "delay_ns")
+NUMBERS = {name: number for number, name in enumerate((*ASKED, *DONE))}
+
+
+@dataclass(frozen=True)
+class KernelLedger:
+    """Kernels that have run since the last `counting` began, and for how long latency held them up."""
+
+    kernels: int
+    delay_ns: int
 
 
 @cache
@@ -120,15 +129,20 @@ def counting() -> Iterator[Counts]:
     library.simulated_reset()
     counts = Counts()
     yield counts
-    numbers = {name: number for number, name in enumerate((*ASKED, *DONE))}
     for name in ASKED:
-        setattr(counts, name, library.simulated_count(numbers[name]))
+        setattr(counts, name, library.simulated_count(NUMBERS[name]))
     for line in library.simulated_waits().decode().splitlines():
         name, _, count = line.rpartition("=")
         counts.waited_in[name] = int(count)
     _wait(library)
     for name in DONE:
-        setattr(counts, name, library.simulated_count(numbers[name]))
+        setattr(counts, name, library.simulated_count(NUMBERS[name]))
+
+
+def ledger() -> KernelLedger:
+    """What has run so far, without waiting for the rest: the difference of two is what ran between them."""
+    library = load()
+    return KernelLedger(*(library.simulated_count(NUMBERS[name]) for name in DONE))
 
 
 def _wait(library: ctypes.CDLL) -> None:

@@ -78,6 +78,9 @@ def _banner(plan: SimulationPlan, numbers: SimulationNumbers) -> Banner:
 def _time(time: SimulatedTime) -> Text:
     if time.exact:
         return f"{seconds(time.value)} (exact: nothing is drawn)"
+    if time.low is None:
+        seeds = "seed" if time.n == 1 else "seeds"
+        return f"{seconds(time.value)} (no interval: the median of {time.n} {seeds})"
     return measured(time.value, time.low, time.high, time.n)
 
 
@@ -140,6 +143,10 @@ def _notes(record: PageRecord, numbers: SimulationNumbers) -> list[str]:
         _seeds(plan, numbers.seconds),
         f"The schedule has {plan.operations:,} operations; its hash is {clean(plan.fingerprint)}.",
     ]
+    if {"speed", "stragglers"} & set(plan.disturbances) and not numbers.shares["work"]:
+        lines.append(
+            "No rank computes here, so ranks that compute longer change nothing."
+        )
     return [*lines, *_pairs(plan.setting), *_pairs(plan.disturbances)]
 
 
