@@ -1,5 +1,6 @@
 """The dossier of a bundle: what its kind declares, and what every bundle says of set-up and conduct."""
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -46,23 +47,15 @@ def record_dossier(record: Record) -> Dossier:
     with one_line(f"{record.bundle} cannot be audited, see `d5 verify`"):
         dossier = checked(record.kind.dossier(record))
         about = _conduct(record)
-        [conduct] = dossier.measurement or [about]
-        whole = replace(
-            conduct,
-            complete=about.complete,
-            contradictions=about.contradictions,
-            remarks=about.remarks,
-            origin=replace(
-                conduct.origin, fields=_PLACES | dict(conduct.origin.fields)
-            ),
-            started_first=_started_first(record),
-        )
         if not dossier.number:
             return replace(dossier, measurement=[about])
         return replace(
             dossier,
             setup=[setup_of(record)],
-            measurement=[whole],
+            measurement=_conducts(
+                dossier.measurement,
+                replace(about, started_first=_started_first(record)),
+            ),
             system=[*dossier.system, *system_of(record)],
         )
 
@@ -79,6 +72,25 @@ def checked(dossier: Dossier) -> Dossier:
             where = f"{declaration.origin.file} {declaration.origin.place}".strip()
             decoded(type(declaration), said, where)
     return dossier
+
+
+def _conducts(
+    measured: Sequence[MeasurementConduct], about: MeasurementConduct
+) -> list[MeasurementConduct]:
+    """How a single measurement went, which is the whole bundle; of several, as of a suite, the bundle comes first."""
+    if len(measured) != 1:
+        return [about, *measured]
+    [conduct] = measured
+    origin = replace(conduct.origin, fields=_PLACES | dict(conduct.origin.fields))
+    whole = replace(
+        conduct,
+        complete=about.complete,
+        contradictions=about.contradictions,
+        remarks=about.remarks,
+        started_first=about.started_first,
+        origin=origin,
+    )
+    return [whole]
 
 
 def _conduct(record: Record) -> MeasurementConduct:

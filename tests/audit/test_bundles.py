@@ -10,7 +10,7 @@ from deep500.audit.r09_setup import R09Setup
 from deep500.bundle.records.loading import load
 from deep500.contracts.dossier import Dossier
 from deep500.dossiers.auditing import Audit, all_rules, audit, chosen_rules
-from deep500.dossiers.bundles import bundle_dossier, setup_of
+from deep500.dossiers.bundles import bundle_dossier, record_dossier, setup_of
 from deep500.dossiers.sources import read_sources, whole_dossier
 from deep500.errors import Deep500Error
 from deep500.fooling.draft import draft_of
@@ -210,6 +210,23 @@ def test_a_clock_that_was_slowed_down_is_found(tmp_path: Path) -> None:
         clocks["wall_ns"] = clocks["spent_ns"] + clocks["wall_ns"]
     draft.seal(tmp_path / "slowed")
     assert audited(tmp_path / "slowed", rules="N3").having("FAIL")
+
+
+def test_a_slow_clock_in_one_part_of_a_suite_is_found(tmp_path: Path) -> None:
+    draft = draft_of(DATA / "golden" / "suite.zip")
+    [first, *_] = [block["times"] for block in draft.blocks if "times" in block]
+    first["clocks"] = {"wall_ns": 2 * 10**9, "spent_ns": 10**9, "timed_ns": 10**8}
+    draft.seal(tmp_path / "slowed")
+    [outcome] = audited(tmp_path / "slowed", rules="N3").having("FAIL")
+    assert "test_speed.py::test_a" in outcome.findings[0].text
+
+
+def test_a_suite_that_ended_before_its_time_is_found() -> None:
+    record = load(DATA / "golden" / "suite.zip")
+    dossier = record_dossier(replace(record, finished=False))
+    assert len(dossier.measurement) == 1 + 3  # the bundle and its parts
+    result = audit(dossier, chosen_rules(["N16"]), ["suite.zip"])
+    assert result.having("FAIL")
 
 
 REFERENCE = """

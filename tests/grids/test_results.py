@@ -95,6 +95,10 @@ QUICK: dict[str, tuple[str, Callable[[Path], None]]] = {
     "instrumented": ("instrumented", instrumented),
     "conformance": ("conformance", conformance),
     "suite": ("suite", golden("suite")),
+    "simulation": (
+        "cluster_simulation",
+        command("simulate", "Ring()", "--ranks", "4", "--size", "1KiB"),
+    ),
     "sampler check": (
         "sampler_check",
         command("check", "sampler", "ShuffleSampler"),
@@ -156,6 +160,7 @@ SLOW: dict[str, tuple[str, Callable[[Path], None]]] = {
         command("bench", "collective", "--transport", "virtual", "--size", "8", "1MB"),
     ),
     "compression bench": ("compression_bench", golden("compression")),
+    "micro-batch bench": ("micro_batch_bench", golden("micro_batch")),
     "contest of kernels": ("kernel_contest", golden("kernel_contest")),
     "operator check": (
         "check",

@@ -47,6 +47,8 @@ COMPARED = {
     "operator": ["operator_again"],
     "recipe": ["recipe_adam", "diverged"],
     "network": ["network"],
+    "convolution": ["convolution"],
+    "micro_batch": ["micro_batch"],
     "ranks": ["codec"],
 }
 LAST_DIGITS = re.compile(r"\d\.\d{11,}(e[+-]\d+)?|\d{2,}\.\d{10,}(e[+-]\d+)?")
