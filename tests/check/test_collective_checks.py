@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import deep500 as d5
+from deep500.check.collectives import promises
+from deep500.check.collectives.buffers import most_allocated
 from deep500.check.collectives.cases import miscounted
 from deep500.cli import main
 from deep500.collectives.binomial_tree import BinomialTree
@@ -35,6 +37,20 @@ RANKS = 5
 def test_built_in_collectives_are_right(text: str) -> None:
     reports = d5.check_collective(text, ranks=RANKS)
     assert reports.ok, reports.text
+
+
+def test_what_another_thread_allocates_is_not_the_collectives(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    elsewhere = iter([10_000_000])
+
+    def allocated(run: Any) -> int:
+        return most_allocated(run) + next(elsewhere, 0)
+
+    monkeypatch.setattr(promises, "most_allocated", allocated)
+    reports = d5.check_collective("Ring", ranks=3)
+    assert reports.ok, reports.text
+    assert next(elsewhere, None) is None
 
 
 @pytest.mark.slow
