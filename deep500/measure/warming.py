@@ -77,7 +77,8 @@ def _settled_after(usual: list[int], tolerance: float) -> int:
     undisturbed = sorted(usual[half:])
     middle = undisturbed[len(undisturbed) // 2]
     tolerated = middle * (1 + max(tolerance, SMALLEST_TOLERANCE))
-    most = max(tolerated, undisturbed[-1])
+    # one of them may have been interrupted every time
+    most = max(tolerated, undisturbed[max(0, len(undisturbed) - 2)])
     disturbed = [place for place in range(half) if usual[place] > most]
     return max(disturbed, default=-1) + 1
 
